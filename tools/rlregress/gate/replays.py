@@ -100,9 +100,9 @@ def replay(of: Recorded, store: Store) -> Replay:
         "moved": of.moved,
         "seconds": record["time"].get("cpu_seconds", 0.0),
     }
-    expected, observed = of.stored.platform.get("arithmetic"), record["platform"].get("arithmetic")
-    if expected != observed:
-        reason = f"the arithmetic here is {observed}, and that of the record {expected}"
+    arithmetic = record["platform"].get("arithmetic", "unknown: the training ended in an error")
+    if arithmetic != of.stored.platform.get("arithmetic"):
+        reason = f"this process does not compute as the record: {arithmetic}"
         return Replay(**known, state=NOT_REPLAYED, reason=reason)
     first = first_difference(of.run, Run.of(record))
     if not first:

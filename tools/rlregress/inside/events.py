@@ -290,10 +290,6 @@ class Places:
             )
         return self._known[file]
 
-    def files(self) -> Dict[str, str]:
-        """Return the files of the traced code that were met, by their names below the root."""
-        return {name: file for file, name in self._known.items() if name is not None}
-
     def nearest(self, depth: int = 2) -> Optional[Place]:
         """File, line, function and callers of the nearest frame of the traced code, or None."""
         frame: Any = sys._getframe(depth)

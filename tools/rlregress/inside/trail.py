@@ -20,7 +20,7 @@ import torch
 from torch.optim import optimizer as optimizers
 
 from rlregress.inside.events import Places
-from rlregress.inside.lines import Lines, own_lines
+from rlregress.inside.lines import own_lines
 
 #: what a row digests, in the order in which it comes about
 KINDS = ("environment", "draws", "gradients", "parameters")
@@ -54,7 +54,7 @@ class Trail:
         self._algorithm, self._next = algorithm, 1
         self._row: List[str] = []
         self._places = Places(roots)
-        self._lines = Lines(self._places)
+        self._executed = _trace_lines(roots)
         self._files: Set[str] = set()
         self._environment = hashlib.sha256()
         self._hooks = ExitStack()
@@ -65,7 +65,9 @@ class Trail:
             (optimizers.register_optimizer_step_post_hook, self._after),
         ):
             self._hooks.callback(register(hook).remove)
-        self._hooks.enter_context(self._lines)
+        if self._executed is not None:
+            self._executed.start()
+            self._hooks.callback(self._executed.stop)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -121,10 +123,14 @@ class Trail:
 
         The algorithm's files are those that call for an update, and those that are named like it.
         """
-        files, lines = self._places.files(), {}
-        for name, (executed, _) in self._lines.executed().items():
-            if files[name] in self._files or self._algorithm in os.path.basename(name):
-                lines[name] = [len(executed), len(_lines_of(files[name]))]
+        data = self._executed.get_data() if self._executed is not None else None
+        lines = {}
+        for file in sorted(data.measured_files()) if data is not None else ():
+            every = _lines_of(file)
+            executed = every.intersection(data.lines(file) or ())
+            named = self._algorithm in os.path.basename(file)
+            if executed and (file in self._files or named):
+                lines[str(self._places.name(file))] = [len(executed), len(every)]
         return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
 
 
@@ -168,6 +174,16 @@ def _digest(values: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     _feed(digest, values)
     return digest.hexdigest()[:_DIGITS]
+
+
+def _trace_lines(roots: Sequence[str]) -> Any:
+    """Return what notes the lines that run below some folders; None where it is not installed."""
+    try:
+        import coverage
+    except ImportError:
+        return None
+    below = [os.path.join(root, "*") for root in roots]
+    return coverage.Coverage(data_file=None, include=below, config_file=False)
 
 
 def _lines_of(path: str) -> Set[int]:

@@ -193,7 +193,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
-    from rlregress.inside import machine, pickled
+    from rlregress.inside import arithmetic, machine, pickled
     from rlregress.inside.checkpoint import Keeper, identity
     from rlregress.inside.diagnostics import at_the_end
     from rlregress.inside.episodes import Episodes, late_return, learning_curve
@@ -284,6 +284,8 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         failure = traceback.format_exc(limit=-6)
     wall, cpu = watch.seconds
     evaluator.close()
+    # what the libraries compute with, and not what they were asked for
+    reported = arithmetic.report_arithmetic() if trail else {}
     ended = [[at, finite_or_none(r), length] for at, r, length in training_episodes.ended]
     training_cpu = cpu - watch.evaluation_cpu_seconds - keeper.cpu_seconds
     return {
@@ -308,6 +310,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         "platform": {
             **machine.together(story["machines"]),
             "torch_threads": torch.get_num_threads(),
+            **({"arithmetic": arithmetic.explain_native(reported) or PORTABLE} if trail else {}),
         },
         "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},
         "attempt": {"continued": story["continued"], "begun_anew": begun_anew},
