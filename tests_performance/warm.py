@@ -36,7 +36,7 @@ IMPORTED = ("numpy", "torch", "torch._dynamo", "torch._inductor.cudagraph_trees"
             "multiprocessing.spawn")  # fmt: skip
 #: variables that are read once, when Python or a library starts.
 _READ_AT_START = ("PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "OPENBLAS_", "NUMEXPR_",
-                  "VECLIB_", "CUDA", "LD_", "MPL")  # fmt: skip
+                  "VECLIB_", "CUDA", "LD_", "MPL", "ATEN_", "ONEDNN_", "NPY_")  # fmt: skip
 #: of these, limits of single libraries: where one is not set, OMP_NUM_THREADS is its limit.
 _THREADS = ("MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
             "VECLIB_MAXIMUM_THREADS")  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
+from rlregress.inside import child_environment
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Trace, in_words
 from rlregress.tracing import child_processes, trace_reader
@@ -27,7 +28,6 @@ _START = (
 )
 #: the folder of the module that hides distributions as an interpreter starts.
 _HIDDEN = Path(__file__).parents[1] / "inside" / "hidden"
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Side:
         variables: of the environment, such as the folder of a checkout.
         hidden: distributions that are not found, although they lie on the path.
         hidden_modules: the dotted names that are imported from them.
+        portable: the bits are those of every processor; see ``inside.arithmetic``.
     """
 
     label: str
@@ -48,12 +49,13 @@ class Side:
     variables: Mapping[str, str] = field(default_factory=dict)
     hidden: Sequence[str] = ()
     hidden_modules: Sequence[str] = ()
+    portable: bool = False
 
     def environment(self) -> dict[str, str]:
         """The variables of a process on this side: one thread, fixed hashes, nothing of pytest."""
-        made = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-        made.update(dict.fromkeys(_THREADS, "1"))
-        made.update(self.variables)
+        made = child_environment.make_environment(
+            self.variables, compiled=False, portable=self.portable
+        )
         paths = [*self.paths, str(suite.library())]
         if self.hidden or self.hidden_modules:
             names = {"modules": self.hidden_modules, "distributions": self.hidden}
@@ -63,11 +65,7 @@ class Side:
         made["PYTHONPATH"] = os.pathsep.join(paths)
         # it would leave no folder of the process to be taken from the path; see _START
         made.pop("PYTHONSAFEPATH", None)
-        made["PYTHONHASHSEED"] = "0"
         made["PYTHONDONTWRITEBYTECODE"] = "1"
-        # what is compiled hides its draws and updates from the recorder
-        made["TORCHDYNAMO_DISABLE"] = "1"
-        made["PYTORCH_JIT"] = "0"
         return made
 
 

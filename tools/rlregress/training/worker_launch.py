@@ -15,21 +15,11 @@ from typing import Any
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
-from rlregress.inside import checkpoint, identity, process_tree, run_record
+from rlregress.inside import checkpoint, child_environment, identity, process_tree, run_record
 from rlregress.inside.worker import BEGUN, NOT_DONE, PORTABLE
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Job
 from rlregress.training.store import Attempt, Store
-
-#: the numerical libraries read these once, when they are loaded
-_THREAD_LIMITS = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
-
 
 #: what a process gets for what its own code does: a training that ends so has failed.
 _CRASHES = {
@@ -66,16 +56,14 @@ class Held(UserError):
     """Another attempt does the run now."""
 
 
-def environment(pinned: bool = True) -> dict[str, str]:
-    """The environment of a worker: this one, with one thread per process if ``pinned``."""
-    # nothing of a pytest that this process may be part of
-    made = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in _THREAD_LIMITS and not name.startswith("PYTEST_")
-    }
-    if pinned:
-        made.update(dict.fromkeys(_THREAD_LIMITS, "1"))
+def environment(pinned: bool = True, portable: bool = False) -> dict[str, str]:
+    """Return the variables of a worker, which imports what this process imports.
+
+    Args:
+        pinned: one thread for each library.
+        portable: the same bits on every processor; see ``inside.arithmetic``.
+    """
+    made = child_environment.make_environment(pinned=pinned, portable=portable)
     # the worker imports this very library, also where it is not installed, from
     # the folder that this process has it from: on a side of an upgrade it holds nothing else
     library = str(Path(os.path.abspath(__file__)).parents[2])

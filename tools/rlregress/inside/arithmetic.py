@@ -1,0 +1,120 @@
+"""Portable arithmetic: with these settings a training has the same bits on every processor.
+
+The promise: the same wheels, any x86-64 processor with AVX2 and FMA; ``docs/portable.md`` says what
+was measured. The variables must be set before NumPy and torch are loaded; what counts is what the
+libraries report afterwards. Runs inside foreign and old environments: Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from typing import Any, Dict, Iterator, Mapping
+
+#: read once, when a library is loaded.
+_VARIABLES = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    # MKL's matrix products: the only branch that Intel supports on processors of other vendors
+    "MKL_CBWR": "COMPATIBLE",
+    # MKL's vector functions, which torch calls for sqrt, exp, tanh...: code that divides and takes
+    # roots. What MKL chooses starts from the processor's own approximation (rsqrtps), which differs
+    "MKL_VML_DEBUG_CPU_TYPE": "1",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
+#: NumPy's loops for AVX-512, by their names in its releases. It warns of a name that it does not
+#: know, which Python does not show.
+_NUMPY_AVX512 = (
+    "AVX512F", "AVX512CD", "AVX512_KNL", "AVX512_KNM", "AVX512_SKX", "AVX512_CLX", "AVX512_CNL",
+    "AVX512_ICL", "AVX512_SPR", "X86_V4",
+)  # fmt: skip
+#: what each library reports if it honours the variables.
+_PORTABLE = {
+    "aten": "AVX2",
+    "mkl products": "COMPATIBLE",
+    "mkl functions": "1",
+    "numpy": "X86_V3",
+    "openblas": "Haswell",
+    "threads": "1",
+}
+_TORCH = "libtorch_cpu.so"
+#: of ``mkl_cbwr_get``
+_BRANCHES = {1: "AUTO", 2: "AUTO", 3: "COMPATIBLE"}
+_CORE_NAMES = (
+    "scipy_openblas_get_corename64_", "scipy_openblas_get_corename", "openblas_get_corename64_",
+    "openblas_get_corename",
+)  # fmt: skip
+
+
+def portable_variables() -> Dict[str, str]:
+    """Return the variables that a process must start with."""
+    variables = dict(_VARIABLES)
+    if _has_avx512():
+        variables["NPY_DISABLE_CPU_FEATURES"] = " ".join(_NUMPY_AVX512)
+    return variables
+
+
+def _has_avx512() -> bool:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as stream:
+            return any("avx512" in line for line in stream if line.startswith("flags"))
+    except OSError:
+        return False
+
+
+def report_arithmetic() -> Dict[str, str]:
+    """Return what the libraries say that they compute with. Loads NumPy and torch.
+
+    A library that does not say it, or that torch was built without, has no entry.
+    """
+    import numpy as np
+    import torch
+
+    dispatched: Any = getattr(np, "_core", None) or np.core
+    numpy_features = dispatched._multiarray_umath
+    widest = [f for f in numpy_features.__cpu_dispatch__ if numpy_features.__cpu_features__[f]]
+    found = {
+        "aten": torch.backends.cpu.get_cpu_capability(),
+        "numpy": " ".join(widest),
+        "openblas": " and ".join(sorted(set(_openblas_kernels()))),
+        "threads": str(torch.get_num_threads()),
+    }
+    built_in = ctypes.CDLL(None)
+    with contextlib.suppress(OSError):
+        built_in = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", _TORCH))
+    with contextlib.suppress(AttributeError):
+        branch = built_in.mkl_serv_cbwr_get(-1)
+        found["mkl products"] = _BRANCHES.get(branch, str(branch))
+    with contextlib.suppress(AttributeError):
+        found["mkl functions"] = str(built_in.mkl_vml_serv_cpu_detect())
+    return dict(sorted(found.items()))
+
+
+def explain_native(reported: Mapping[str, str]) -> str:
+    """Return why the reported arithmetic is not the portable one; empty if it is."""
+    other = [
+        f"{name} {reported.get(name) or 'unknown'}, expected {expected}"
+        for name, expected in _PORTABLE.items()
+        if reported.get(name) != expected
+    ]
+    return "; ".join(other)
+
+
+def name_arithmetic(reported: Mapping[str, str]) -> str:
+    """Return ``portable`` or ``native``."""
+    return "native" if explain_native(reported) else "portable"
+
+
+def _openblas_kernels() -> Iterator[str]:
+    """Yield the kernels that each loaded OpenBLAS has chosen (NumPy and SciPy bring one each)."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as stream:
+        paths = {line.split()[-1] for line in stream if "openblas" in line}
+    for path in sorted(paths):
+        library = ctypes.CDLL(path)
+        for name in _CORE_NAMES:
+            if hasattr(library, name):
+                function = getattr(library, name)
+                function.restype = ctypes.c_char_p
+                yield function().decode()
+                break

@@ -1,0 +1,180 @@
+"""A digest of each operation that trainings use: does this machine compute the same bits?
+
+Inputs are fixed and drawn from nothing. No framework is loaded. ``python -m
+rlregress.inside.canary`` prints the digests, in at most two seconds after torch is loaded.
+Runs inside foreign and old environments: Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from typing import Any, Callable, Dict, List
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+_FUNCTIONS = (
+    "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "sin", "cos",
+    "tan", "tanh", "sigmoid", "erf", "erfinv", "asin", "acos", "atan", "sinh", "cosh", "asinh",
+    "lgamma", "digamma", "softplus", "gelu", "silu", "elu", "selu", "mish", "logsigmoid",
+)  # fmt: skip
+_POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal", "lgamma", "digamma")
+
+
+def digest_operations() -> Dict[str, str]:
+    """Return the digest of each operation's result on fixed inputs."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with np.errstate(all="ignore"):
+            return {name: _digest(compute()) for name, compute in _operations().items()}
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _digest(value: Any) -> str:
+    digest = hashlib.sha256()
+    for each in value if isinstance(value, (list, tuple)) else [value]:
+        array = each.detach().numpy() if isinstance(each, torch.Tensor) else np.asarray(each)
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _numbers(*shape: int) -> np.ndarray:
+    """Return float64 numbers in [-1, 1): a low-discrepancy sequence, exact on every machine."""
+    count = math.prod(shape)
+    whole = (np.arange(1, count + 1, dtype=np.uint64) * np.uint64(2654435769)) % np.uint64(2**32)
+    return (whole.astype(np.float64) / 2**31 - 1).reshape(shape)
+
+
+def _tensor(*shape: int) -> torch.Tensor:
+    return torch.from_numpy(_numbers(*shape)).float()
+
+
+def _operations() -> Dict[str, Callable[[], Any]]:
+    """Return the operations by name: in torch those of networks, losses, optimizers and draws."""
+    made: Dict[str, Callable[[], Any]] = {}
+    for name in _FUNCTIONS:
+        function = getattr(torch, name, None) or getattr(functional, name)
+        # an odd length: vectors, and what is left over
+        given = _tensor(4099).abs() * 9 + 1e-3 if name in _POSITIVE else _tensor(4099) * 0.999
+        for dtype in (torch.float32, torch.float64):
+            made[f"torch {name} {str(dtype)[6:]}"] = _applied(function, given.to(dtype))
+    positive, other = _tensor(4099).abs() + 0.1, _tensor(4099)
+    made["torch division"] = _applied(torch.div, other, positive)
+    made["torch pow"] = _applied(torch.pow, positive, other)
+    made["torch pow 0.5"] = _applied(torch.pow, positive, 0.5)
+    made["torch atan2"] = _applied(torch.atan2, other, positive)
+    made["torch sum"] = _applied(torch.sum, _tensor(321, 77), 0)
+    made["torch mean"] = _applied(torch.mean, _tensor(321, 77))
+    made["torch std"] = _applied(torch.std, _tensor(321, 77))
+    made["torch norm"] = _applied(torch.linalg.vector_norm, _tensor(321, 77))
+    made["torch softmax"] = _applied(torch.softmax, _tensor(64, 18), 1)
+    made["torch log_softmax"] = _applied(torch.log_softmax, _tensor(64, 18), 1)
+    made["torch logsumexp"] = _applied(torch.logsumexp, _tensor(64, 18), 1)
+    made["torch cumsum"] = _applied(torch.cumsum, _tensor(64, 18), 1)
+    for rows, inner, columns in ((1, 3, 64), (64, 64, 64), (256, 17, 256), (256, 256, 256)):
+        left, right = _tensor(rows, inner), _tensor(inner, columns)
+        made[f"torch matmul {rows}x{inner}x{columns}"] = _applied(torch.mm, left, right)
+    made["torch matvec"] = _applied(torch.mv, _tensor(100, 100), _tensor(100))
+    made["torch bmm"] = _applied(torch.bmm, _tensor(10, 64, 33), _tensor(10, 33, 17))
+    made["torch qr"] = _applied(torch.linalg.qr, _tensor(64, 64))
+    made["torch cholesky"] = lambda: torch.linalg.cholesky(
+        _tensor(16, 16) @ _tensor(16, 16).T + 9 * torch.eye(16)
+    )
+    made["torch training"] = _train
+    made["torch convolution"] = lambda: functional.conv2d(
+        _tensor(4, 4, 36, 36), _tensor(16, 4, 8, 8), stride=4
+    )
+    made["torch lstm"] = _recur
+    made["torch draws"] = _draw
+    made.update(_numpy_operations())
+    return made
+
+
+def _applied(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    return lambda: function(*arguments)
+
+
+def _train() -> List[torch.Tensor]:
+    """Train a small network for some steps of Adam, with gradients clipped."""
+    layers = [torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 2)]
+    network = torch.nn.Sequential(*layers)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(_tensor(*parameter.shape) / 4)
+    optimizer = torch.optim.Adam(network.parameters(), 3e-4)
+    given = _tensor(64, 8)
+    for _ in range(10):
+        loss = functional.mse_loss(network(given), given[:, :2])
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 0.5)
+        optimizer.step()
+    return list(network.parameters())
+
+
+def _recur() -> torch.Tensor:
+    network = torch.nn.LSTM(5, 32)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(_tensor(*parameter.shape) / 4)
+    return network(_tensor(7, 3, 5))[0]
+
+
+def _draw() -> List[torch.Tensor]:
+    """Draw from each kind of torch's generators."""
+    generator = torch.Generator().manual_seed(7)
+    weights = _tensor(4, 6).abs() + 0.1
+    return [
+        torch.randn(1001, generator=generator),
+        torch.rand(1001, generator=generator),
+        torch.empty(1001).exponential_(generator=generator),
+        torch.empty(1001).bernoulli_(0.3, generator=generator),
+        torch.empty(1001).log_normal_(generator=generator),
+        torch.empty(1001).geometric_(0.3, generator=generator),
+        torch.multinomial(weights, 3, generator=generator),
+        torch.randperm(1001, generator=generator),
+        torch.poisson(weights, generator=generator),
+        torch.binomial(weights * 10 // 1, weights / 2, generator=generator),
+    ]
+
+
+def _numpy_operations() -> Dict[str, Callable[[], Any]]:
+    made: Dict[str, Callable[[], Any]] = {}
+    for dtype in (np.float32, np.float64):
+        given = (_numbers(4099) * 0.999).astype(dtype)
+        for name in ("exp", "sin", "cos", "tan", "tanh", "arctan", "arcsin", "exp2", "cbrt"):
+            made[f"numpy {name} {given.dtype}"] = _applied(getattr(np, name), given)
+        for name in ("log", "sqrt", "log1p", "log2"):
+            made[f"numpy {name} {given.dtype}"] = _applied(getattr(np, name), np.abs(given) + 0.01)
+        for name in ("sum", "mean", "std", "cumsum"):
+            made[f"numpy {name} {given.dtype}"] = _applied(getattr(np, name), given)
+        square = _numbers(96, 96).astype(dtype)
+        made[f"numpy matmul {given.dtype}"] = _applied(np.matmul, square, square)
+        made[f"numpy power {given.dtype}"] = _applied(np.power, np.abs(given), given)
+        made[f"numpy arctan2 {given.dtype}"] = _applied(np.arctan2, given, given[::-1])
+    made["numpy einsum"] = lambda: np.einsum("ij,jk->ik", _numbers(40, 30), _numbers(30, 20))
+    made["numpy solve"] = lambda: np.linalg.solve(_numbers(40, 40) + 9 * np.eye(40), _numbers(40))
+    made["numpy draws"] = _draw_numpy
+    functions = (math.sin, math.cos, math.exp, math.atan, math.tanh, math.erf, math.gamma)
+    numbers = [float(number) for number in _numbers(501)]
+    made["libm"] = lambda: [[f(number) for number in numbers] for f in functions]
+    return made
+
+
+def _draw_numpy() -> List[np.ndarray]:
+    generator, older = np.random.default_rng(7), np.random.RandomState(7)
+    return [
+        generator.normal(size=1001), generator.random(1001), generator.exponential(size=1001),
+        generator.integers(0, 1000, 1001).astype(np.int64), generator.gamma(2.0, size=1001),
+        older.normal(size=1001), older.rand(1001), older.standard_gamma(2.0, 1001),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    json.dump(digest_operations(), sys.stdout, indent=1)

@@ -1,0 +1,54 @@
+"""The environment of every process that imports a framework.
+
+Runs inside foreign and old environments: Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import os
+from types import MappingProxyType
+from typing import Dict, Mapping
+
+from rlregress.inside import arithmetic
+
+#: the numerical libraries read these once, when they are loaded.
+THREAD_LIMITS = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+#: what is compiled hides its draws and updates from a recorder.
+_UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0"}
+
+
+def make_environment(
+    variables: Mapping[str, str] = MappingProxyType({}),
+    pinned: bool = True,
+    compiled: bool = True,
+    portable: bool = False,
+) -> Dict[str, str]:
+    """Return the variables of a child process: fixed hashes, nothing of pytest.
+
+    ``PYTHONPATH`` is for the caller to set.
+
+    Args:
+        variables: beside those of this process.
+        pinned: one thread for each library.
+        compiled: torch may compile code where a framework asks for it.
+        portable: the same bits on every processor; see ``arithmetic``.
+    """
+    made = {
+        name: value
+        for name, value in {**os.environ, **variables}.items()
+        if name not in THREAD_LIMITS and not name.startswith("PYTEST_")
+    }
+    made["PYTHONHASHSEED"] = "0"
+    if pinned or portable:
+        made.update(dict.fromkeys(THREAD_LIMITS, "1"))
+    if not compiled:
+        made.update(_UNCOMPILED)
+    if portable:
+        made.update(arithmetic.portable_variables())
+    return made
