@@ -73,12 +73,14 @@ def session_of(options: GateOptions) -> Session:
         options.alpha,
         options.first_seed,
         one_look=options.one_look,
-        replay_seed=_replay_seed(options) if options.replays_first else None,
+        replay_seed=replay_seed(options),
     )
 
 
-def _replay_seed(options: GateOptions) -> int:
-    """Return the seed of the stored runs that are replayed."""
+def replay_seed(options: GateOptions) -> int | None:
+    """Return the seed of the stored runs that are replayed; None: none are."""
+    if not options.replays_first:
+        return None
     return options.replay_seed if options.replay_seed >= 0 else seed_of_today()
 
 
@@ -233,7 +235,9 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     """
     started, date = time.monotonic(), report_data.now()
     info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
-    options = replace(options, replay_seed=_replay_seed(options))
+    if (seed := replay_seed(options)) is not None:
+        # also where a check goes on after midnight
+        options = replace(options, replay_seed=seed)
     # everything that can be wrong with the request is said before anything is started
     chosen = selection_of(options)
     frameworks, algorithms = chosen.frameworks, chosen.algorithms

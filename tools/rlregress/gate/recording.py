@@ -10,8 +10,9 @@ from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.gate import baseline_runs
+from rlregress.gate import baseline_runs, replays
 from rlregress.inside.run_record import check_writable
+from rlregress.inside.worker import PORTABLE
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
@@ -111,10 +112,12 @@ def record(
         if len(failed) == len(jobs) and not earlier[cell]:
             useless.append(cell.id)
             continue
+        if of_budget.arithmetic == PORTABLE:
+            replays.admit(dict(zip(jobs, records, strict=True)), folder, workers)
         path = baseline_runs.write(jobs, records, earlier[cell])
         yield f"wrote {path}"
         returns = baseline_runs.load(path).returns
-        if len(returns) >= 2:
+        if len(returns) >= 2 and of_budget.judged:
             yield f"  {self_check(returns, of_budget.seeds)}"
     if useless:
         raise UserError(

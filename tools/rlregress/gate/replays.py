@@ -6,16 +6,24 @@ Its return is that of the record and never enters a sample of new runs.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from rlregress import evidence
+import tomli_w
+
+from rlregress import datafiles, evidence, suite
+from rlregress.datafiles import Line
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
 from rlregress.gate.baseline_runs import Baseline, StoredRun
-from rlregress.inside.trail import KINDS
-from rlregress.model.replays import DIFFERS, NOT_REPLAYED, Replay
+from rlregress.inside import run_record
+from rlregress.inside.worker import PORTABLE
+from rlregress.model.replays import DIFFERS, KINDS, NOT_REPLAYED, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget
@@ -42,6 +50,13 @@ class Recorded:
     stored: Baseline
     run: StoredRun
     job: Job
+
+    @property
+    def described(self) -> str:
+        """Return what the run executes, in words."""
+        lines = self.run.trail.lines if self.run.trail is not None else {}
+        steps = f"{self.job.protocol.total_steps:_} steps".replace("_", " ")
+        return f"{steps} with the numbers of seed {self.run.seed}{_share(lines)}"
 
     @property
     def moved(self) -> str:
@@ -86,20 +101,78 @@ def recorded(cell: Cell, seed: int) -> Recorded | None:
     return Recorded(cell, stored, runs[seed], job)
 
 
+@dataclass(frozen=True)
+class _Canary:
+    """What ``inside.canary`` came to where the records were made.
+
+    Attributes:
+        versions: of NumPy and torch.
+        operations: name -> digest of its result.
+    """
+
+    versions: Mapping[Line, Line]
+    operations: Mapping[Line, Line]
+
+
+def canary_path() -> Path:
+    """Return the file of the digests that this machine's arithmetic is compared with."""
+    return suite.baselines() / "canary.toml"
+
+
+def digest_operations() -> dict[str, str]:
+    """Return the digests of single operations in portable arithmetic, computed by a process.
+
+    Raises:
+        UserError: it ended without them.
+    """
+    command = [sys.executable, "-m", "rlregress.inside.canary"]
+    environment = worker_launch.environment(portable=True)
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    try:
+        found: dict[str, str] = json.loads(ended.stdout)
+    except ValueError:
+        raise UserError(
+            f"the arithmetic of this machine could not be checked: {' '.join(command)} ended with "
+            f"status {ended.returncode}: {ended.stderr.strip()[-300:]}"
+        ) from None
+    return found
+
+
+def _other_arithmetic(of: Recorded, store: Store) -> str:
+    """Return in which operation this machine differs from the records; empty: in none.
+
+    Nothing is known of it with another NumPy or torch; what these change, replays show.
+    """
+    path = store.folder / "canary.json"
+    if not path.exists():
+        run_record.write_atomically(path, json.dumps(digest_operations()))
+    canary: _Canary = datafiles.remembered(canary_path(), _Canary)
+    if any(of.job.versions.get(name) != version for name, version in canary.versions.items()):
+        return ""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    other = [name for name, digest in canary.operations.items() if found.get(name) != digest]
+    if not other:
+        return ""
+    more = f" and {len(other) - 1} more" if len(other) > 1 else ""
+    return f"this machine's arithmetic is not that of the records (operation {other[0]}{more})"
+
+
 def replay(of: Recorded, store: Store) -> Replay:
     """Return what the replay comes to; trains it unless this session has.
 
     Args:
         store: of the session alone: a replay is executed where it is judged.
     """
-    record = worker_launch.run(of.job, store)
-    known = {
+    known: dict[str, Any] = {
         "cell": of.cell.id,
         "replayed": of.job.cell.id,
         "seed": of.job.seed,
         "moved": of.moved,
-        "seconds": record["time"].get("cpu_seconds", 0.0),
     }
+    if reason := _other_arithmetic(of, store):
+        return Replay(**known, state=NOT_REPLAYED, reason=reason)
+    record = worker_launch.run(of.job, store)
+    known["seconds"] = record["time"].get("cpu_seconds", 0.0)
     arithmetic = record["platform"].get("arithmetic", "unknown: the training ended in an error")
     if arithmetic != of.stored.platform.get("arithmetic"):
         reason = f"this process does not compute as the record: {arithmetic}"
@@ -122,9 +195,6 @@ def replay(of: Recorded, store: Store) -> Replay:
 
 def _reproduced(of: Recorded, record: Mapping[str, Any], known: Mapping[str, Any]) -> Replay:
     lines = {name: (hit, of_all) for name, (hit, of_all) in record["trail"]["lines"].items()}
-    ran = sum(hit for hit, _ in lines.values())
-    every = sum(of_all for _, of_all in lines.values())
-    share = f"; {100 * ran // every} % of the lines of {_named(lines)} ran" if every else ""
     protocol = of.job.protocol
     not_checked = [
         "other seeds, budgets and hyperparameters",
@@ -136,16 +206,66 @@ def _reproduced(of: Recorded, record: Mapping[str, Any], known: Mapping[str, Any
         reason=f"seed {of.job.seed}: same numbers in all {protocol.total_steps:_} steps".replace(
             "_", " "
         )
-        + share,
+        + _share(lines),
         not_checked=", ".join(not_checked),
         steps=record["steps"],
         lines=lines,
     )
 
 
-def _named(lines: Mapping[str, Any]) -> str:
+def _share(lines: Mapping[str, tuple[int, int]]) -> str:
+    """Return how much of the algorithm's files ran, in words; empty where it was not counted."""
+    if not lines:
+        return ""
+    ran, every = (sum(numbers) for numbers in zip(*lines.values(), strict=True))
     names = sorted(name.rpartition("/")[2] for name in lines)
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    named = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"; {100 * ran // every} % of the lines of {named} ran"
+
+
+def admit(records: Mapping[Job, Mapping[str, Any]], store: Store, workers: int) -> None:
+    """Check that runs can be replayed: they are what others have, and repeat themselves here.
+
+    Args:
+        store: holds the records; the runs are done again in a folder of it.
+
+    Raises:
+        UserError: another version than that of constraints.txt, another arithmetic, or a run that
+            does not repeat itself.
+    """
+    job = next(iter(records))
+    pinned = dict(
+        line.split("==") for line in _constraints().splitlines() if "==" in line.partition("#")[0]
+    )
+    other = [
+        f"{name} {version}, expected {pinned[name]}"
+        for name, version in job.versions.items()
+        if pinned.get(name, version) != version.partition("+")[0] and name in pinned
+    ]
+    if other:
+        raise UserError(f"a replay is recorded with the versions of constraints.txt: {other[0]}")
+    operations, path = digest_operations(), canary_path()
+    versions = {name: job.versions[name] for name in ("numpy", "torch")}
+    if not path.exists():
+        content = {"versions": versions, "operations": operations}
+        run_record.write_atomically(path, tomli_w.dumps(content))
+    elif (stored := datafiles.read(path, _Canary)).operations != operations:
+        raise UserError(
+            f"this machine's arithmetic is not that of {path}, recorded with "
+            f"{dict(stored.versions)}; remove that file and all replays to record them anew"
+        )
+    again: dict[Job, Mapping[str, Any]] = {}
+    worker_launch.run_all(list(records), Store(store.folder / "again"), workers, again.__setitem__)
+    for of, record in records.items():
+        arithmetic = record["platform"].get("arithmetic")
+        if arithmetic != PORTABLE:
+            raise UserError(f"the run {of.title} was not in portable arithmetic: {arithmetic}")
+        if first := first_difference(Run.of(record), Run.of(again[of])):
+            raise UserError(f"the run {of.title} does not repeat itself here: {first} differs")
+
+
+def _constraints() -> str:
+    return (suite.root() / "constraints.txt").read_text(encoding="utf-8")
 
 
 def first_difference(expected: Run, observed: Run) -> str:

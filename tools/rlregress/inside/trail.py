@@ -22,8 +22,6 @@ from torch.optim import optimizer as optimizers
 from rlregress.inside.events import Places
 from rlregress.inside.lines import own_lines
 
-#: what a row digests, in the order in which it comes about
-KINDS = ("environment", "draws", "gradients", "parameters")
 #: every update up to this one has a row, later ones at distances that grow by this factor
 _EACH, _GROWTH = 20, 1.15
 _DIGITS = 8
@@ -33,9 +31,9 @@ class Trail:
     """The digests of one training; a context manager around it.
 
     An update is a call of ``step`` of any optimizer of torch. A row holds the state of the
-    training at one update: all that the environments gave and took so far, the random
-    generators, the gradients, and the parameters after the update. Parameters and generators carry
-    what happened before them, so that no update needs a row of its own.
+    training at one update, in the order in which it comes about: all that the environments gave
+    and took so far, the random generators, the gradients, and the parameters after the update.
+    Parameters and generators carry what happened before, so that not every update needs a row.
 
     Args:
         algorithm: its name, as files of the framework have it.
@@ -43,7 +41,7 @@ class Trail:
 
     Attributes:
         updates: how many there were.
-        rows: update, number of the line that made it, and a digest of each of ``KINDS``.
+        rows: update, number of the line that made it, and a digest of each kind of state.
         names: the lines that make updates: file and text.
     """
 
@@ -123,8 +121,8 @@ class Trail:
 
         The algorithm's files are those that call for an update, and those that are named like it.
         """
-        data = self._executed.get_data() if self._executed is not None else None
         lines = {}
+        data: Any = self._executed.get_data() if self._executed is not None else None
         for file in sorted(data.measured_files()) if data is not None else ():
             every = _lines_of(file)
             executed = every.intersection(data.lines(file) or ())

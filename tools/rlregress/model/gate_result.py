@@ -10,7 +10,7 @@ from typing import Any
 from rlregress.model.cells import CellRuns
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.model.quantities import CRITIC, quantity_of
-from rlregress.model.replays import Replay
+from rlregress.model.replays import DIFFERS, Replay
 from rlregress.model.verdict import REGRESSED
 
 
@@ -134,6 +134,11 @@ class FrameworkOutcome:
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     old_files: Mapping[str, Sequence[str]] = field(default_factory=dict)
     not_loaded: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def has_other_numbers(self) -> bool:
+        """Whether a replay has other numbers than its record."""
+        return any(of.state == DIFFERS for of in self.replays.values())
 
     @property
     def critics_alone(self) -> tuple[str, ...]:

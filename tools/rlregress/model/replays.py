@@ -9,6 +9,8 @@ from rlregress.model.verdict import REPRODUCED
 
 #: another state than ``REPRODUCED``: other numbers, or nothing could be compared
 DIFFERS, NOT_REPLAYED = "differs", "not replayed"
+#: what a row of digests (``inside.trail``) is of, in its order
+KINDS = ("environment", "random draws", "gradients", "parameters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,11 @@ class Replay:
     steps: int = 0
     lines: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     seconds: float = 0.0
+
+    @property
+    def from_start(self) -> bool:
+        """Whether the numbers are others from the first update on."""
+        return self.first.startswith("update 1,")
 
     @property
     def is_reproduced(self) -> bool:

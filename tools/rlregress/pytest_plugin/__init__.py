@@ -647,6 +647,8 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
         terminalreporter.write_line(line)
+    for line in words.replays(evidence_file.replays(entries)):
+        terminalreporter.write_line(line)
     for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)
     for name, kinds in evidence_file.not_loaded(entries).items():
