@@ -52,8 +52,8 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     if not plan.detects:
         return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
     made.append(
-        f"{'Fresh seeds' if replays else 'It'} would detect (80 % power) a drop of training or evaluation returns (of evaluation "
-        "alone) of at least:"
+        f"{'Fresh seeds' if replays else 'It'} would detect (80 % power) a drop of training or "
+        "evaluation returns (of evaluation alone) of at least:"
     )
     for framework, algorithms in plan.detects.items():
         drops = (
