@@ -132,6 +132,8 @@ class Session:
         self.looks: Looks = SEQUENTIAL if several else fixed(seeds)
         for cell in cells:
             self._jobs[cell] = self._jobs[cell][: self.looks.most]
+        #: ids of cells -> the session without them, which remembers what its runs decide
+        self._narrowed: dict[frozenset[str], Session] = {}
         self._replay_store = Store(Path(replays)) if replays else None
         found = {
             cell: recorded(cell, replay_seed) for cell in self.stored if replay_seed is not None
@@ -191,7 +193,12 @@ class Session:
         Args:
             reproduced: ids of cells.
         """
-        done, rest = set(reproduced), copy(self)
+        done = frozenset(reproduced)
+        if not done:
+            return self
+        if done in self._narrowed:
+            return self._narrowed[done]
+        rest = self._narrowed[done] = copy(self)
         rest.cells = [cell for cell in self.cells if cell.id not in done]
         rest.stored = {cell: of for cell, of in self.stored.items() if cell.id not in done}
         rest.secondary_cells = {

@@ -54,7 +54,11 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
     [
         (["study"], 0, after.after_study()),
         (["histories", "--show", "--framework", "sb3"], 0, after.after_histories([])),
-        (["verify", "--store", "."], 0, "Judge by them: rlregress check --fresh-seeds --store {here}"),
+        (
+            ["verify", "--store", "."],
+            0,
+            "Judge by them: rlregress check --fresh-seeds --store {here}",
+        ),
     ],
 )
 def test_a_command_ends_in_its_next_step(command, monkeypatch, tmp_path, arguments, code, step):
