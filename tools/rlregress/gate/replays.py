@@ -28,13 +28,11 @@ from rlregress.model.verdict import REPRODUCED
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.recorded_runs import Run
+from rlregress.training.recorded_runs import Run, Trail
 from rlregress.training.store import Store
 
 #: of a run, what says when it was made and how fast it was
-_MEASURED = ("time", "seed", "sources", "lines")
-#: modules of this suite, beside those of what is tested
-_OWN = "rlregress."
+_MEASURED = ("time", "seed", "sources")
 
 
 @dataclass(frozen=True)
@@ -145,7 +143,11 @@ def _other_arithmetic(of: Recorded, store: Store) -> str:
     """
     path = store.folder / "canary.json"
     if not path.exists():
-        run_record.write_atomically(path, json.dumps(digest_operations()))
+        try:
+            run_record.write_atomically(path, json.dumps(digest_operations()))
+        except UserError as error:
+            # such as a processor that has not the instructions
+            return str(error)
     canary: _Canary = datafiles.remembered(canary_path(), _Canary)
     if any(of.job.versions.get(name) != version for name, version in canary.versions.items()):
         return ""
@@ -269,39 +271,38 @@ def _constraints() -> str:
 
 
 def first_difference(expected: Run, observed: Run) -> str:
-    """Return where two runs of one seed differ first, in words; empty: nowhere."""
+    """Return where two runs of one seed differ first, in words; empty: nowhere.
+
+    How the lines are written that make updates is no number.
+    """
     old, new = expected.trail, observed.trail
     if old is not None and new is not None:
-        for of_old, of_new in zip(old.rows, new.rows, strict=False):
-            if of_old != of_new or old.names != new.names:
-                update, name, *digests = of_old.split(" ")
-                changed = [
-                    kind
-                    for kind, a, b in zip(KINDS, digests, of_new.split(" ")[2:], strict=True)
-                    if a != b
-                ]
-                if changed:
-                    return f"update {update}, {changed[0]} ({old.names[int(name)]})"
+        for row, of_old, of_new in zip(old.rows, _digests(old), _digests(new), strict=False):
+            kinds = ("number", *KINDS)
+            if differing := [k for k, a, b in zip(kinds, of_old, of_new, strict=True) if a != b]:
+                update, line, *_ = row.split(" ")
+                return f"update {update}, {differing[0]} ({old.names[int(line)]})"
+    numbers = _numbers(observed)
     for name, value in _numbers(expected).items():
-        if value != _numbers(observed)[name]:
+        if value != numbers[name]:
             return f"the {name.replace('_', ' ')} after the training"
     return ""
 
 
+def _digests(trail: Trail) -> list[list[str]]:
+    """Return the rows without the line that makes the update: its number, and the digests."""
+    return [[update, *digests] for update, _, *digests in (row.split(" ") for row in trail.rows)]
+
+
 def _numbers(run: Run) -> dict[str, Any]:
     """Return what two runs of one seed have to have in common, as plain data."""
-    return {
-        name: _known(value)
-        for name, value in evidence.plain(asdict(run)).items()
-        if name not in _MEASURED
-    }
+    numbers = evidence.plain(asdict(run))
+    numbers["trail"] = run.trail and [run.trail.updates, _digests(run.trail)]
+    return {name: _known(value) for name, value in numbers.items() if name not in _MEASURED}
 
 
 def _known(value: Any) -> Any:
     """Return a value without what is None, which a file of stored runs leaves out."""
     if isinstance(value, dict):
-        return {
-            name: _known(of) for name, of in value.items()
-            if of is not None and name not in _MEASURED
-        }  # fmt: skip
+        return {name: _known(of) for name, of in value.items() if of is not None}
     return [_known(of) for of in value if of is not None] if isinstance(value, list) else value

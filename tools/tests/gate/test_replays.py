@@ -24,6 +24,7 @@ from rlregress.training.store import Store
 CELLS = "sb3-ppo-Reacher-v4-short", "sb3-ppo-Hopper-v4-short", "sb3-ppo-InvertedPendulum-v4-short"
 SEEDS = range(3)
 OPERATIONS = {"torch sqrt float32": "a1", "numpy exp float64": "b2"}
+REAL_CANARY = replays.digest_operations
 ROWS = ("1 0 aa bb cc dd", "2 1 ab bc cd de", "3 0 ac bd ce df")
 
 
@@ -123,6 +124,14 @@ def test_where_a_run_differs_first_is_named(changes, first):
     assert replays.first_difference(old, Run.of(result(0))) == ""
 
 
+def test_a_line_that_is_written_otherwise_is_no_other_number():
+    """Renamed, or made two of: the digests of the updates are compared."""
+    old = Run.of(result(0))
+    names = ("ppo.py: policy.optimizer.step()", "ppo.py: x.step()", "ppo.py: y.step()")
+    new = replace(trail((ROWS[0], "2 2 ab bc cd de", ROWS[2])), names=names)
+    assert replays.first_difference(old, Run.of(result(0) | {"trail": asdict(new)})) == ""
+
+
 def test_other_numbers_without_another_version_are_no_change_of_the_framework(session, trainings):
     """Where code and versions are those of the record, the machine or the suite is named first."""
     _, dial, _ = trainings
@@ -165,6 +174,17 @@ def test_an_operation_with_other_bits_keeps_all_replays_from_running(session, tr
     text = "this machine's arithmetic is not that of the records"
     assert found.reason == f"{text} (operation {operation})"
     assert session.with_fresh_seeds.cells == session.cells
+    assert done == []
+
+
+def test_a_machine_that_cannot_compute_so_has_fresh_seeds(session, trainings, monkeypatch):
+    """A processor without the instructions ends the canary, and that is the reason."""
+    done, _, _ = trainings
+    monkeypatch.setattr(replays, "digest_operations", REAL_CANARY)
+    monkeypatch.setattr(replays.sys, "executable", "/bin/false")
+    found = named(session, CELLS[0])
+    assert found.state == NOT_REPLAYED
+    assert "could not be checked: /bin/false -m rlregress.inside.canary ended with" in found.reason
     assert done == []
 
 
