@@ -84,7 +84,7 @@ class Baseline:
     sources: Mapping[Line, Line]
     arithmetic: Arithmetic
     platform: Mapping[Line, recorded_runs.Described]
-    seeds: Annotated[int, Field(ge=2)]
+    seeds: Annotated[int, Field(ge=1)]
     runs: Annotated[tuple[StoredRun, ...], Field(alias="run")]
 
     def __post_init__(self) -> None:

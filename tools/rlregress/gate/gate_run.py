@@ -38,7 +38,6 @@ from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.option import arguments, of
 from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
-from rlregress.training.budgets import seed_of_today
 from rlregress.training.cell import Cell as TrainedCell
 
 #: what an interrupted pytest is given to end by itself.
@@ -78,10 +77,8 @@ def session_of(options: GateOptions) -> Session:
 
 
 def replay_seed(options: GateOptions) -> int | None:
-    """Return the seed of the stored runs that are replayed; None: none are."""
-    if not options.replays_first:
-        return None
-    return options.replay_seed if options.replay_seed >= 0 else seed_of_today()
+    """Return the seed of the stored runs that are replayed, -1: today's; None: none are."""
+    return options.replay_seed if options.replays_first else None
 
 
 def pytest_command(
@@ -235,9 +232,6 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     """
     started, date = time.monotonic(), report_data.now()
     info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
-    if (seed := replay_seed(options)) is not None:
-        # also where a check goes on after midnight
-        options = replace(options, replay_seed=seed)
     # everything that can be wrong with the request is said before anything is started
     chosen = selection_of(options)
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
@@ -260,9 +254,10 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         check_writable(session.store.folder, "run records")
         say(f"check: {session.describe()}")
         if session.replays:
+            seeds = sorted({of.run.seed for of in session.replays.values()})
             say(
-                f"check: stored seed {options.replay_seed} of {len(session.replays)} cells is "
-                "replayed first; a cell with its numbers needs no fresh seeds"
+                f"check: stored seed {', '.join(map(str, seeds))} of {len(session.replays)} cells "
+                "is replayed first; a cell with its numbers needs no fresh seeds"
             )
     for left_out in cell_selection.excluded(chosen):
         say(f"left out: {left_out}")

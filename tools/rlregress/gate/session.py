@@ -48,7 +48,7 @@ def open_session(
         seeds: new runs per cell, judged at one look; 0: as the looks ask, or the budget's number.
         store: folder of run records; empty: ``runs/`` of the suite.
         one_look: the gate of fixed size.
-        replay_seed: of the stored run of each cell that is replayed; None: none is.
+        replay_seed: of the stored run of each cell that is replayed, -1: today's; None: none is.
         replays: folder for the records of replays, of this session alone; empty: none is trained.
     """
     return Session(

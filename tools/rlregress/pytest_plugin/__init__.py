@@ -45,7 +45,7 @@ from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.reporting import harmless, terminal, words
-from rlregress.training.budgets import budget, seed_of_today
+from rlregress.training.budgets import budget
 
 if TYPE_CHECKING:
     # a test of formulas or behaviour needs nothing of the gate, which takes long to import
@@ -94,9 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
     if not _is_xdist_worker():
-        # its processes get the options of this one: a seed, and a folder for replays
-        if config.getoption("--replay-seed") < 0:
-            config.option.replay_seed = seed_of_today()
+        # its processes get the options of this one, and so share a folder for replays
         folder = TemporaryDirectory(prefix="replays-")
         config.option.replays = folder.name
         config.add_cleanup(folder.cleanup)
@@ -129,7 +127,6 @@ def pytest_configure(config: pytest.Config) -> None:
         if any(
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
-            if name != "--replay-seed"  # it was given its value above
         ):
             with suppress(missing_packages.MissingPackage):  # its tests are skipped
                 session_of(config)

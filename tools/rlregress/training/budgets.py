@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -78,11 +77,6 @@ def budget(name: str) -> Budget:
     if name not in known:
         raise UserError(f"unknown budget '{name}'; {nearest(name, known)}")
     return Budget(name=name, **vars(known[name]))
-
-
-def seed_of_today() -> int:
-    """Return the stored seed that is replayed today."""
-    return date.today().toordinal() % budget("replay").seeds
 
 
 def _of_algorithm(name: str, algorithm: str) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from datetime import date
 
 import pytest
 import tomli_w
@@ -227,6 +228,21 @@ def test_a_seed_that_is_not_stored_is_one_sentence(trainings, tmp_path):
     selection = cell_selection.Selection("short", cells=CELLS[0])
     with pytest.raises(UserError, match=r"--replay-seed is 7, expected a seed of .*: 0, 1, 2$"):
         open_session(selection, 0, str(tmp_path / "runs"), replay_seed=7)
+
+
+def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
+    """Three days replay all three stored seeds, where no seed is given."""
+    [cell] = cell_selection.choose(cell_selection.Selection("short", cells=CELLS[0]))
+
+    class Day(date):
+        today = classmethod(lambda of: of.day)
+
+    monkeypatch.setattr(replays, "date", Day)
+    seeds = set()
+    for day in (1, 2, 3):
+        Day.day = date(2026, 11, day)
+        seeds.add(replays.recorded(cell, -1).run.seed)
+    assert seeds == {0, 1, 2}
 
 
 @pytest.mark.parametrize("damage", ["schema = 2", "4096", 'arithmetic = "portable"'])
