@@ -74,8 +74,8 @@ def record(
     least = 1 if load_budget(requested.budget).arithmetic == PORTABLE else 2
     if not least <= requested.seeds <= baseline_runs.FIRST_NEW_SEED:
         raise UserError(
-            f"--seeds is {requested.seeds}, expected {least} to {baseline_runs.FIRST_NEW_SEED} stored "
-            "runs of each cell"
+            f"--seeds is {requested.seeds}, expected {least} to {baseline_runs.FIRST_NEW_SEED} "
+            "stored runs of each cell"
         )
     suite.checkout("recording stored runs")
     cells = requested.cells()
