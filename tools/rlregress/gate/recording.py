@@ -114,7 +114,7 @@ def record(
             useless.append(cell.id)
             continue
         if of_budget.arithmetic == PORTABLE:
-            replays.admit(dict(zip(jobs, records, strict=True)), folder, workers)
+            replays.admit(list(zip(jobs, records, strict=True)), folder, workers)
         path = baseline_runs.write(jobs, records, earlier[cell])
         yield f"wrote {path}"
         returns = baseline_runs.load(path).returns

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -231,29 +231,30 @@ def _share(lines: Mapping[str, tuple[int, int]]) -> str:
     return f"; {100 * ran // every} % of the lines of {named} ran"
 
 
-def admit(records: Mapping[Job, Mapping[str, Any]], store: Store, workers: int) -> None:
+def admit(runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: int) -> None:
     """Check that runs can be replayed: they are what others have, and repeat themselves here.
 
     Args:
+        runs: of one cell, each with its record.
         store: holds the records; the runs are done again in a folder of it.
 
     Raises:
         UserError: another version than that of constraints.txt, another arithmetic, or a run that
             does not repeat itself.
     """
-    job = next(iter(records))
+    jobs = [job for job, _ in runs]
     pinned = dict(
         line.split("==") for line in _constraints().splitlines() if "==" in line.partition("#")[0]
     )
     other = [
         f"{name} {version}, expected {pinned[name]}"
-        for name, version in job.versions.items()
+        for name, version in jobs[0].versions.items()
         if pinned.get(name, version) != version.partition("+")[0] and name in pinned
     ]
     if other:
         raise UserError(f"a replay is recorded with the versions of constraints.txt: {other[0]}")
     operations, path = digest_operations(), canary_path()
-    versions = {name: job.versions[name] for name in ("numpy", "torch")}
+    versions = {name: jobs[0].versions[name] for name in ("numpy", "torch")}
     if not path.exists():
         content = {"versions": versions, "operations": operations}
         run_record.write_atomically(path, tomli_w.dumps(content))
@@ -262,13 +263,13 @@ def admit(records: Mapping[Job, Mapping[str, Any]], store: Store, workers: int) 
             f"this machine's arithmetic is not that of {path}, recorded with "
             f"{dict(stored.versions)}; remove that file and all replays to record them anew"
         )
-    again: dict[Job, Mapping[str, Any]] = {}
-    worker_launch.run_all(list(records), Store(store.folder / "again"), workers, again.__setitem__)
-    for of, record in records.items():
+    again = Store(store.folder / "again")
+    worker_launch.run_all(jobs, again, workers, lambda *_: None)
+    for of, record in runs:
         arithmetic = record["platform"].get("arithmetic")
         if arithmetic != PORTABLE:
             raise UserError(f"the run {of.title} was not in portable arithmetic: {arithmetic}")
-        if first := first_difference(Run.of(record), Run.of(again[of])):
+        if first := first_difference(Run.of(record), Run.of(worker_launch.run(of, again))):
             raise UserError(f"the run {of.title} does not repeat itself here: {first} differs")
 
 
