@@ -103,12 +103,12 @@ class Trail:
 
     def _line(self) -> str:
         """Return file and text of the line that calls ``step``; note the framework's files."""
-        torch_folder = os.path.dirname(torch.__file__)
+        others = tuple(os.path.join(os.path.dirname(f), "") for f in (torch.__file__, __file__))
         frame: Any = sys._getframe(1)
         text = ""
         while frame is not None:
             file = frame.f_code.co_filename
-            if not text and not file.startswith((torch_folder, os.path.dirname(__file__))):
+            if not text and not file.startswith(others):
                 line = linecache.getline(file, frame.f_lineno).strip()
                 text = f"{os.path.basename(file)}: {line}"
             if self._places.name(file) is not None:

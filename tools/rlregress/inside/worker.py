@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import platform
+import random
 import resource
 import sys
 import time
@@ -265,6 +266,9 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     progress.with_suffix(BEGUN).touch()
     try:
         # whoever tells one that cannot be kept to stop is not to wait
+        if trail is not None:
+            # Python's generator, which some frameworks leave as a process begins
+            random.seed(job["seed"])
         with nullcontext() if no_resume else keeper, trail or nullcontext():
             trained = adapter.train(request)
         steps = trained.steps
