@@ -66,6 +66,8 @@ _STARTED = pytest.StashKey[float]()
 _SELECTABLE = pytest.StashKey[set[str]]()
 _TIERS: pytest.StashKey[TiersProgress] = pytest.StashKey()
 _PROGRESS = pytest.StashKey[ExitStack]()
+#: folder for the replays of this session, which all its processes share
+_REPLAYS = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,10 +95,11 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
-    if not _is_xdist_worker():
-        # its processes get the options of this one, and so share a folder for replays
+    if _is_xdist_worker():
+        config.stash[_REPLAYS] = config.workerinput["replays"]  # type: ignore[attr-defined]
+    else:
         folder = TemporaryDirectory(prefix="replays-")
-        config.option.replays = folder.name
+        config.stash[_REPLAYS] = folder.name
         config.add_cleanup(folder.cleanup)
     config.stash[_PROGRESS] = displays = ExitStack()
     config.add_cleanup(displays.close)
@@ -230,7 +233,7 @@ def session_of(config: pytest.Config) -> Session:
             pinned=not config.getoption("--unpinned"),
             one_look=config.getoption("--single-look"),
             replay_seed=config.getoption("--replay-seed") if _replays_first(config) else None,
-            replays=getattr(config.option, "replays", ""),
+            replays=config.stash[_REPLAYS],
         )
     return config.stash[_SESSION]
 
@@ -466,6 +469,12 @@ def _write_line(config: pytest.Config, line: str) -> None:
     else:
         writer.ensure_newline()
     writer.write_line(line)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a process of pytest-xdist what it shares with the others."""
+    node.workerinput["replays"] = node.config.stash[_REPLAYS]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
