@@ -120,7 +120,7 @@ class _Canary:
 
 def canary_path() -> Path:
     """Return the file of the digests that this machine's arithmetic is compared with."""
-    return suite.baselines() / "canary.toml"
+    return baseline_runs.folder().with_name("canary.toml")
 
 
 def digest_operations() -> dict[str, str]:

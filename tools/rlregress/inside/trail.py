@@ -6,6 +6,7 @@ Runs inside foreign environments: Python 3.9 syntax.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import linecache
 import os
 import random
@@ -176,10 +177,9 @@ def _digest(values: Iterable[Any]) -> str:
 
 def _trace_lines(roots: Sequence[str]) -> Any:
     """Return what notes the lines that run below some folders; None where it is not installed."""
-    try:
-        import coverage
-    except ImportError:
+    if importlib.util.find_spec("coverage") is None:
         return None
+    coverage = importlib.import_module("coverage")
     below = [os.path.join(root, "*") for root in roots]
     return coverage.Coverage(data_file=None, include=below, config_file=False)
 
