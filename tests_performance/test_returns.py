@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from rlregress.model.verdict import REGRESSED
+
+
+def test_replay(replayed_cell, evidence):
+    """A stored run that is trained again here has its numbers, or fresh seeds are judged."""
+    replay = replayed_cell.replay()
+    evidence(replay=replay)
+    if not replay.is_reproduced:
+        pytest.skip(f"{replay.state}: {replay.reason}; fresh seeds are judged")
 
 
 def test_training(training, evidence):

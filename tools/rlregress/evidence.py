@@ -14,8 +14,8 @@ from pydantic import ConfigDict
 
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
-from rlregress.inside.critic import CriticAccuracy
 from rlregress.inside.run_record import write_atomically
+from rlregress.model.replays import Replay
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
 
@@ -72,7 +72,7 @@ def entry(report: Any) -> dict[str, Any]:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
         could not be set up), ``seconds``, ``message``, and whatever the test attached:
         ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``lacking``, ``record``,
-        ``verdict``, ``diagnostics``, ``not_judged``, ``throughput``, ``old_files``.
+        ``verdict``, ``diagnostics``, ``replay``, ``not_judged``, ``throughput``, ``old_files``.
     """
     test, tier = _test_and_tier(report.nodeid)
     message = ""
@@ -110,6 +110,19 @@ def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Cell -> what it was not judged by beside its returns -> why."""
     return {entry["cell"]: entry["not_judged"] for entry in entries if entry.get("not_judged")}
+
+
+def replays(entries: list[dict[str, Any]]) -> dict[str, Replay]:
+    """Cell -> what its replay came to."""
+    found = [
+        Replay(**entry["replay"]) for entry in entries if isinstance(entry.get("replay"), dict)
+    ]
+    return {of.cell: of for of in sorted(found, key=lambda of: of.cell)}
+
+
+def reproduced(entries: list[dict[str, Any]]) -> set[str]:
+    """Ids of the cells of which a replay has the stored numbers."""
+    return {cell for cell, of in replays(entries).items() if of.is_reproduced}
 
 
 def old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
@@ -183,24 +196,14 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RunSummary:
+class _RunSummary(recorded_runs.Run):
     """What an entry keeps of a run (``pytest_plugin.subjects.SessionRun``)."""
 
     cell: Component
     seed: Seed
-    status: Line
-    failure: str | None = None
-    final_return: Number | None
-    steps: Natural
-    parameters_sha256: Line | None = None
-    time: recorded_runs.Times
-    training_return: Number | None = None
-    critic: CriticAccuracy | None = None
-    diagnostics: Mapping[Line, Number | None] | None = None
     protocol: Mapping[Line, Natural] = field(default_factory=dict)
     hyperparameters: Mapping[Line, Value] = field(default_factory=dict)
     platform: Mapping[Line, recorded_runs.Described | None] = field(default_factory=dict)
-    learning_curve: tuple[tuple[Number, Number], ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,6 +248,7 @@ class _Entry:
     verdict: _Verdict | None = None
     diagnostics: Mapping[Line, _Verdict] = field(default_factory=dict)
     not_judged: Mapping[Line, str] = field(default_factory=dict)
+    replay: Replay | None = None
     throughput: _Throughput | None = None
     old_files: _OldFiles | None = None
     record: _RunSummary | None = None

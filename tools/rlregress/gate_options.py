@@ -56,6 +56,13 @@ class GateOptions:
         MOST_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
         pytest=True,
     )  # fmt: skip
+    fresh_seeds: bool = option(
+        False, "--fresh-seeds", "Train new seeds; replay no stored run.", pytest=True
+    )
+    replay_seed: int = option(
+        -1, "--replay-seed", "Stored seed to replay; default: another one each day.",
+        metavar="SEED", least=-1, pytest=True,
+    )  # fmt: skip
     store: str = option(
         "", "--store", "Of run records; default: runs/.", metavar="FOLDER", pytest=True
     )
@@ -63,6 +70,12 @@ class GateOptions:
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )
     throughput: bool = option(False, "--throughput", "Judge speed and memory, too.")
+
+    @property
+    def replays_first(self) -> bool:
+        """Whether stored runs are replayed first: not where other runs were requested."""
+        other = self.seeds or self.one_look or self.first_seed != MOST_SEEDS
+        return not (self.fresh_seeds or other)
 
     @property
     def evidence(self) -> Path:

@@ -86,6 +86,7 @@ def _options(framework: str, algorithm: str, cells: str, workers: int, folder: s
         cells=cells,
         store=str(Path(folder) / "runs"),
         workers=workers,
+        fresh_seeds=True,
     )
 
 

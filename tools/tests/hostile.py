@@ -160,6 +160,8 @@ RECORD = {
     "time": {"started_at": "2026-11-23T04:16:14Z", "wall_seconds": 1.5, "cpu_seconds": 1,
              "steps_per_cpu_second": 90.0},
     "training_return": 1.0, "diagnostics": {"entropy": 1.4, "kl": None},
+    "trail": {"updates": 1, "names": ["ppo.py: optimizer.step()"], "rows": ["1 0 a b c d"],
+              "lines": {"ppo.py": [1, 2]}},
     "critic": {"states": 9, "bootstrapped": 0.0, "explained_variance": 0.5, "bias": 0.1,
                "finite": True, "mean": 1.0, "spread": 1.0},
     "memory": {"peak_mib": 400.5}, "curve_cpu_seconds": [[0.5, 0.25], [1.0, 0.25]],
@@ -178,7 +180,8 @@ ENTRY = {
         "cell": "sb3-ppo-Env0-v4-short", "seed": 1000, "status": "finished", "failure": "",
         "final_return": 1.0, "steps": 9, "parameters_sha256": "sha256:ab", "platform": {"cpu": "x"},
         "time": {"started_at": "2026-11-23T04:16:14Z"}, "training_return": 1.0,
-        "critic": RECORD["critic"], "diagnostics": {"kl": 0.1}, "protocol": {"total_steps": 9},
+        "critic": RECORD["critic"], "diagnostics": {"kl": 0.1}, "trail": RECORD["trail"],
+        "protocol": {"total_steps": 9},
         "hyperparameters": {"discount": 0.9}, "learning_curve": [[9.0, 1.0]],
     },
 }  # fmt: skip
@@ -187,6 +190,10 @@ JUDGED = {
     "seconds": 1.0, "message": "", "framework": "sb3", "cell": "sb3-ppo-Env0-v4-short",
     "verdict": {"verdict": "holds", "interval": [0.0, 1.0], "effect": 0.5},
     "throughput": {"algorithm": "ppo", "processes": [{"ratio": 2.0}], "verdicts": {}},
+    "replay": {"cell": "sb3-ppo-Env0-v4-short", "replayed": "sb3-ppo-Env0-v4-replay", "seed": 1,
+               "state": "differs", "reason": "other numbers", "first": "update 1, gradients",
+               "moved": "", "not_checked": "", "steps": 0, "lines": {"ppo.py": [1, 2]},
+               "seconds": 1.0},
     "old_files": {"kind": "sac model", "found": ["same (2.0.0)"]},
 }  # fmt: skip
 EVIDENCE = {"schema": 1, "tests": [ENTRY, JUDGED]}

@@ -18,6 +18,7 @@ from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
 from rlregress.details import catalogue
 from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
+from rlregress.inside import run_record
 from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import resolved
@@ -229,7 +230,8 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
 
     def failed_record(job):
         return {
-            "schema": 1, "job": job.as_dict(), "key": job.key, "status": "failed", "curve": [],
+            "schema": run_record.SCHEMA, "job": job.as_dict(), "key": job.key,
+            "status": "failed", "curve": [],
             "failure": "Traceback\nRuntimeError: no such space", "final_return": None,
             "episode_returns": [], "steps": 0, "parameters_sha256": None, "platform": {},
             "time": {},

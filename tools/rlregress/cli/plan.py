@@ -17,7 +17,7 @@ from rlregress.reporting import plan_text, summary
 
 _TAKEN = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
-    "one_look", "workers", "store",
+    "one_look", "fresh_seeds", "replay_seed", "workers", "store",
 )  # fmt: skip
 
 
@@ -45,7 +45,13 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
     workers = options.workers or os.cpu_count() or 1
     chosen = gate_run.selection_of(options)
     planned = session_planning.plan(
-        chosen, options.seeds, options.store, options.one_look, must_detect, workers
+        chosen,
+        options.seeds,
+        options.store,
+        options.one_look,
+        must_detect,
+        workers,
+        gate_run.replay_seed(options),
     )
     collected = gate_run.pytest_command(options, tiers=gate_run.TIERS[:2])
     tests = tier_progress.seconds_of_tests(tuple(collected))

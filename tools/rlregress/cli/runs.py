@@ -126,7 +126,7 @@ def launch(
             raise UserError("--waves does runs; say where with --local or --slurm")
         refuse(context, ("manifest",), "--waves chooses runs and does not take", "leave it out")
         check_inconclusive(inconclusive)
-        gate = replace(with_budget(options), workers=workers)
+        gate = replace(with_budget(options), workers=workers, fresh_seeds=True)
         requested = waves_of.Waves(gate, site if slurm else None, wait)
         if dry_run:
             waves_of.dry_run(requested)

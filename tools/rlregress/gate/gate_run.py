@@ -72,7 +72,13 @@ def session_of(options: GateOptions) -> Session:
         options.alpha,
         options.first_seed,
         one_look=options.one_look,
+        replay_seed=replay_seed(options),
     )
+
+
+def replay_seed(options: GateOptions) -> int | None:
+    """Return the seed of the stored runs that are replayed, -1: today's; None: none are."""
+    return options.replay_seed if options.replays_first else None
 
 
 def pytest_command(
@@ -225,6 +231,7 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
         UserError: what was asked cannot be judged, or pytest could not run.
     """
     started, date = time.monotonic(), report_data.now()
+    info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
     # everything that can be wrong with the request is said before anything is started
     chosen = selection_of(options)
     frameworks, algorithms = chosen.frameworks, chosen.algorithms
@@ -246,11 +253,16 @@ def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
     else:
         check_writable(session.store.folder, "run records")
         say(f"check: {session.describe()}")
+        if session.replays:
+            seeds = sorted({of.run.seed for of in session.replays.values()})
+            say(
+                f"check: stored seed {', '.join(map(str, seeds))} of {len(session.replays)} cells "
+                "is replayed first; a cell with its numbers needs no fresh seeds"
+            )
     for left_out in cell_selection.excluded(chosen):
         say(f"left out: {left_out}")
     run(options)
     entries = evidence_of(options)
-    info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
     seconds = time.monotonic() - started
     return conclude(adapters, session, entries, to_probe, info, seconds, lacking)
 
@@ -291,7 +303,8 @@ def conclude(
     """
     trained = {cell.framework for cell in session.cells} if session else set()
     outcomes = outcome.outcomes(entries, trained, to_probe, lacking)
-    unjudged = outcome.unjudged(session.verdict_names(), entries) if session else []
+    rest = session and session.without(evidence.reproduced(entries))
+    unjudged = outcome.unjudged(rest.verdict_names(), entries) if rest else []
     unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
     return GateResult(
         outcomes=outcomes,
@@ -304,7 +317,7 @@ def conclude(
         budget=info.budget,
         seconds=round(seconds, 1),
         exit_code=outcome.exit_code(outcomes, entries, unjudged),
-        notes=other_machines(session) if session else (),
+        notes=other_machines(rest) if rest else (),
         report_data=_report_data(info, session, adapters, to_probe, entries),
     )
 

@@ -54,6 +54,8 @@ def why_not_needed(session: Session, job: Job) -> str:
 
     What decides is known when the looks before are over: their missing runs are done or waited for.
     """
+    if job.cell not in session.cells:
+        return f"not needed: a replay of {job.cell.id} has the stored numbers"
     look = session.looks.look_of(session.number(job))
     if look == 0 or job.cell not in session.stored:
         return ""

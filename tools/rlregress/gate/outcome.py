@@ -119,6 +119,8 @@ def outcomes(
             for (name, algorithm), measured in evidence.throughput(entries).items()
             if name == framework
         }
+        replays = evidence.replays(own)
+        replayed = [of.state for of in replays.values() if of.is_reproduced]
         quantities = [
             verdict["verdict"]
             for measured in throughput.values()
@@ -127,7 +129,7 @@ def outcomes(
         if not failures and not _trained(framework, trained) and set(quantities) <= {HOLDS}:
             verdict = FORMULAS_HOLD
         else:
-            verdict = _verdict(failures, verdicts, quantities)
+            verdict = _verdict(failures, verdicts, [*quantities, *replayed])
         without = [entry for entry in own if evidence.LACKING in entry]
         apart = [entry for entry in without if _is_about_what_is_missing(entry)]
         wanted = set(to_probe.get(framework, ())) - {
@@ -156,6 +158,7 @@ def outcomes(
                 not_asked=missing,
                 untested=tiers,
                 throughput=throughput,
+                replays=replays,
                 not_judged=evidence.not_judged(own),
                 lacking=lacking,
                 old_files=old_files,

@@ -10,8 +10,9 @@ from typing import Any
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.gate import baseline_runs
+from rlregress.gate import baseline_runs, replays
 from rlregress.inside.run_record import check_writable
+from rlregress.inside.worker import PORTABLE
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
@@ -70,10 +71,11 @@ def record(
     Args:
         on_done: called with the record of each run, how many are done, and of how many.
     """
-    if not 2 <= requested.seeds <= baseline_runs.FIRST_NEW_SEED:
+    least = 1 if load_budget(requested.budget).arithmetic == PORTABLE else 2
+    if not least <= requested.seeds <= baseline_runs.FIRST_NEW_SEED:
         raise UserError(
-            f"--seeds is {requested.seeds}, expected 2 to {baseline_runs.FIRST_NEW_SEED} stored "
-            "runs of each cell"
+            f"--seeds is {requested.seeds}, expected {least} to {baseline_runs.FIRST_NEW_SEED} "
+            "stored runs of each cell"
         )
     suite.checkout("recording stored runs")
     cells = requested.cells()
@@ -85,7 +87,8 @@ def record(
     earlier: dict[Cell, Mapping[int, baseline_runs.StoredRun]] = {}
     for cell, jobs in of_cell.items():
         earlier[cell] = {} if requested.replace else baseline_runs.kept(jobs)
-        baseline_runs.check_machine(cell, earlier[cell])
+        if of_budget.arithmetic != PORTABLE:
+            baseline_runs.check_machine(cell, earlier[cell])
         of_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
     check_writable(baseline_runs.folder(), "stored runs")
     folder = store_in(requested.store)
@@ -111,10 +114,12 @@ def record(
         if len(failed) == len(jobs) and not earlier[cell]:
             useless.append(cell.id)
             continue
+        if of_budget.arithmetic == PORTABLE:
+            replays.admit(list(zip(jobs, records, strict=True)), folder, workers)
         path = baseline_runs.write(jobs, records, earlier[cell])
         yield f"wrote {path}"
         returns = baseline_runs.load(path).returns
-        if len(returns) >= 2:
+        if len(returns) >= 2 and of_budget.judged:
             yield f"  {self_check(returns, of_budget.seeds)}"
     if useless:
         raise UserError(

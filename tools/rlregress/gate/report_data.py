@@ -19,10 +19,11 @@ from rlregress.gate import baseline_runs, source_diff, source_links
 from rlregress.gate.baseline_runs import FINISHED
 from rlregress.inside import identity
 from rlregress.inside.machine import cpu_name
+from rlregress.inside.machine import text as machine_text
 from rlregress.model.cells import Band, CellRuns, ReportedRun
 from rlregress.model.code import Hunk
 from rlregress.model.gate_result import AlgorithmCoverage, Deviation
-from rlregress.model.quantities import SECONDARY
+from rlregress.model.quantities import RETURNS, SECONDARY
 from rlregress.training.cell import Cell
 
 #: files of a changed copy that are shown, and lines around one that decides a detail.
@@ -51,13 +52,12 @@ def runs(
         if stored is None or band is not None:
             by_cell[name] = CellRuns(stored=(), new=ordered, band=band)
             continue
-        provenance = stored.provenance
         by_cell[name] = CellRuns(
             stored=tuple(map(_stored, stored.runs)),
             new=ordered,
             band=None,
-            versions=provenance.get("versions", {}),
-            machine=f"{provenance.get('cpu', '')}, Python {provenance.get('python', '')}",
+            versions=stored.versions,
+            machine=machine_text(stored.platform, ("cpu", "python")),
         )
     return by_cell
 
@@ -71,10 +71,7 @@ def _new(record: Mapping[str, Any]) -> ReportedRun:
 
 
 def _stored(run: baseline_runs.StoredRun) -> ReportedRun:
-    fields = {"status": run.status, "final_return": run.final_return}
-    numbers = {of.name: value for of, value in baseline_runs.numbers_of(fields).items()}
-    for quantity in SECONDARY:
-        numbers[quantity.name] = run.secondary.judged_by(quantity)
+    numbers = {of.name: run.number(of) for of in (RETURNS, *SECONDARY)}
     failed = "" if run.status == FINISHED else run.failure or "it failed"
     return ReportedRun(seed=run.seed, numbers=numbers, curve=run.learning_curve, failure=failed)
 

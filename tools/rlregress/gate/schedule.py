@@ -56,7 +56,8 @@ def spread(cell: Cell, known: Sequence[Baseline]) -> tuple[float, ...]:
 
 
 def _ratios(of: Baseline) -> list[float]:
-    seconds = [run.cpu_seconds for run in of.runs if run.status == FINISHED and run.cpu_seconds]
+    every = [run.time.cpu_seconds for run in of.runs if run.status == FINISHED]
+    seconds = [spent for spent in every if spent]
     mean = sum(seconds) / len(seconds) if seconds else 0.0
     return [second / mean for second in seconds]
 

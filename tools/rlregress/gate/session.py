@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, published
 from rlregress.gate.baseline_runs import FINISHED, FIRST_NEW_SEED, Baseline
 from rlregress.gate.cell_selection import Selection, choose
+from rlregress.gate.replays import recorded, replay
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, quantity_of
+from rlregress.model.replays import Replay
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Cell, Job
@@ -34,6 +39,8 @@ def open_session(
     first_seed: int = FIRST_NEW_SEED,
     pinned: bool = True,
     one_look: bool = False,
+    replay_seed: int | None = None,
+    replays: str = "",
 ) -> Session:
     """The session that options describe, checked, nothing started.
 
@@ -41,6 +48,8 @@ def open_session(
         seeds: new runs per cell, judged at one look; 0: as the looks ask, or the budget's number.
         store: folder of run records; empty: ``runs/`` of the suite.
         one_look: the gate of fixed size.
+        replay_seed: of the stored run of each cell that is replayed, -1: today's; None: none is.
+        replays: folder for the records of replays, of this session alone; empty: none is trained.
     """
     return Session(
         cells=choose(selection),
@@ -50,6 +59,8 @@ def open_session(
         pinned=pinned,
         first_seed=first_seed,
         sequential=not (one_look or seeds),
+        replay_seed=replay_seed,
+        replays=replays,
     )
 
 
@@ -76,6 +87,7 @@ class Session:
         stored: the stored runs of the cells that have some.
         bands: the published bands of the other cells.
         secondary_cells: quantity -> cells that are judged by it too, beside their returns.
+        replays: cell -> the stored run that is repeated before its fresh seeds.
     """
 
     def __init__(
@@ -87,6 +99,8 @@ class Session:
         pinned: bool = True,
         first_seed: int = FIRST_NEW_SEED,
         sequential: bool = False,
+        replay_seed: int | None = None,
+        replays: str = "",
     ) -> None:
         check_numbers(seeds, alpha, first_seed)
         of_budget = budget(cells[0].budget)
@@ -118,6 +132,13 @@ class Session:
         self.looks: Looks = SEQUENTIAL if several else fixed(seeds)
         for cell in cells:
             self._jobs[cell] = self._jobs[cell][: self.looks.most]
+        #: ids of cells -> the session without them, which remembers what its runs decide
+        self._narrowed: dict[frozenset[str], Session] = {}
+        self._replay_store = Store(Path(replays)) if replays else None
+        found = {
+            cell: recorded(cell, replay_seed) for cell in self.stored if replay_seed is not None
+        }
+        self.replays = {cell: of for cell, of in found.items() if of is not None}
 
     def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
         stored = baseline_runs.find(cell, job.protocol)
@@ -151,6 +172,40 @@ class Session:
             if len(stored.runs) < LEAST_STORED:
                 return f"{cell.id} has {len(stored.runs)} stored runs, {LEAST_STORED} are needed"
         return ""
+
+    def replay(self, cell: Cell) -> Replay:
+        """Return what the replay of a cell comes to, trained once in this session."""
+        if self._replay_store is None:
+            raise ValueError("this session has no folder for replays")
+        return replay(self.replays[cell], self._replay_store)
+
+    @cached_property
+    def with_fresh_seeds(self) -> Session:
+        """The session of the cells that no replay reproduces: all that fresh seeds judge.
+
+        Which they are is known before the first fresh seed, so that they are the family of tests.
+        """
+        return self.without(cell.id for cell in self.replays if self.replay(cell).is_reproduced)
+
+    def without(self, reproduced: Iterable[str]) -> Session:
+        """Return the session of the other cells.
+
+        Args:
+            reproduced: ids of cells.
+        """
+        done = frozenset(reproduced)
+        if not done:
+            return self
+        if done in self._narrowed:
+            return self._narrowed[done]
+        rest = self._narrowed[done] = copy(self)
+        rest.cells = [cell for cell in self.cells if cell.id not in done]
+        rest.stored = {cell: of for cell, of in self.stored.items() if cell.id not in done}
+        rest.secondary_cells = {
+            quantity: [cell for cell in cells if cell.id not in done]
+            for quantity, cells in self.secondary_cells.items()
+        }
+        return rest
 
     def groups(self, quantity: Quantity = RETURNS, looks: Looks | None = None) -> list[str]:
         """Names of the (framework, algorithm) groups with at least two cells that are tested.

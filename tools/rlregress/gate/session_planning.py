@@ -25,11 +25,13 @@ def plan(
     one_look: bool = False,
     must_detect: float | None = None,
     workers: int = 1,
+    replay_seed: int | None = None,
 ) -> SessionPlan:
     """The plan of a session; see ``open_session``.
 
     Args:
         workers: how many runs go on at a time.
+        replay_seed: as of ``open_session``.
         must_detect: share of the stored mean whose loss is to be detected with 80 % power.
 
     Raises:
@@ -41,7 +43,7 @@ def plan(
             "no gate "
             "calls a smaller drop regressed, however sure it is (docs/statistics.md, Floor)"
         )
-    session = open_session(selection, seeds, store, one_look=one_look)
+    session = open_session(selection, seeds, store, one_look=one_look, replay_seed=replay_seed)
     until = awaited_runs(session)
     gates = candidates(session) if session.stored else ()
     measured = session.measured_in_store()
@@ -104,6 +106,7 @@ def _makespan(
 
 
 def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
+    recorded = session.replays.get(cell)
     return CellPlan(
         name=cell.id,
         damaged=tuple(session.damaged(cell)),
@@ -112,4 +115,6 @@ def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
         undone=len(session.undone(cell, until)),
         seconds=session.estimated_seconds(cell),
         banded=cell in session.bands,
+        replay=recorded.described if recorded else "",
+        replay_seconds=recorded.run.time.cpu_seconds if recorded else 0.0,
     )

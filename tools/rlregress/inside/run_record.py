@@ -18,8 +18,8 @@ from typing import Any, Dict, Mapping
 from rlregress import files
 from rlregress.errors import UserError
 
-#: of what ``recorded_runs`` reads
-SCHEMA = 1
+#: of what ``recorded_runs`` and ``baseline_runs`` read
+SCHEMA = 2
 #: bytes of a record, at most: that of millions of steps in the shortest episodes has a fifth
 _LARGEST = 1 << 26
 #: what may differ between two records of one run that have the same result

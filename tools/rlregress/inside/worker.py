@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import platform
+import random
 import resource
 import sys
 import time
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 PROGRESS_REPORTS = 20
+#: arithmetic of a run: as the libraries choose it on the machine, or the same bits on all
+NATIVE, PORTABLE = "native", "portable"
 #: exit status: the run is not done, and no fault of the framework is why; the last line says it
 NOT_DONE = 4
 #: beside the record: the training has begun, and what ends it from here on may be the framework
@@ -191,13 +194,14 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
 
     from rlregress import frameworks
     from rlregress.frameworks.base import TrainingRequest
-    from rlregress.inside import machine, pickled
+    from rlregress.inside import arithmetic, machine, pickled
     from rlregress.inside.checkpoint import Keeper, identity
     from rlregress.inside.diagnostics import at_the_end
-    from rlregress.inside.episodes import Episodes, late_return
+    from rlregress.inside.episodes import Episodes, late_return, learning_curve
     from rlregress.inside.evaluation import Evaluator
     from rlregress.inside.identity import source_digest
     from rlregress.inside.run_record import SCHEMA, finite_or_none
+    from rlregress.inside.trail import Trail
 
     cell, protocol = job["cell"], job["protocol"]
     adapter = frameworks.get(cell["framework"])
@@ -205,6 +209,12 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     def make_env() -> Any:
         return gymnasium.make(cell["environment"])
 
+    # digests along the way serve runs that are repeated on other machines
+    trail = (
+        Trail(cell["algorithm"], adapter.code_folders()) if job["arithmetic"] == PORTABLE else None
+    )
+    # a part of a trail is none
+    no_resume = adapter.no_resume_reason or ("a replay is done at once" if trail else "")
     suite = source_digest("rlregress.inside")
     keeper = Keeper(checkpoint, progress.with_suffix(".draft"), identity(job["key"], suite))
     training_episodes = Episodes()
@@ -216,7 +226,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         "machines": [machine.described()],
         "continued": [],
     }
-    head, kept, begun_anew = ({}, None, "") if adapter.no_resume_reason else keeper.take()
+    head, kept, begun_anew = ({}, None, "") if no_resume else keeper.take()
     if kept is not None:
         training_episodes, story = kept["episodes"], kept["story"]
         story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
@@ -240,7 +250,9 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     steps, parameters, critic, diagnostics = 0, None, None, None
     request = TrainingRequest(
         algorithm=cell["algorithm"],
-        make_env=lambda: training_episodes.counted(make_env()),
+        make_env=lambda: training_episodes.counted(
+            trail.observed(make_env()) if trail else make_env()
+        ),
         hyperparameters=job["hyperparameters"],
         total_steps=protocol["total_steps"],
         seed=job["seed"],
@@ -254,7 +266,10 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     progress.with_suffix(BEGUN).touch()
     try:
         # whoever tells one that cannot be kept to stop is not to wait
-        with nullcontext() if adapter.no_resume_reason else keeper:
+        if trail is not None:
+            # Python's generator, which some frameworks leave as a process begins
+            random.seed(job["seed"])
+        with nullcontext() if no_resume else keeper, trail or nullcontext():
             trained = adapter.train(request)
         steps = trained.steps
         parameters = digest(trained.parameters)
@@ -273,6 +288,9 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         failure = traceback.format_exc(limit=-6)
     wall, cpu = watch.seconds
     evaluator.close()
+    # what the libraries compute with, and not what they were asked for
+    reported = arithmetic.report_arithmetic() if trail else {}
+    ended = [[at, finite_or_none(r), length] for at, r, length in training_episodes.ended]
     training_cpu = cpu - watch.evaluation_cpu_seconds - keeper.cpu_seconds
     return {
         "schema": SCHEMA,
@@ -282,18 +300,21 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         "failure": failure,
         "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
         "curve_cpu_seconds": watch.curve_cpu_seconds,
-        "episodes": [[at, finite_or_none(r), length] for at, r, length in training_episodes.ended],
+        "episodes": ended,
+        "learning_curve": learning_curve(ended, protocol["total_steps"]),
         "final_return": None if failure else float(np.mean(final)),
         "episode_returns": [finite_or_none(r) for r in final],
         "training_return": None if failure else late_return(training_episodes.ended, steps),
         "critic": critic,
         "diagnostics": diagnostics,
+        "trail": trail and trail.described(),
         "steps": steps,
         "parameters_sha256": parameters,
         # a framework may have set another number of threads
         "platform": {
             **machine.together(story["machines"]),
             "torch_threads": torch.get_num_threads(),
+            **({"arithmetic": arithmetic.explain_native(reported) or PORTABLE} if trail else {}),
         },
         "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},
         "attempt": {"continued": story["continued"], "begun_anew": begun_anew},

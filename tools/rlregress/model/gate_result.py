@@ -10,6 +10,7 @@ from typing import Any
 from rlregress.model.cells import CellRuns
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.model.quantities import CRITIC, quantity_of
+from rlregress.model.replays import DIFFERS, Replay
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 
 
@@ -111,6 +112,7 @@ class FrameworkOutcome:
         verdicts: verdict lines by cell or group name.
         throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
             was asked.
+        replays: cell -> what its replay came to.
         not_judged: cell -> what it was not judged by beside its returns -> why.
         lacking: package that is not installed, in a sentence -> what of the framework was not
             checked without it: tests, and cells.
@@ -127,6 +129,7 @@ class FrameworkOutcome:
     not_asked: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
     throughput: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    replays: Mapping[str, Replay] = field(default_factory=dict)
     not_judged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     old_files: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -136,6 +139,11 @@ class FrameworkOutcome:
     def has_no_verdicts(self) -> bool:
         """Whether all passed, and what was trained is not judged, such as of the smoke budget."""
         return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)
+
+    @property
+    def has_other_numbers(self) -> bool:
+        """Whether a replay has other numbers than its record."""
+        return any(of.state == DIFFERS for of in self.replays.values())
 
     @property
     def critics_alone(self) -> tuple[str, ...]:

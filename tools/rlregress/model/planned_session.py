@@ -18,6 +18,8 @@ class CellPlan:
         until: runs in all that its next look waits for; 0 if it is decided.
         undone: those of them that have no record yet.
         seconds: CPU seconds of one run, as far as stored runs tell.
+        replay: what a replay of it executes, in words; empty: it has none.
+        replay_seconds: CPU seconds of the replay.
         banded: it is judged against a published band, not against stored runs.
     """
 
@@ -28,6 +30,8 @@ class CellPlan:
     undone: int
     seconds: float
     banded: bool
+    replay: str = ""
+    replay_seconds: float = 0.0
 
     @property
     def decided(self) -> bool:

@@ -9,16 +9,19 @@ HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "in
 MOVED = "moved"
 #: of a framework without stored runs: what could be asked of it holds
 FORMULAS_HOLD = "formulas hold"
+#: of a training with the numbers of the stored run, to the last bit
+REPRODUCED = "reproduced"
 #: of what could not be probed (usage, environment, too little of an upgrade)
 COULD_NOT_JUDGE = "could not judge"
 #: verdicts that something changed
 CHANGES = (REGRESSED, IMPROVED, MOVED)
 #: the worst first
-_SEVERITY = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, FORMULAS_HOLD)
+_SEVERITY = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, REPRODUCED,
+             FORMULAS_HOLD)  # fmt: skip
 #: exit codes of the gate
 EXIT_CODES = {
-    FORMULAS_HOLD: 0, HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1, COULD_NOT_JUDGE: 2,
-    INCONCLUSIVE: 3,
+    FORMULAS_HOLD: 0, REPRODUCED: 0, HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1,
+    COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3,
 }  # fmt: skip
 
 

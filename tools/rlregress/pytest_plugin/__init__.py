@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,7 +37,9 @@ from rlregress.details.implementation import Implementation, documented, impleme
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
+from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
+from rlregress.model import option
 from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import subjects, suite_options
@@ -61,6 +64,8 @@ _STARTED = pytest.StashKey[float]()
 _SELECTABLE = pytest.StashKey[set[str]]()
 _TIERS: pytest.StashKey[TiersProgress] = pytest.StashKey()
 _PROGRESS = pytest.StashKey[ExitStack]()
+#: folder for the replays of this session, which all its processes share
+_REPLAYS = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,6 +93,12 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
+    if _is_xdist_worker():
+        config.stash[_REPLAYS] = config.workerinput["replays"]  # type: ignore[attr-defined]
+    else:
+        folder = TemporaryDirectory(prefix="replays-")
+        config.stash[_REPLAYS] = folder.name
+        config.add_cleanup(folder.cleanup)
     config.stash[_PROGRESS] = displays = ExitStack()
     config.add_cleanup(displays.close)
     warn_in_words()
@@ -219,8 +230,20 @@ def session_of(config: pytest.Config) -> Session:
             first_seed=config.getoption("--first-seed"),
             pinned=not config.getoption("--unpinned"),
             one_look=config.getoption("--single-look"),
+            replay_seed=config.getoption("--replay-seed") if _replays_first(config) else None,
+            replays=config.stash[_REPLAYS],
         )
     return config.stash[_SESSION]
+
+
+def _replays_first(config: pytest.Config) -> bool:
+    """Whether stored runs are replayed before fresh seeds."""
+    fields = {
+        name: config.getoption(each.flag)
+        for name, (each, _) in option.of(GateOptions).items()
+        if name in ("seeds", "one_look", "first_seed", "fresh_seeds")
+    }
+    return GateOptions(**fields).replays_first
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -231,7 +254,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "implementation" in names:
         chosen = _implementations(metafunc)
         metafunc.parametrize("implementation", chosen, ids=[i.name for i in chosen])
-    if not {"training", *subjects.JUDGED} & set(names):
+    if not {"training", "replayed_cell", *subjects.JUDGED} & set(names):
         return
     try:
         session = session_of(metafunc.config)
@@ -243,6 +266,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         runs = [subjects.SessionRun(session, job) for job in session.ordered_jobs()]
         ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
         metafunc.parametrize("training", runs, ids=ids)
+    if "replayed_cell" in names:
+        replayed = [subjects.JudgedSubject(session, cell.id) for cell in session.replays]
+        metafunc.parametrize("replayed_cell", replayed, ids=[cell.name for cell in replayed])
     if "judged_cell" in names:
         cells = [
             subjects.JudgedSubject(session, cell.id) for cell in session.cells if session.judged
@@ -412,7 +438,8 @@ def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
     """Ended trainings, how many there are at most, and seconds of the others; see its reader."""
     from rlregress.gate import judging
 
-    session, entries = session_of(config), config.stash[_COLLECTED]
+    entries = config.stash[_COLLECTED]
+    session = session_of(config).without(evidence_file.reproduced(entries))
     measured = evidence_file.measured(entries)
     left = judging.seconds_to_do(session, measured)
     return sum("record" in entry for entry in entries), session.size, left, bool(measured)
@@ -429,6 +456,12 @@ def _write_line(config: pytest.Config, line: str) -> None:
     else:
         writer.ensure_newline()
     writer.write_line(line)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a process of pytest-xdist what it shares with the others."""
+    node.workerinput["replays"] = node.config.stash[_REPLAYS]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -606,6 +639,8 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     for line in (*_details_lines(config, entries), *_folded(entries)):
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
+        terminalreporter.write_line(line)
+    for line in words.replays(evidence_file.replays(entries)):
         terminalreporter.write_line(line)
     for line in words.not_judged(evidence_file.not_judged(entries)):
         terminalreporter.write_line(line)

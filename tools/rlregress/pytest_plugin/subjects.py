@@ -14,10 +14,11 @@ from rlregress import frameworks
 from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation
 from rlregress.frameworks.base import Adapter
-from rlregress.inside.episodes import learning_curve
 from rlregress.model.cells import Verdict
 from rlregress.model.quantities import DIAGNOSTICS
+from rlregress.model.replays import Replay
 from rlregress.training.cell import Job
+from rlregress.training.recorded_runs import Run
 
 if TYPE_CHECKING:
     from rlregress.gate.session import Session
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 #: markers of what takes long
 SLOW, NIGHTLY = "slow", "nightly"
 #: arguments of tests that judge
-JUDGED = tuple(f"judged_{kind}" for kind in evidence_file.JUDGED)
+JUDGED = (*(f"judged_{kind}" for kind in evidence_file.JUDGED), "replayed_cell")
 
 
 @dataclass(frozen=True)
@@ -42,24 +43,20 @@ class SessionRun:
         """
         from rlregress.gate.judging import why_not_needed
 
-        if reason := why_not_needed(self.session, self.job):
+        if reason := why_not_needed(self.session.with_fresh_seeds, self.job):
             pytest.skip(reason)
         return self.session.train(self.job)
 
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
         """What a report keeps of a record."""
-        kept = ("status", "failure", "final_return", "steps", "parameters_sha256", "time")
-        later = ("training_return", "critic", "diagnostics")
-        named = {
+        return {
             "cell": self.job.cell.id,
             "seed": self.job.seed,
             "protocol": asdict(self.job.protocol),
             "hyperparameters": dict(self.job.hyperparameters),
             "platform": record["platform"],
+            **asdict(Run.of(record)),
         }
-        fields = {k: record.get(k) for k in later} | {k: record[k] for k in kept}
-        curve = learning_curve(record.get("episodes") or (), self.job.protocol.total_steps)
-        return named | fields | {"learning_curve": curve}
 
 
 @dataclass(frozen=True)
@@ -71,11 +68,19 @@ class JudgedSubject:
 
     def verdict(self) -> Verdict:
         """The verdict, judged with the whole session as one family."""
-        return _verdicts(self.session)[self.name]
+        verdicts = _verdicts(self.session.with_fresh_seeds)
+        if self.name not in verdicts:
+            pytest.skip(f"no fresh seeds: replays of {self.name} have the stored numbers")
+        return verdicts[self.name]
+
+    def replay(self) -> Replay:
+        """What the replay of the cell comes to."""
+        [cell] = [cell for cell in self.session.replays if cell.id == self.name]
+        return self.session.replay(cell)
 
     def diagnostics(self) -> dict[str, Verdict]:
         """The verdicts on what the framework logs of the same cell or group, by name."""
-        every = _verdicts(self.session)
+        every = _verdicts(self.session.with_fresh_seeds)
         names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
         return {name: every[name] for name in names if name in every}
 
@@ -132,7 +137,8 @@ def judgement_of(item: pytest.Item) -> tuple[str, str] | None:
         return "cell", params["training"].job.cell.id
     for name in JUDGED:
         if name in params:
-            return name.removeprefix("judged_"), params[name].name
+            kind = "cell" if name == "replayed_cell" else name.removeprefix("judged_")
+            return kind, params[name].name
     return None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
+from rlregress.model.replays import DIFFERS
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, below, ordered
 
@@ -61,6 +62,9 @@ def _of(outcome: FrameworkOutcome) -> Iterable[Finding]:
         if verdict["verdict"] in _LEVELS:
             level, reason = _LEVELS[verdict["verdict"]], verdict["reason"]
             yield Finding(level, "returns", f"{name}: {verdict['verdict']}", reason)
+    for cell, replay in outcome.replays.items():
+        if replay.state == DIFFERS:
+            yield Finding(NOTICE, "replay", f"{cell}: a replay has other numbers", replay.reason)
     for algorithm, measured in outcome.throughput.items():
         for quantity, verdict in measured.get("verdicts", {}).items():
             if verdict["verdict"] in _LEVELS:

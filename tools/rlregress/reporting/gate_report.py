@@ -7,7 +7,8 @@ from typing import Any
 
 from rlregress import __version__
 from rlregress.model.gate_result import AlgorithmCoverage, GateResult
-from rlregress.reporting import words
+from rlregress.model.verdict import HOLDS
+from rlregress.reporting import summary, words
 
 SCHEMA = 1
 
@@ -45,7 +46,9 @@ def verdict_lines(result: GateResult) -> list[str]:
         lacking = "; ".join(
             (*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded))
         )
-        text = "; ".join(filter(None, (lacking, missing, words.algorithm_coverage(of))))
+        numbers = summary.OTHER_NUMBERS if outcome.has_other_numbers else ""
+        holds = numbers if outcome.verdict == HOLDS else ""
+        text = "; ".join(filter(None, (holds, lacking, missing, words.algorithm_coverage(of))))
         why = f" ({text})" if text else ""
         lines.append(f"verdict {outcome.framework}: {outcome.verdict}{why}")
     return lines

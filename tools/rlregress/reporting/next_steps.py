@@ -97,4 +97,4 @@ def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
         return "Remove the records that are wrong, and have their runs done: launch as before"
     if missing:
         return "Have the rest done: launch as before"
-    return f"Judge by them: rlregress check --store {_quoted(store)}"
+    return f"Judge by them: rlregress check --fresh-seeds --store {_quoted(store)}"

@@ -17,7 +17,7 @@ NIGHTLY = (
 
 
 def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
-    """The minutes of a check, and what it would detect: at most five lines.
+    """The minutes of a check, and what it would detect: a few lines.
 
     Args:
         tests: seconds of formulas and behaviour, one after the other.
@@ -35,11 +35,25 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
         f"At least {_minutes(before + first)} here, at most {before + last:.0f}, with {spoken}: "
         f"{_minutes(before)} for tests, {trained}."
     ]
+    replays = [cell for cell in plan.cells if cell.replay]
+    if replays:
+        alone = sum(cell.replay_seconds for cell in replays) / processes / 60
+        rest = [cell for cell in open_ if not cell.replay]
+        fresh = sum(cell.seconds * cell.undone for cell in rest) / processes / 60
+        made = [
+            f"If nothing changed, {_minutes(before + alone + fresh)} here with {spoken}: "
+            f"{_minutes(before)} for tests, {_minutes(alone)} for {len(replays)} replays, "
+            f"{_minutes(fresh)} for fresh seeds of other cells.",
+            f"If torch changed, at least {_minutes(before + alone + first)}, at most "
+            f"{before + alone + last:.0f}: every replay differs, and fresh seeds are trained.",
+            "A replay would detect any change of a number that it computes; nothing that it does "
+            "not execute.",
+        ]
     if not plan.detects:
         return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
     made.append(
-        "It would detect (80 % power) a drop of training or evaluation returns (of evaluation "
-        "alone) of at least:"
+        f"{'Fresh seeds' if replays else 'It'} would detect (80 % power) a drop of training or "
+        "evaluation returns (of evaluation alone) of at least:"
     )
     for framework, algorithms in plan.detects.items():
         drops = (
@@ -70,6 +84,7 @@ def lines(plan: SessionPlan, processes: int) -> list[str]:
         if cell.decided:
             made.append(f"  {cell.name}: decided ({words.counted(cell.done, 'run')} done)")
             continue
+        made += [f"  {cell.name}: replay first: {cell.replay}"] if cell.replay else []
         made.append(f"  {cell.name}: {cell.undone} of {cell.until} runs to do")
         if most > cell.until:
             made[-1] += f", {most - cell.until} more if it is not decided by them"

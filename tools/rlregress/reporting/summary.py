@@ -7,7 +7,7 @@ from typing import Any
 
 from rlregress.model.gate_result import AlgorithmCoverage, FrameworkOutcome, GateResult
 from rlregress.model.quantities import cell_of
-from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD
+from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, HOLDS, REPRODUCED
 from rlregress.reporting import descriptive_text, grouped_failures, harmless, throughput_text, words
 
 #: where every detail is asked.
@@ -15,8 +15,12 @@ TESTS_OF_DETAILS = "tests_unit/test_details.py"
 #: new seeds that neither the stored runs nor a default gate has
 CONFIRM_SEED = 2000
 CONFIRM = f"--first-seed {CONFIRM_SEED}"
+#: of returns that hold where a replay differs
+OTHER_NUMBERS = "other numbers; returns hold"
 MEANING = {
     FORMULAS_HOLD: "formulas and behaviour are as documented",
+    REPRODUCED: "formulas and behaviour are as documented, and the replayed runs have the stored "
+    "numbers to the last bit",
     "holds": "nothing changed that this check can detect",
     "improved": "returns rose, a critic predicts better, or training became faster or smaller; "
     "this is a change too, explain it",
@@ -33,7 +37,11 @@ UNJUDGED_BUDGET = (
 
 def meaning(outcome: FrameworkOutcome) -> str:
     """Return what the verdict of a framework says, in words."""
-    return UNJUDGED_BUDGET if outcome.has_no_verdicts else MEANING[outcome.verdict]
+    if outcome.has_no_verdicts:
+        return UNJUDGED_BUDGET
+    if outcome.verdict == HOLDS and outcome.has_other_numbers:
+        return OTHER_NUMBERS
+    return MEANING[outcome.verdict]
 
 
 def _begun(text: str) -> str:
@@ -106,7 +114,7 @@ def markdown(result: GateResult) -> str:
             "",
             *_missing(outcome),
             *_coverage(result, outcome),
-            f"{meaning(outcome).capitalize()}. Judged: {installed}.",
+            f"{_begun(meaning(outcome))}. Judged: {installed}.",
             "",
             *_critics_alone(outcome),
             f"Tests: {_tests(outcome) or 'none'}.",
@@ -117,6 +125,8 @@ def markdown(result: GateResult) -> str:
         lines += _failed("Failed", outcome.failures)
         if outcome.verdict == FORMULAS_HOLD:
             lines += ["Returns were not judged: none of its cells was trained here.", ""]
+        if outcome.replays:
+            lines += ["Replays:", "", *(f"- {line}" for line in words.replays(outcome.replays)), ""]
         if outcome.verdicts:
             lines += ["Returns, and what is judged beside them:", ""]
             for name, verdict in sorted(outcome.verdicts.items()):

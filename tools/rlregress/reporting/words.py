@@ -9,6 +9,7 @@ from typing import Any
 
 from rlregress.model.gate_result import AlgorithmCoverage
 from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
+from rlregress.model.replays import DIFFERS, Replay
 
 #: details that were not checked are named up to this many.
 _NAMED = 3
@@ -275,6 +276,24 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
         f"If nothing changed, some line above says 'regressed' in at most {rate(alpha)} of such "
         "sessions.",
     ]
+
+
+def replays(found: Mapping[str, Replay]) -> list[str]:
+    """What replays came to: a line each, or one where a version explains all of them."""
+    moved = {of.moved for of in found.values()}
+    explained = all(of.moved and of.from_start for of in found.values())
+    if len(found) > 1 and len(moved) == 1 and explained:
+        return [
+            f"{DIFFERS}: all {len(found)} replays have other numbers from update 1 on; since their "
+            f"records: {moved.pop()}; fresh seeds are judged"
+        ]
+    made = [
+        f"{of.state:<12} {cell}: {of.reason} ({of.replayed})"
+        + ("" if of.is_reproduced else "; fresh seeds are judged")
+        for cell, of in found.items()
+    ]
+    unchecked = dict.fromkeys(of.not_checked for of in found.values() if of.not_checked)
+    return made + [f"replays did not check: {text}" for text in unchecked]
 
 
 def old_files(found: Mapping[str, Sequence[str]]) -> list[str]:

@@ -13,7 +13,8 @@ from rlregress.datafiles import Count, Line, Value
 from rlregress.details import hyperparameter_names
 from rlregress.errors import UserError, nearest
 from rlregress.hyperparameters import hyperparameter_set, names
-from rlregress.training.cell import Cell, Protocol
+from rlregress.inside.worker import NATIVE
+from rlregress.training.cell import Arithmetic, Cell, Protocol
 
 #: runs of one cell, stored ones as well as new ones
 MOST_SEEDS = 1000
@@ -31,6 +32,8 @@ class _Table:
         evaluation_episodes: deterministic episodes per evaluation.
         seeds: new runs per cell in a session.
         judged: whether returns are compared with stored runs.
+        arithmetic: of its runs.
+        replay: budget of the runs that are replayed before fresh seeds; empty: none are.
         published: table of published returns for cells without stored runs; empty: none.
         hyperparameters: by hyperparameter set and algorithm, what differs from the set.
     """
@@ -40,6 +43,8 @@ class _Table:
     evaluation_episodes: Count
     seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)]
     judged: bool
+    arithmetic: Arithmetic = NATIVE
+    replay: str = ""
     published: str = ""
     hyperparameters: Mapping[Line, Mapping[Line, Mapping[Line, Value]]] = field(
         default_factory=dict

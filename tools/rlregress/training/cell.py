@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from rlregress.datafiles import Component, Count, Line, Value, expected
+from rlregress.datafiles import Component, Count, Line, Value, expected, one_of
 from rlregress.files import is_component
+from rlregress.inside.worker import NATIVE, PORTABLE
 
 #: the largest seed of a run: none that a framework derives from it is beyond 32 bits, which is what
 #: NumPy takes.
@@ -28,6 +29,7 @@ Environment = Annotated[
     str, expected("an environment as in 'Hopper-v4' or 'ALE/Pong-v5'", _is_environment)
 ]
 Seed = Annotated[int, Field(ge=0, le=LAST_SEED)]
+Arithmetic = Annotated[str, one_of((NATIVE, PORTABLE))]
 
 
 @dataclass(frozen=True, order=True)
@@ -89,6 +91,7 @@ class Job:
     hyperparameters: Mapping[Line, Value]
     versions: Mapping[Line, Line]
     sources: Mapping[Line, Line]
+    arithmetic: Arithmetic = NATIVE
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Job:
@@ -97,7 +100,8 @@ class Job:
         Raises:
             KeyError, TypeError: it is something else.
         """
-        rest = {name: content[name] for name in ("hyperparameters", "versions", "sources")}
+        names = ("hyperparameters", "versions", "sources", "arithmetic")
+        rest = {name: content[name] for name in names}
         return cls(
             Cell(**content["cell"]), content["seed"], Protocol(**content["protocol"]), **rest
         )
@@ -122,6 +126,7 @@ class Job:
             "hyperparameters": dict(self.hyperparameters),
             "versions": dict(self.versions),
             "sources": dict(self.sources),
+            "arithmetic": self.arithmetic,
         }
 
     @cached_property
@@ -133,7 +138,8 @@ class Job:
     def _parts_around_seed(self) -> tuple[str, str]:
         """What stands before and after the seed in the sorted JSON of ``as_dict``."""
         content = self.as_dict()
-        first = {name: content.pop(name) for name in ("cell", "hyperparameters", "protocol")}
+        names = ("arithmetic", "cell", "hyperparameters", "protocol")
+        first = {name: content.pop(name) for name in names}
         del content["seed"]
         before, after = (json.dumps(part, sort_keys=True) for part in (first, content))
         return f'{before[:-1]}, "seed": ', f", {after[1:]}"
@@ -144,9 +150,7 @@ class Job:
         common = hashlib.sha256(before.encode())
         made = []
         for seed in seeds:
-            job = Job(
-                self.cell, seed, self.protocol, self.hyperparameters, self.versions, self.sources
-            )
+            job = replace(self, seed=seed)
             digest = common.copy()
             digest.update(f"{seed}{after}".encode())
             # as the cached property would keep it

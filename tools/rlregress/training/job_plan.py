@@ -148,5 +148,6 @@ def jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
         hyperparameters=hyperparameters(cell, of_budget),
         versions=versions,
         sources=sources,
+        arithmetic=of_budget.arithmetic,
     )
     return first.with_seeds(seeds)

@@ -16,7 +16,7 @@ from typing import Any
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import checkpoint, child_environment, identity, process_tree, run_record
-from rlregress.inside.worker import BEGUN, NOT_DONE
+from rlregress.inside.worker import BEGUN, NOT_DONE, PORTABLE
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Job
 from rlregress.training.store import Attempt, Store
@@ -179,7 +179,7 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
     with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
             process_tree.supervised(command),
-            env=environment(pinned),
+            env=environment(pinned, portable=job.arithmetic == PORTABLE),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

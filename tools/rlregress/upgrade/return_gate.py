@@ -39,6 +39,8 @@ def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool
 
 
 def _options(options: GateOptions, adapter: Adapter, algorithms: Sequence[str]) -> GateOptions:
+    # both versions are known to train otherwise
+    options = replace(options, fresh_seeds=True)
     return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+import tomllib
 from dataclasses import replace
 
 import pytest
+import tomli_w
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
 from rlregress.inside import machine
 from rlregress.inside.critic import CriticAccuracy
+from rlregress.inside.episodes import learning_curve
 from rlregress.model.quantities import CRITIC, DIAGNOSTICS
 from rlregress.training.cell import Cell, Job, Protocol
 
@@ -67,15 +70,11 @@ def test_the_critic_of_a_run_is_stored(written):
     assert second.critic == CriticAccuracy(7, 0.25, mean=50.0, spread=20.0)
 
 
-def test_a_critic_that_was_asked_about_other_episodes_is_not_read(written):
-    """Until critics were asked about the training's episodes, they had no mean and no spread."""
-    older = {name: CRITIC_TOLD[name] for name in CRITIC_TOLD if name not in ("mean", "spread")}
-    with pytest.raises(
-        UserError, match="lacks 'mean' or 'spread': an older version recorded the run"
-    ):
-        written(run_record(0), run_record(1, critic=older))
-    assert math.isnan(baseline_runs.numbers_of(run_record(0, critic=older))[CRITIC])
-    assert math.isfinite(baseline_runs.numbers_of(run_record(0, critic=CRITIC_TOLD))[CRITIC])
+def test_a_critic_without_its_returns_is_not_written(written):
+    """Mean and spread of the returns belong to a critic whose values are finite."""
+    lacking = {name: CRITIC_TOLD[name] for name in CRITIC_TOLD if name not in ("mean", "spread")}
+    with pytest.raises(ValueError, match="lacks 'mean' or 'spread'"):
+        written(run_record(0), run_record(1, critic=lacking))
 
 
 def test_a_run_without_a_critic_can_be_stored_and_read(written):
@@ -120,21 +119,26 @@ def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_
 )
 def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
     """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
-    critic = dict(CRITIC_TOLD)
-    diagnostics = {"kl": 0.1}
-    (diagnostics if key == "entropi" else critic)[key] = value
+    written(run_record(0), run_record(1, critic=CRITIC_TOLD, diagnostics={"kl": 0.1}))
+    path = baseline_runs.path_of(CELL)
+    content = tomllib.loads(path.read_text())
+    run = content["run"][1]
+    run["diagnostics" if key == "entropi" else "critic"][key] = value
+    run["critic"] = {name: of for name, of in run["critic"].items() if of is not None}
+    path.write_text(tomli_w.dumps(content))
     with pytest.raises(UserError) as raised:
-        written(run_record(0), run_record(1, critic=critic, diagnostics=diagnostics))
+        baseline_runs.load(path)
     text = str(raised.value)
     assert sentence in text
-    assert text.startswith(f"{baseline_runs.path_of(CELL)}, [[run]] at line")
+    assert text.startswith(f"{path}, [[run]] at line")
     assert text.endswith("; record it again, with --replace")
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):
     """Of each twentieth of 100 steps the mean return of the episodes that ended in it, if any."""
     episodes = [[3, 1.0, 3], [5, 3.0, 2], [6, 8.0, 1], [7, None, 1], [100, 4.0, 94]]
-    first, older = written(run_record(0, episodes=episodes), run_record(1))
+    curve = learning_curve(episodes, 100)
+    first, older = written(run_record(0, learning_curve=curve), run_record(1))
     assert first.learning_curve == ((5.0, 2.0), (10.0, 8.0), (100.0, 4.0))
     assert older.learning_curve == ()
 
@@ -182,7 +186,7 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
     baseline_runs.write([later[2]], [run_record(2)], baseline_runs.kept(later))
     after = baseline_runs.load(baseline_runs.path_of(CELL))
-    assert after.provenance["sources"][own] == "new"
+    assert after.sources[own] == "new"
     assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
     again = baseline_runs.kept(later)
     assert [again[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
@@ -195,6 +199,7 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
         {"sources": {"some": "b"}},
         {"protocol": Protocol(200, 100, 2)},
         {"hyperparameters": {"discount": 0.8}},
+        {"arithmetic": "portable"},
     ],
     ids=str,
 )
@@ -230,9 +235,9 @@ def test_runs_that_tell_less_than_others_now_are_done_again(folder):
     """A run without a critic is not kept: it would be judged by its returns alone."""
     stored(0, 1)
     path = baseline_runs.path_of(CELL)
-    lines = path.read_text().splitlines(keepends=True)
-    last = max(number for number, line in enumerate(lines) if line == "[run.critic]\n")
-    path.write_text("".join(lines[:last]))
+    content = tomllib.loads(path.read_text())
+    del content["run"][1]["critic"]
+    path.write_text(tomli_w.dumps(content))
     assert set(baseline_runs.kept([job(0), job(1)])) == {0}
 
 
@@ -252,7 +257,7 @@ def test_a_return_of_a_run_that_failed_is_named(folder):
     stored(0, 1)
     path = baseline_runs.path_of(CELL)
     path.write_text(path.read_text().replace('"finished"', '"failed"'))
-    text = "key 'return' is 1.5, of a run that failed; expected none.* record it again, with --rep"
+    text = "contradicts itself: status 'failed' with the return 1.5.* record it again, with --rep"
     with pytest.raises(UserError, match=text):
         baseline_runs.load(path)
 

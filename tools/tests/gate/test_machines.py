@@ -23,24 +23,23 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
         item for item in baseline_runs.every() if item.cell.id == "sb3-ppo-Hopper-v4-short"
     ]
     session = open_session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
-    of = dict(stored.provenance)
+    of = dict(stored.platform)
     assert "instructions" not in of
-    same = {"cpu": of["cpu"], "python": of["python"], "torch_threads": of["threads"]}
-    same |= {"instructions": "AVX2"}
+    same = of | {"instructions": "AVX2"}
     platforms = [same, same | {"cpu": "Other"}, same | {"cpu": "Other"}, {}]
     for job, platform in zip(session.jobs(stored.cell), platforms, strict=True):
         session.store.path(job).parent.mkdir(exist_ok=True)
         session.store.put(job, {**content(job), "platform": platform}, "one")
     [note] = other_machines(session)
     assert note.startswith("2 new runs come from another class of machine (Other, Python ")
-    known = replace(stored, provenance=of | {"instructions": "AVX512"})
+    known = replace(stored, platform=of | {"instructions": "AVX512"})
     session.stored = {stored.cell: known}
     one, other = other_machines(session)
     assert one.startswith("1 new runs come from another class of machine (AMD")
     assert "AVX2" in one
     assert "AVX512" in one
     assert other.startswith("2 new runs")
-    assert f"({of['cpu']}, Python {of['python']}, threads: {of['threads']}); confirm" in note
+    assert f"({of['cpu']}, Python {of['python']}, threads: {of['torch_threads']}); confirm" in note
 
     result = GateResult(
         outcomes=[],

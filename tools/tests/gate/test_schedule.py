@@ -95,7 +95,7 @@ def test_lengths_vary_as_the_stored_runs_of_a_cell():
         expected = []
         for each in known:  # of one budget or several
             if replace(each.cell, budget=stored.cell.budget) == stored.cell:
-                seconds = np.array([run.cpu_seconds for run in each.runs])
+                seconds = np.array([run.time.cpu_seconds for run in each.runs])
                 expected += list(seconds / seconds.mean())
         assert spread(stored.cell, known) == pytest.approx(expected)
     other = Cell(known[0].cell.framework, known[0].cell.algorithm, "Ant-v4", "sb3", "full")

@@ -189,7 +189,7 @@ def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, oth
     content = tomllib.loads(texts[cell])
     for run in content["run"]:
         run.update(status="failed", failure="out of memory")
-        del run["return"]
+        del run["final_return"]
     texts[cell] = tomli_w.dumps(content)
     monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
     for each, text in texts.items():
@@ -267,7 +267,7 @@ def test_a_failed_run_says_nothing_of_a_critic(chosen, trained, tmp_path, with_s
     path = baseline_runs.path_of(with_stored_critics[0])
     content = tomllib.loads(path.read_text())
     content["run"][0] = {
-        k: v for k, v in content["run"][0].items() if k not in ("return", "critic")
+        k: v for k, v in content["run"][0].items() if k not in ("final_return", "critic")
     }
     content["run"][0] |= {"status": "failed", "failure": "it crashed"}
     path.write_text(tomli_w.dumps(content))

@@ -61,7 +61,11 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
             0,
             histories.after_histories([]),
         ),
-        (["runs", "verify", "--store", "."], 0, "Judge by them: rlregress check --store {here}"),
+        (
+            ["runs", "verify", "--store", "."],
+            0,
+            "Judge by them: rlregress check --fresh-seeds --store {here}",
+        ),
     ],
 )
 def test_a_command_ends_in_its_next_step(command, monkeypatch, tmp_path, arguments, code, step):

@@ -48,7 +48,7 @@ def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[di
                 "critic": like.critic and asdict(like.critic), "steps": like.steps,
                 "diagnostics": like.diagnostics,
                 "learning_curve": [[at, value - less_late] for at, value in like.learning_curve],
-                "time": {"wall_seconds": like.wall_seconds, "cpu_seconds": like.cpu_seconds},
+                "time": asdict(like.time),
             }
         )  # fmt: skip
     return records

@@ -79,7 +79,7 @@ def page(result: GateResult) -> str:
         sections.append(
             returns_page.section(_id(title), title, outcome.verdicts, own, report_data.command)
         )
-    sections += [_old_files(result), _throughput(result), _probe_counts(result)]
+    sections += [_replays(result), _old_files(result), _throughput(result), _probe_counts(result)]
     sections += [_earlier(result), _versions(result)]
     closing = ""
     if result.error_rate is not None:
@@ -143,6 +143,8 @@ def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     if missing:
         lines.append(f"No verdict was reached on {_some(missing)}.")
     lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
+    unchecked = dict.fromkeys(of.not_checked for of in outcome.replays.values() if of.not_checked)
+    lines += [f"By replays: {text}." for text in unchecked]
     return pages.first(lines, 4)
 
 
@@ -178,6 +180,8 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
         alike = grouped_failures.others(names)
         why = "; ".join(filter(None, (words.leading(_line(group[0]["message"]), 200), alike)))
         yield f"{names[0]} failed: {why}"
+    if outcome.has_other_numbers:
+        yield from words.replays(outcome.replays)
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
             yield f"{name}: {verdict['verdict']}, {_moved(name, verdict)}"
@@ -406,6 +410,18 @@ def _throughput(result: GateResult) -> Section:
         if lines := throughput_text.verdict_lines(measured):
             parts.append([line.removeprefix("- ") for line in lines])
     return Section("throughput", "Throughput and memory", "", parts)
+
+
+def _replays(result: GateResult) -> Section:
+    rows = [
+        [cell, of.seed, Badge(of.state, tones.GOOD if of.is_reproduced else tones.OTHER), of.reason,
+         of.not_checked]
+        for outcome in result.outcomes
+        for cell, of in outcome.replays.items()
+    ]  # fmt: skip
+    head = ("cell", "stored seed", "state", "what was found", "not checked")
+    lead = "Stored runs that were trained again here, and compared to the last bit."
+    return Section("replays", "Replays", lead, [Table(head, rows)] if rows else [])
 
 
 def _old_files(result: GateResult) -> Section:

@@ -1,0 +1,197 @@
+"""Digests along a training: they tell where two runs of one seed begin to differ.
+
+Runs inside foreign environments: Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import linecache
+import os
+import random
+import sys
+from contextlib import ExitStack
+from types import CodeType
+from typing import Any, Dict, Iterable, List, Sequence, Set
+
+import gymnasium
+import numpy as np
+import torch
+from torch.optim import optimizer as optimizers
+
+from rlregress.inside.events import Places
+from rlregress.inside.lines import own_lines
+
+#: every update up to this one has a row, later ones at distances that grow by this factor
+_EACH, _GROWTH = 20, 1.15
+_DIGITS = 8
+
+
+class Trail:
+    """The digests of one training; a context manager around it.
+
+    An update is a call of ``step`` of any optimizer of torch. A row holds the state of the
+    training at one update, in the order in which it comes about: all that the environments gave
+    and took so far, the random generators, the gradients, and the parameters after the update.
+    Parameters and generators carry what happened before, so that not every update needs a row.
+
+    Args:
+        algorithm: its name, as files of the framework have it.
+        roots: folders of the framework.
+
+    Attributes:
+        updates: how many there were.
+        rows: update, number of the line that made it, and a digest of each kind of state.
+        names: the lines that make updates: file and text.
+    """
+
+    def __init__(self, algorithm: str, roots: Sequence[str]) -> None:
+        self.updates = 0
+        self.rows: List[str] = []
+        self.names: List[str] = []
+        self._algorithm, self._next = algorithm, 1
+        self._row: List[str] = []
+        self._places = Places(roots)
+        self._executed = _trace_lines(roots)
+        self._files: Set[str] = set()
+        self._environment = hashlib.sha256()
+        self._hooks = ExitStack()
+
+    def __enter__(self) -> Trail:
+        for register, hook in (
+            (optimizers.register_optimizer_step_pre_hook, self._before),
+            (optimizers.register_optimizer_step_post_hook, self._after),
+        ):
+            self._hooks.callback(register(hook).remove)
+        if self._executed is not None:
+            self._executed.start()
+            self._hooks.callback(self._executed.stop)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._hooks.close()
+
+    def observed(self, environment: Any) -> Any:
+        """Return ``environment``, unchanged for whoever steps it, with all that passes digested."""
+        return _Observed(environment, self._environment)
+
+    def _before(self, optimizer: Any, *_: Any) -> None:
+        self.updates += 1
+        if self.updates < self._next:
+            return
+        self._next = self.updates + 1
+        if self.updates >= _EACH:
+            self._next = max(self._next, int(self.updates * _GROWTH))
+        name = self._line()
+        if name not in self.names:
+            self.names.append(name)
+        numpy_state = np.random.get_state(legacy=False)["state"]
+        draws = [repr(random.getstate()), *numpy_state.values(), torch.get_rng_state()]
+        gradients = [parameter.grad for parameter in _parameters(optimizer)]
+        self._row = [
+            str(self.updates),
+            str(self.names.index(name)),
+            self._environment.hexdigest()[:_DIGITS],
+            _digest(draws),
+            _digest(gradients),
+        ]
+
+    def _after(self, optimizer: Any, *_: Any) -> None:
+        if self._row:
+            self.rows.append(" ".join([*self._row, _digest(_parameters(optimizer))]))
+            self._row = []
+
+    def _line(self) -> str:
+        """Return file and text of the line that calls ``step``; note the framework's files."""
+        others = tuple(os.path.join(os.path.dirname(f), "") for f in (torch.__file__, __file__))
+        frame: Any = sys._getframe(1)
+        text = ""
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not text and not file.startswith(others):
+                line = linecache.getline(file, frame.f_lineno).strip()
+                text = f"{os.path.basename(file)}: {line}"
+            if self._places.name(file) is not None:
+                self._files.add(file)
+            frame = frame.f_back
+        return text
+
+    def described(self) -> Dict[str, Any]:
+        """Return the digests, and of the algorithm's files how many lines ran, and have.
+
+        The algorithm's files are those that call for an update, and those that are named like it.
+        """
+        lines = {}
+        data: Any = self._executed.get_data() if self._executed is not None else None
+        for file in sorted(data.measured_files()) if data is not None else ():
+            every = _lines_of(file)
+            executed = every.intersection(data.lines(file) or ())
+            named = self._algorithm in os.path.basename(file)
+            if executed and (file in self._files or named):
+                lines[str(self._places.name(file))] = [len(executed), len(every)]
+        return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
+
+
+class _Observed(gymnasium.Wrapper):
+    def __init__(self, environment: Any, digest: Any) -> None:
+        super().__init__(environment)
+        self._digest = digest
+
+    def reset(self, **options: Any) -> Any:
+        result = self.env.reset(**options)
+        _feed(self._digest, result[:1])
+        return result
+
+    def step(self, action: Any) -> Any:
+        _feed(self._digest, [action])
+        result = self.env.step(action)
+        _feed(self._digest, result[:4])
+        return result
+
+
+def _parameters(optimizer: Any) -> Iterable[Any]:
+    return (parameter for group in optimizer.param_groups for parameter in group["params"])
+
+
+def _feed(digest: Any, values: Iterable[Any]) -> None:
+    for value in values:
+        if isinstance(value, str):
+            digest.update(value.encode())
+        elif isinstance(value, dict):
+            _feed(digest, value.values())
+        elif value is None:
+            digest.update(b"none")
+        else:
+            tensor = isinstance(value, torch.Tensor)
+            array = value.detach().cpu().numpy() if tensor else np.asarray(value)
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+
+
+def _digest(values: Iterable[Any]) -> str:
+    digest = hashlib.sha256()
+    _feed(digest, values)
+    return digest.hexdigest()[:_DIGITS]
+
+
+def _trace_lines(roots: Sequence[str]) -> Any:
+    """Return what notes the lines that run below some folders; None where it is not installed."""
+    if importlib.util.find_spec("coverage") is None:
+        return None
+    coverage = importlib.import_module("coverage")
+    below = [os.path.join(root, "*") for root in roots]
+    return coverage.Coverage(data_file=None, include=below, config_file=False)
+
+
+def _lines_of(path: str) -> Set[int]:
+    """Return the lines of all functions of a file."""
+    with open(path, encoding="utf-8") as stream:
+        codes = [compile(stream.read(), path, "exec")]
+    lines: Set[int] = set()
+    while codes:
+        code = codes.pop()
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        if code.co_flags & 1:  # CO_OPTIMIZED: a function
+            lines |= own_lines(code)
+    return lines
