@@ -7,11 +7,13 @@ import multiprocessing
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import numpy as np
 import pytest
 import torch
 
+from rlregress import suite
 from rlregress.inside import arithmetic, canary
 from rlregress.training import worker_launch
 
@@ -47,6 +49,12 @@ def test_portable_settings_are_honoured():
     reported = run_python(["-c", _PRINTED])
     assert arithmetic.explain_native(reported) == ""
     assert arithmetic.name_arithmetic(reported) == "portable"
+
+
+def test_the_stored_digests_are_of_the_operations_of_the_canary():
+    """No operation was added or taken out since the records of replays were made."""
+    stored = tomllib.loads((suite.baselines() / "canary.toml").read_text("utf-8"))
+    assert set(stored["operations"]) == set(canary._operations())
 
 
 @pytest.mark.nightly
