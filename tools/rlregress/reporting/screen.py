@@ -22,8 +22,8 @@ LINES = 40
 WIDEST = 100
 #: steps of each card that are named.
 STEPS = 3
-#: lines that one sentence may take.
-_SENTENCE = 5
+#: lines that one sentence may take, and a culprit with all that it explains.
+_SENTENCE, _CULPRIT = 5, 12
 _COLOURS = {
     tones.GOOD: "green", tones.BAD: "red", tones.UNSURE: "yellow", tones.OTHER: "cyan",
     tones.NOTHING: "",
@@ -149,7 +149,11 @@ def _culprit(culprit: Culprit, width: int) -> list[Text]:
                     found += _wrapped(f"{mark} {line[1].strip()}", width, 8, 10, style)
         if hunk.left_out:
             found.append(Text(f"        and {hunk.left_out} more rows"))
-    return found + [line for text in culprit.effects for line in _wrapped(text, width, 6)]
+    found += [line for text in culprit.effects for line in _wrapped(text, width, 6)]
+    if len(found) > _CULPRIT:
+        rest = len(found) - _CULPRIT + 1
+        found[_CULPRIT - 1 :] = [Text(f"      and {rest} more lines, on the page")]
+    return found
 
 
 def _wrapped(

@@ -16,7 +16,7 @@ from rlregress.model.recorded_traces import Crash
 from rlregress.model.upgrade_result import Calls, Cause, OfScript
 from rlregress.reporting import screen, upgrade_text
 from rlregress.reporting.html import upgrade_page
-from rlregress.reporting.html.page import Badge, Card, Facts, Step, first
+from rlregress.reporting.html.page import Badge, Card, Culprit, Facts, Step, first
 
 from ..upgrade import test_result as upgrades
 
@@ -119,6 +119,17 @@ def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     )
     assert "sac.critic_loss.scale [library]: half" in explained
     assert changed[1].strip() == "- 1 training in what differs: ppo"
+
+
+def test_a_culprit_that_explains_more_than_a_screen_is_named():
+    """It keeps its title and the first of what it explains; the other lines are counted."""
+    effects = [f"detail number {number} has another answer" for number in range(60)]
+    card = Card("title", Badge("changed"), "", culprits=[Culprit("PPO.train, ppo.py:7", effects)])
+    lines = [line.plain.strip() for line in screen.lines([card], [("the end", "")], 80)]
+    start = lines.index("PPO.train, ppo.py:7")
+    culprit = lines[start : start + screen._CULPRIT]
+    assert culprit[1:-1] == effects[: len(culprit) - 2]
+    assert culprit[-1] == f"and {60 - (len(culprit) - 2)} more lines, on the page"
 
 
 def test_what_has_no_room_is_counted():
