@@ -15,7 +15,7 @@ from pydantic import ConfigDict
 from rlregress import datafiles
 from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
 from rlregress.inside.run_record import write_atomically
-from rlregress.model.replays import Replay
+from rlregress.model.replay_result import Replay
 from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
 
@@ -196,7 +196,7 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RunSummary(recorded_runs.Run):
+class _RunSummary(recorded_runs.RunResult):
     """What an entry keeps of a run (``pytest_plugin.subjects.SessionRun``)."""
 
     cell: Component

@@ -493,7 +493,8 @@ def test_an_unknown_detail(command):
         ),
         (
             ("check", "--script", "train.py"),
-            "rlregress check takes no --script; rlregress upgrade and rlregress bisect do",
+            "rlregress check takes no --script; rlregress upgrade, rlregress bisect and rlregress "
+            "diff do",
         ),
         (("upgrade", "installed", "--cells", "all"), "rlregress upgrade takes no --cells; "),
         (("upgrade", "installed", "--budget", "short"), "rlregress upgrade takes no --budget; "),
@@ -825,7 +826,6 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, mess
         ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
          "no fault is left of sb3, ppo, td3_discount_0.9"),
         ("baseline throughput --framework sb3,zzz", "no throughput is stored of 'zzz'"),
-        ("baseline throughput --framework sb3 --algorithm zzz", "no throughput is stored of 'zzz'"),
         ("study rank --budget tiny", "unknown budget 'tiny'"),
         ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),
     ],

@@ -29,6 +29,7 @@ import yaml
 from rlregress import datafiles, suite
 from rlregress.errors import UserError, nearest
 from rlregress.faults import fault_tables
+from rlregress.tracing import golden
 from rlregress.upgrade import scenario_files
 from rlregress_studies.determinism.determinism_study import Checkpoint
 
@@ -129,7 +130,23 @@ FURTHER: list[tuple[str, Any]] = [
     ("JSON", {"items": [["parameters", "float 0.5", "load", [0.5]]]}),
     ("JSON", hostile.EVIDENCE),
     ("TOML", {"project": {"name": "x"}, "tool": {"setuptools": {}}}),
-]
+    (
+        "JSON",
+        {
+            "schema": golden.SCHEMA,
+            "script": "train.py", "arguments": ["--seed", "1"], "packages": ["mine"], "steps": 0,
+            "arithmetic": {"aten": "AVX2"}, "seeds": {"torch": "1"}, "seeded": ["NumPy"],
+            "versions": {"torch": "2.13.0"}, "sources": {"train.py": "ab"}, "length": 1,
+            "sites": [{"kind": "step", "name": "x", "at": None, "parts": ["reward"]}],
+            "events": ["0 01234567"], "block": 1, "blocked": 1, "blocks": ["0123456789abcdef"],
+            "values": [
+                {"event": 0, "before": 0, "site": 0,
+                 "parts": [["0123456789abcdef", 1.0, [1.0], None, "", ""]]}
+            ],
+            "checksum": "ab",
+        },
+    ),
+]  # fmt: skip
 
 
 def _of_formats() -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tools.tests.conftest import pytest_terminal_summary
 
 from rlregress import evidence, frameworks, pytest_plugin, suite
 from rlregress.details import catalogue, requested_names
@@ -23,6 +22,7 @@ from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
+from tools.conftest import pytest_terminal_summary
 from tools.tests.nightly import every
 
 

@@ -28,7 +28,7 @@ from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.training import recorded_runs
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Arithmetic, Cell, Job, Protocol
-from rlregress.training.recorded_runs import Run
+from rlregress.training.recorded_runs import RunResult
 from rlregress.verdicts.rules import Rules
 
 #: modules of this suite, beside those of what is tested
@@ -40,7 +40,7 @@ _AGAIN = "record it again, with --replace"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredRun(Run):
+class StoredRun(RunResult):
     """One stored run.
 
     Attributes:
@@ -57,7 +57,7 @@ class StoredRun(Run):
 
 def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     """Return all that a record can be judged by; nan where it does not tell."""
-    run = Run.of(run_record)
+    run = RunResult.of(run_record)
     return {quantity: run.number(quantity) for quantity in (RETURNS, *quantities.SECONDARY)}
 
 
@@ -115,7 +115,7 @@ class Baseline:
         ended = [run for run in self.runs if run.status == FINISHED]
         if quantity is RETURNS:
             return ""
-        if not all(run.tells(quantity) for run in ended):
+        if not all(run.has_number_of(quantity) for run in ended):
             return "its stored runs are older and tell nothing about it; record them again"
         numbers = [run.number(quantity) for run in ended]
         if not any(map(math.isnan, numbers)):
@@ -281,7 +281,7 @@ def kept(jobs: Sequence[Job]) -> dict[int, StoredRun]:
         for run in stored.runs
         if run.seed in seeds
         and run.status == FINISHED
-        and all(run.tells(quantity) for quantity in secondary)
+        and all(run.has_number_of(quantity) for quantity in secondary)
     }
 
 
@@ -341,16 +341,16 @@ def write(
         UserError: the runs were not made on one kind of machine with one set of versions.
     """
     pairs = sorted(zip(jobs, records, strict=True), key=lambda pair: pair[0].seed)
-    platforms = [_without_nothing(run_record["platform"]) for _, run_record in pairs]
-    for found in platforms:
-        if found != platforms[0]:
+    machines = [_without_nothing(run_record["platform"]) for _, run_record in pairs]
+    for found in machines:
+        if found != machines[0]:
             raise UserError(
                 f"the runs of {jobs[0].cell.id} differ in what they were recorded with: "
-                f"{platforms[0]} and {found}; record all of them on one machine"
+                f"{machines[0]} and {found}; record all of them on one machine"
             )
     common = pairs[0][0].as_dict()
     del common["seed"]
-    runs = [StoredRun(seed=job.seed, **vars(Run.of(record))) for job, record in pairs]
+    runs = [StoredRun(seed=job.seed, **vars(RunResult.of(record))) for job, record in pairs]
     runs += [
         replace(run, sources={} if run.sources == common["sources"] else run.sources)
         for run in earlier.values()
@@ -365,7 +365,7 @@ def write(
         "schema": run_record.SCHEMA,
         **common,
         "hyperparameters": _without_null(common["hyperparameters"]),
-        "platform": platforms[0],
+        "platform": machines[0],
         "seeds": len(runs),
         "run": [_without_nothing(table) for table in tables],
     }

@@ -24,12 +24,12 @@ from rlregress.gate import baseline_runs
 from rlregress.gate.baseline_runs import Baseline, StoredRun
 from rlregress.inside import run_record
 from rlregress.inside.worker import PORTABLE
-from rlregress.model.replays import DIFFERS, KINDS, NOT_REPLAYED, Replay
+from rlregress.model.replay_result import DIFFERS, KINDS, NOT_REPLAYED, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.recorded_runs import Run, Trail
+from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store
 
 #: of a run, what says when it was made and how fast it was
@@ -185,11 +185,11 @@ def replay(of: Recorded, store: Store) -> Replay:
     if arithmetic != of.stored.platform.get("arithmetic"):
         reason = f"this process does not compute as the record: {arithmetic}"
         return Replay(**known, state=NOT_REPLAYED, reason=reason)
-    first = first_difference(of.run, Run.of(record))
+    first = first_difference(of.run, RunResult.of(record))
     if not first:
         return _reproduced(of, record, known)
     again = worker_launch.run(of.job, Store(store.folder / "again"))
-    if first_difference(Run.of(record), Run.of(again)):
+    if first_difference(RunResult.of(record), RunResult.of(again)):
         reason = "it does not repeat itself here: two replays differ"
     elif not of.moved:
         reason = (
@@ -269,7 +269,8 @@ def admit(runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: 
         arithmetic = record["platform"].get("arithmetic")
         if arithmetic != PORTABLE:
             raise UserError(f"the run {of.title} was not in portable arithmetic: {arithmetic}")
-        if first := first_difference(Run.of(record), Run.of(worker_launch.run(of, again))):
+        repeated = RunResult.of(worker_launch.run(of, again))
+        if first := first_difference(RunResult.of(record), repeated):
             raise UserError(f"the run {of.title} does not repeat itself here: {first} differs")
 
 
@@ -277,7 +278,7 @@ def _constraints() -> str:
     return (suite.root() / "constraints.txt").read_text(encoding="utf-8")
 
 
-def first_difference(expected: Run, observed: Run) -> str:
+def first_difference(expected: RunResult, observed: RunResult) -> str:
     """Return where two runs of one seed differ first, in words; empty: nowhere.
 
     How the lines are written that make updates is no number.
@@ -301,7 +302,7 @@ def _digests(trail: Trail) -> list[list[str]]:
     return [[update, *digests] for update, _, *digests in (row.split(" ") for row in trail.rows)]
 
 
-def _numbers(run: Run) -> dict[str, Any]:
+def _numbers(run: RunResult) -> dict[str, Any]:
     """Return what two runs of one seed have to have in common, as plain data."""
     numbers = evidence.plain(asdict(run))
     numbers["trail"] = run.trail and [run.trail.updates, _digests(run.trail)]

@@ -17,7 +17,7 @@ from rlregress.gate.cell_selection import Selection, choose
 from rlregress.gate.replays import recorded, replay
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, quantity_of
-from rlregress.model.replays import Replay
+from rlregress.model.replay_result import Replay
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Cell, Job

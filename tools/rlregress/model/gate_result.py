@@ -10,7 +10,7 @@ from typing import Any
 from rlregress.model.cells import CellRuns
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.model.quantities import CRITIC, quantity_of
-from rlregress.model.replays import DIFFERS, Replay
+from rlregress.model.replay_result import DIFFERS, Replay
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 
 

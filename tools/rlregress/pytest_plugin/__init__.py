@@ -93,8 +93,9 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
-    if _is_xdist_worker():
-        config.stash[_REPLAYS] = config.workerinput["replays"]  # type: ignore[attr-defined]
+    # not the environment, which a worker hands on to a pytest that a test starts
+    if (shared := getattr(config, "workerinput", None)) is not None:
+        config.stash[_REPLAYS] = shared["replays"]
     else:
         folder = TemporaryDirectory(prefix="replays-")
         config.stash[_REPLAYS] = folder.name

@@ -16,9 +16,9 @@ from rlregress.details.implementation import Implementation
 from rlregress.frameworks.base import Adapter
 from rlregress.model.cells import Verdict
 from rlregress.model.quantities import DIAGNOSTICS
-from rlregress.model.replays import Replay
+from rlregress.model.replay_result import Replay
 from rlregress.training.cell import Job
-from rlregress.training.recorded_runs import Run
+from rlregress.training.recorded_runs import RunResult
 
 if TYPE_CHECKING:
     from rlregress.gate.session import Session
@@ -55,7 +55,7 @@ class SessionRun:
             "protocol": asdict(self.job.protocol),
             "hyperparameters": dict(self.job.hyperparameters),
             "platform": record["platform"],
-            **asdict(Run.of(record)),
+            **asdict(RunResult.of(record)),
         }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
-from rlregress.model.replays import DIFFERS
+from rlregress.model.replay_result import DIFFERS
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
 from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, below, ordered
 

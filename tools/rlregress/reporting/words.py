@@ -9,7 +9,7 @@ from typing import Any
 
 from rlregress.model.gate_result import AlgorithmCoverage
 from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
-from rlregress.model.replays import DIFFERS, Replay
+from rlregress.model.replay_result import DIFFERS, Replay
 
 #: details that were not checked are named up to this many.
 _NAMED = 3

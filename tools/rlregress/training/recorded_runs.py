@@ -58,7 +58,7 @@ class Trail:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class RunResult:
     """The result of one run: in a record, in a file of stored runs, and in evidence.
 
     Attributes:
@@ -98,9 +98,9 @@ class Run:
             _check_critic(self.critic)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Run:
+    def of(cls, content: Mapping[str, Any]) -> RunResult:
         """Return the run that a record holds, or what evidence keeps of one."""
-        held = {spec.name: content[spec.name] for spec in fields(Run) if spec.name in content}
+        held = {spec.name: content[spec.name] for spec in fields(RunResult) if spec.name in content}
         for name, kind in (("critic", CriticAccuracy), ("time", Times), ("trail", Trail)):
             if held.get(name) is not None:
                 # a later version may write more
@@ -122,7 +122,7 @@ class Run:
             number = (self.diagnostics or {}).get(quantity.name)
         return math.nan if number is None else number
 
-    def tells(self, quantity: Quantity) -> bool:
+    def has_number_of(self, quantity: Quantity) -> bool:
         """Whether it is known if there is such a number: some runs were stored without."""
         if quantity is TRAINING:
             return self.training_return is not None
@@ -176,7 +176,7 @@ class _Attempt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Record(Run):
+class _Record(RunResult):
     """A run with all that its worker writes beside the result.
 
     Keys that are not known are kept and not read: a store may hold what later versions write, and

@@ -38,7 +38,7 @@ def gated(tmp_path):
     for job in session.jobs(cell):
         final = float(rng.choice(stored))
         content = {
-            "schema": 1,
+            "schema": run_record.SCHEMA,
             "job": {**job.as_dict(), "key": job.key},
             "key": job.key,
             "status": "finished",

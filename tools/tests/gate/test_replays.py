@@ -15,11 +15,11 @@ from rlregress.gate import baseline_runs, cell_selection, outcome, replays
 from rlregress.gate.session import open_session
 from rlregress.gate_options import GateOptions
 from rlregress.inside import run_record
-from rlregress.model.replays import DIFFERS, NOT_REPLAYED, Replay
+from rlregress.model.replay_result import DIFFERS, NOT_REPLAYED, Replay
 from rlregress.model.verdict import HOLDS, REPRODUCED
 from rlregress.reporting import summary, words
 from rlregress.training import job_plan, worker_launch
-from rlregress.training.recorded_runs import Run, Trail
+from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store
 
 CELLS = "sb3-ppo-Reacher-v4-short", "sb3-ppo-Hopper-v4-short", "sb3-ppo-InvertedPendulum-v4-short"
@@ -120,17 +120,17 @@ def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
 )  # fmt: skip
 def test_where_a_run_differs_first_is_named(changes, first):
     """The first update with another digest, and of it what comes about first."""
-    old = Run.of(result(0))
-    assert replays.first_difference(old, Run.of(result(0) | changes)) == first
-    assert replays.first_difference(old, Run.of(result(0))) == ""
+    old = RunResult.of(result(0))
+    assert replays.first_difference(old, RunResult.of(result(0) | changes)) == first
+    assert replays.first_difference(old, RunResult.of(result(0))) == ""
 
 
 def test_a_line_that_is_written_otherwise_is_no_other_number():
     """Renamed, or made two of: the digests of the updates are compared."""
-    old = Run.of(result(0))
+    old = RunResult.of(result(0))
     names = ("ppo.py: policy.optimizer.step()", "ppo.py: x.step()", "ppo.py: y.step()")
     new = replace(trail((ROWS[0], "2 2 ab bc cd de", ROWS[2])), names=names)
-    assert replays.first_difference(old, Run.of(result(0) | {"trail": asdict(new)})) == ""
+    assert replays.first_difference(old, RunResult.of(result(0) | {"trail": asdict(new)})) == ""
 
 
 def test_other_numbers_without_another_version_are_no_change_of_the_framework(session, trainings):
