@@ -82,13 +82,15 @@ def of_trainings(
     for trainings, differing, differs in frameworks:
         share = differing / (differing + (0 if trainings < _FEW else _RUN_BY_HALF) or 1)
         recorded = trainings if options.every else share * trainings
-        diverging = recorded * (1.0 if differs else _DIVERGES * bool(differing))
-        stand = min(diverging, _STAND_FOR_ALL)
+        chance = 1.0 if differs else _DIVERGES * bool(differing)
+        stand = min(recorded * chance, _STAND_FOR_ALL)
+        # of what follows a difference, processes start only if there is one
+        turns = _TURNS * chance
         stages += [
             CommandStage(SELECTION, 0 if options.every else trainings, at_once),
             CommandStage(RECORDING, 2 * recorded, at_once, both),
-            CommandStage(REPETITION, 2 * stand, at_once, both),
-            CommandStage(CULPRITS, count_reverted(stand, differing), at_once, starts=_TURNS),
+            CommandStage(REPETITION, 2 * stand, at_once, both * chance),
+            CommandStage(CULPRITS, count_reverted(stand, differing), at_once, starts=turns),
             CommandStage(CALLS, max(min(recorded, 2 * differing) - stand, 0), at_once),
             CommandStage(COSTS, bool(recorded), seconds=_TIMED),
         ]
