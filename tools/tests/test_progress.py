@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from rlregress import progress
 from rlregress.progress import CommandStage, Durations, Estimate
+from rlregress.upgrade import expected_stages
 
 #: forty parts of 0.05 s; in place every 0.1 s on a terminal, a line every 0.8 s elsewhere.
 WORK = """
@@ -195,3 +197,17 @@ def test_a_stage_that_is_skipped_is_over_when_a_later_one_begins(clock):
     clock[0] = 6.0
     estimate.begin("three")
     assert estimate.seconds_left() == pytest.approx(3.0)
+
+
+def test_what_follows_a_difference_counts_by_the_chance_of_one():
+    """Trainings and starts: a detail that differs makes it certain, without one it is a chance."""
+    options = SimpleNamespace(at_once=2, every=False)
+    maybe, certain = (
+        {stage.name: stage for stage in expected_stages.of_trainings([(1, 8, differs)], options)}
+        for differs in (False, True)
+    )
+    chance = maybe[expected_stages.CULPRITS].starts / certain[expected_stages.CULPRITS].starts
+    assert 0 < chance < 1
+    for name in (expected_stages.REPETITION, expected_stages.CULPRITS):
+        assert maybe[name].parts == pytest.approx(chance * certain[name].parts)
+        assert maybe[name].starts == pytest.approx(chance * certain[name].starts)
