@@ -32,16 +32,18 @@ def tree(tmp_path_factory):
 @pytest.mark.nightly
 def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
     """By whoever calls ``run`` as it says; without that version a run refuses."""
-    listed = rlregress("launch", "--with", str(tree), *RUNS, "--store", str(tmp_path))
+    listed = rlregress("runs", "launch", "--with", str(tree), *RUNS, "--store", str(tmp_path))
     assert listed.returncode == 0, listed.stderr
     assert listed.stdout.startswith(f"with {tree} (tree): ")
     assert f"\none run: PYTHONPATH={tree}:" in listed.stdout
     (manifest,) = (tmp_path / "manifests").iterdir()
-    plain = rlregress("run", "--manifest", str(manifest), "--index", "0", "--store", str(tmp_path))
+    plain = rlregress(
+        "runs", "run", "--manifest", str(manifest), "--index", "0", "--store", str(tmp_path)
+    )
     assert plain.returncode == 2
     assert f"would train other code than planned: '{PACKAGE}' has the digest" in plain.stderr
 
-    done = rlregress("launch", "--local", f"--with={tree}", *RUNS, "--store", str(tmp_path))
+    done = rlregress("runs", "launch", "--local", f"--with={tree}", *RUNS, "--store", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     (name,) = Store(tmp_path).contents().done
     record = json.loads((tmp_path / f"{name}.json").read_text())

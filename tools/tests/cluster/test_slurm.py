@@ -112,7 +112,7 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
     finished = Counter(re.findall(r"seed (\d+): finished", logs(store)))
     assert finished == Counter({str(seed): 1 for seed in range(number)})
-    verified = rlregress("verify", "--store", str(store.folder))
+    verified = rlregress("runs", "verify", "--store", str(store.folder))
     assert f"{number} records are whole, 0 of them of failed runs" in verified.stdout
 
 
@@ -141,7 +141,7 @@ def test_a_run_that_is_cancelled_is_stopped(ask, store):
         ask("scancel", "--user", str(os.getuid()))
         until(lambda: not ask("squeue", "-h").strip(), 60, "tasks are still in the queue")
         assert states(store) == {"stopped": 3}
-    output = rlregress("status", "--store", str(store.folder)).stdout
+    output = rlregress("runs", "status", "--store", str(store.folder)).stdout
     assert re.search(r"^stopped: .* \(Slurm \d+_\d\): stopped by SIGTERM", output, re.MULTILINE)
 
 
@@ -176,7 +176,7 @@ def test_tasks_of_a_launch_with_another_version_find_it(ask, store, tmp_path):
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "2")
     where = ("--environment", "InvertedPendulum-v4", "--store", str(store.folder))
     with_it = ("--with", str(tree), "--sbatch", "mem=100M", "--sbatch", "export=NONE")
-    text = rlregress("launch", "--slurm", *with_it, *options, *where)
+    text = rlregress("runs", "launch", "--slurm", *with_it, *options, *where)
     assert text.returncode == 0, text.stderr
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
     records = [json.loads((store.folder / f"{n}.json").read_text()) for n in store.contents().done]
