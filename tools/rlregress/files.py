@@ -1,6 +1,6 @@
 """Files and folders that somebody else may have written, or named: how they are opened and removed.
 
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Set, Union
+from typing import BinaryIO
 
 from rlregress.errors import UserError
 
@@ -38,7 +38,7 @@ def is_component(text: object) -> bool:
     )
 
 
-def absolute(path: Union[str, Path]) -> Path:
+def absolute(path: str | Path) -> Path:
     """The path that a name stands for; a loop of links is left as it is, and no error."""
     return Path(os.path.realpath(path))
 
@@ -136,7 +136,7 @@ def others(of: os.stat_result, what: str, shared: bool, sticky: bool = False) ->
     return ""
 
 
-def _groups() -> Set[int]:
+def _groups() -> set[int]:
     return {os.getegid(), *os.getgroups()}
 
 

@@ -7,7 +7,7 @@ that installs the package, a probe has no answer, a training is not begun.
 from __future__ import annotations
 
 import importlib.util
-from typing import Container, Optional
+from collections.abc import Container
 
 from rlregress.errors import UserError
 from rlregress.model.extra_packages import EXTRAS, NAMES, not_installed
@@ -31,7 +31,7 @@ def require(module: str) -> None:
         raise MissingPackage(not_installed(module))
 
 
-def lacking(error: Optional[BaseException], extras: Optional[Container[str]] = None) -> str:
+def lacking(error: BaseException | None, extras: Container[str] | None = None) -> str:
     """Which package of an extra an error lacks, as ``not_installed`` puts it; empty: none.
 
     Read from the error and from those that led to it: the name of a failed import, or the words in

@@ -1,14 +1,15 @@
 """What stands where in a source file: its functions, and the tests that its branches hang on.
 
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
+from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Collection, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: what reading a source raises: it may be none of Python, or nested too deeply.
@@ -47,8 +48,8 @@ class Test(NamedTuple):
 class Source(NamedTuple):
     """Functions, the outer ones first, and tests of one file."""
 
-    functions: Tuple[Function, ...]
-    tests: Tuple[Test, ...]
+    functions: tuple[Function, ...]
+    tests: tuple[Test, ...]
 
     def function(self, line: int) -> str:
         """Qualified name of the innermost function at a line; "<module>" outside of all."""
@@ -61,8 +62,8 @@ class Source(NamedTuple):
 
 def parse(text: str) -> Source:
     """The functions and tests of a source text."""
-    functions: List[Function] = []
-    tests: List[Test] = []
+    functions: list[Function] = []
+    tests: list[Test] = []
 
     def visit(node: ast.AST, above: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -96,8 +97,8 @@ def first_line(node: ast.AST) -> int:
     return min([*lines, int(getattr(node, "lineno", 0))])
 
 
-@lru_cache(maxsize=None)
-def of_file(path: str) -> Optional[Source]:
+@cache
+def of_file(path: str) -> Source | None:
     """The same of a file; None if it is none of Python."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -109,7 +110,7 @@ def of_file(path: str) -> Optional[Source]:
 def below(
     folder: Path,
     without: Collection[str] = ("__pycache__",),
-    inside: Tuple[Path, ...] = (),
+    inside: tuple[Path, ...] = (),
 ) -> Iterator[Path]:
     """All files below a folder, sorted, or the file itself; links to folders are followed.
 
@@ -125,12 +126,12 @@ def below(
                 yield from below(path, without, (*inside, real))
 
 
-def branches_at(source: Source) -> Dict[int, Test]:
+def branches_at(source: Source) -> dict[int, Test]:
     """Line -> test whose condition stands there."""
     return {line: test for test in source.tests for line in range(test.line, test.last + 1)}
 
 
-def replaced(text: str, old: str, new: str, occurrence: int = 0) -> Optional[str]:
+def replaced(text: str, old: str, new: str, occurrence: int = 0) -> str | None:
     """The text with one occurrence replaced, counted from 1; 0: the only one.
 
     Returns:

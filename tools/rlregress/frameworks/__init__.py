@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from functools import lru_cache
-from typing import FrozenSet, List
+from functools import cache
 
 from rlregress import files
 from rlregress.errors import UserError, nearest
@@ -16,13 +15,13 @@ from rlregress.frameworks.base import Adapter
 ENTRY_POINT_GROUP = "rlregress.frameworks"
 
 
-def names() -> List[str]:
+def names() -> list[str]:
     """Names of all known frameworks, installed or not, sorted."""
     return sorted(_own() | set(installed_metadata.entry_points(ENTRY_POINT_GROUP)))
 
 
-@lru_cache(maxsize=None)
-def _own() -> FrozenSet[str]:
+@cache
+def _own() -> frozenset[str]:
     # a folder is an adapter; a file serves them all
     return frozenset(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
@@ -71,7 +70,7 @@ def use_checkout(adapter: Adapter, folder: str) -> None:
     adapter.available()
 
 
-def installed() -> List[Adapter]:
+def installed() -> list[Adapter]:
     """The adapters whose packages are all installed, one for each copy where there are several."""
     adapters = []
     for name in names():

@@ -5,7 +5,7 @@ real code and returns what came out. A *training* runs the framework's own train
 adapter knows no formulas and no expectations; it meets them in the tests.
 
 Adapters run inside foreign and old environments: standard library, NumPy, torch, gymnasium and
-the framework only, Python 3.9 syntax.
+the framework only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -14,19 +14,12 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
-    Callable,
-    Collection,
-    Dict,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
 )
 
 from rlregress.errors import UserError
@@ -84,8 +77,8 @@ def refuse(who: str, reasons: Sequence[str]) -> None:
 
 
 def without_fixed(
-    fixed: Mapping[Tuple[str, str], Any], algorithm: str, hyperparameters: Mapping[str, Any]
-) -> Tuple[Dict[str, Any], List[str]]:
+    fixed: Mapping[tuple[str, str], Any], algorithm: str, hyperparameters: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
     """The hyperparameters that the framework does not fix, and a reason for each that differs.
 
     Args:
@@ -110,7 +103,7 @@ def without_fixed(
 
 def with_exploration_fraction(
     hyperparameters: Mapping[str, Any], total_steps: int
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """The steps in which exploration falls as a fraction of all steps, which some are told."""
     given = dict(hyperparameters)
     if "exploration_steps" in given:
@@ -118,7 +111,7 @@ def with_exploration_fraction(
     return given
 
 
-def _folders(modules: Sequence[str]) -> List[str]:
+def _folders(modules: Sequence[str]) -> list[str]:
     specs = [importlib.util.find_spec(module) for module in modules]
     return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]
 
@@ -193,7 +186,7 @@ class TrainingRequest:
     on_checkpoint: Checkpoint = field(default=lambda steps, policy: None)
     keep: Keep = field(default=lambda steps, training: None)
     kept: Any = None
-    prepare: Optional[Callable[[Any], None]] = None
+    prepare: Callable[[Any], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -211,7 +204,7 @@ class TrainingVariant:
     """
 
     n_steps: int = 1
-    statistics: Optional[Tuple[np.ndarray, np.ndarray]] = None
+    statistics: tuple[np.ndarray, np.ndarray] | None = None
     running: bool = False
     autoreset: str = ""
 
@@ -248,7 +241,7 @@ class Trained:
     parameters: Mapping[str, np.ndarray]
     steps: int
     diagnostics: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    drawn: Optional[Callable[[np.ndarray, np.ndarray], Tuple[Any, Any]]] = None
+    drawn: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -267,10 +260,10 @@ class Transitions:
     """
 
     observations: np.ndarray
-    next_observations: Optional[np.ndarray]
+    next_observations: np.ndarray | None
     rewards: np.ndarray
-    done: Optional[np.ndarray]
-    terminated: Optional[np.ndarray]
+    done: np.ndarray | None
+    terminated: np.ndarray | None
 
     def in_rows_of(self, steps: int) -> Transitions:
         """Shorter segments, of a framework that updates more often, put together."""
@@ -310,17 +303,17 @@ class Minibatch:
 
     observations: np.ndarray
     actions: np.ndarray
-    next_observations: Optional[np.ndarray] = None
-    rewards: Optional[np.ndarray] = None
-    done: Optional[np.ndarray] = None
-    terminated: Optional[np.ndarray] = None
-    log_probs: Optional[np.ndarray] = None
-    policy_log_probs: Optional[np.ndarray] = None
-    values: Optional[np.ndarray] = None
-    advantages: Optional[np.ndarray] = None
-    returns: Optional[np.ndarray] = None
-    targets: Optional[np.ndarray] = None
-    discounts: Optional[np.ndarray] = None
+    next_observations: np.ndarray | None = None
+    rewards: np.ndarray | None = None
+    done: np.ndarray | None = None
+    terminated: np.ndarray | None = None
+    log_probs: np.ndarray | None = None
+    policy_log_probs: np.ndarray | None = None
+    values: np.ndarray | None = None
+    advantages: np.ndarray | None = None
+    returns: np.ndarray | None = None
+    targets: np.ndarray | None = None
+    discounts: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -340,7 +333,7 @@ class RunningStatistics:
 
     trained: np.ndarray
     evaluated: np.ndarray
-    restored: Optional[np.ndarray]
+    restored: np.ndarray | None
 
 
 #: nothing else is around a training
@@ -359,30 +352,30 @@ class Adapter:
     name: str = ""
     title: str = ""
     #: distributions whose versions identify what was tested; the first is the package under test.
-    packages: Tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     #: importable packages whose code is under test.
-    modules: Tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
     #: importable packages of another framework that this one extends: its probes run their code.
-    beneath: Tuple[str, ...] = ()
+    beneath: tuple[str, ...] = ()
     #: modules whose public classes and functions users call: their defaults are compared.
-    public: Tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
     #: algorithm names as in the catalogue: "ppo", "sac", "td3".
-    algorithms: Tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
     #: of these, the ones that are trained with discrete actions, too.
-    discrete: Tuple[str, ...] = ()
+    discrete: tuple[str, ...] = ()
     #: algorithms beside these that no cell trains: their behaviour is asked, not their returns.
-    behavior_only: Tuple[str, ...] = ()
+    behavior_only: tuple[str, ...] = ()
     #: of these, algorithm -> those of other names that have its details, too.
-    related: Mapping[str, Tuple[str, ...]] = {}
+    related: Mapping[str, tuple[str, ...]] = {}
     #: the scopes a detail can be probed in: "library" (class defaults), "trainer", "script", or the
     #: name of a class where several classes have the detail, and "library" is another one of them.
-    scopes: Tuple[str, ...] = ("library",)
+    scopes: tuple[str, ...] = ("library",)
     #: methods whose return values a trace records, "module:Class.method", with all subclasses: what
     #: vector environments, normalisers and collectors hand out.
-    recorded_methods: Tuple[str, ...] = ()
+    recorded_methods: tuple[str, ...] = ()
     #: methods that are given what a training logs, named as the above: a name and a value, a table
     #: of them, or values by keyword.
-    logged: Tuple[str, ...] = ()
+    logged: tuple[str, ...] = ()
     #: class that steps environments, or samples, in other threads or processes -> what to use in
     #: its place to do the same in one.
     in_one_process: Mapping[str, str] = {}
@@ -447,11 +440,11 @@ class Adapter:
         """SHA-256 of code under test that is in no importable package, by name."""
         return {}
 
-    def probes(self) -> Mapping[Tuple[str, str], Probe]:
+    def probes(self) -> Mapping[tuple[str, str], Probe]:
         """The probes of this adapter by (detail id, scope)."""
         return self._sibling("probes").PROBES
 
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+    def defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """What is set if a user sets nothing: (algorithm, scope) -> hyperparameter -> value.
 
         Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
@@ -460,7 +453,7 @@ class Adapter:
         """
         return self._sibling("defaults").values()
 
-    def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+    def other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """As ``defaults``, but all arguments in the framework's own names, and none documented.
 
         Two sides of an upgrade are compared by these, where an algorithm is among both.
@@ -476,19 +469,19 @@ class Adapter:
         """
         return self._sibling("defaults").applied(algorithm, hyperparameters)
 
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
+    def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """What the framework calls them: (algorithm, scope) -> hyperparameter -> own name."""
         return self._sibling("defaults").names()
 
-    def expectations(self) -> Optional[Path]:
+    def expectations(self) -> Path | None:
         """File or folder of what is documented, for an adapter outside of this repository."""
         return None
 
-    def scenarios(self) -> Optional[Path]:
+    def scenarios(self) -> Path | None:
         """File or folder of further scenarios, for an adapter outside of this repository."""
         return None
 
-    def locate(self, file: str) -> Optional[Path]:
+    def locate(self, file: str) -> Path | None:
         """Where a source file of the framework is, given below the folder of its packages."""
         package, _, below = file.partition("/")
         try:
@@ -610,7 +603,7 @@ class Adapter:
 
     def trace_scenario(
         self, scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
-    ) -> Optional[Mapping[str, Any]]:
+    ) -> Mapping[str, Any] | None:
         """Train through what a scenario switches on; see ``baselines/scenarios``.
 
         Args:

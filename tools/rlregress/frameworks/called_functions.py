@@ -1,19 +1,20 @@
 """Which functions of a framework are entered while something runs.
 
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from types import CodeType
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any
 
 from rlregress import source
 
 #: file below the folder of its package, and qualified name.
-Function = Tuple[str, str]
+Function = tuple[str, str]
 
 
 class CalledFunctions:
@@ -28,9 +29,9 @@ class CalledFunctions:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = [os.path.realpath(folder) for folder in folders]
-        self._known: Dict[int, Optional[Function]] = {}
-        self._codes: List[CodeType] = []
-        self.found: Set[Function] = set()
+        self._known: dict[int, Function | None] = {}
+        self._codes: list[CodeType] = []
+        self.found: set[Function] = set()
 
     def __enter__(self) -> CalledFunctions:
         self.found = set()
@@ -51,7 +52,7 @@ class CalledFunctions:
         if function is not None:
             self.found.add(function)
 
-    def _function(self, code: CodeType) -> Optional[Function]:
+    def _function(self, code: CodeType) -> Function | None:
         path = os.path.realpath(code.co_filename)
         for folder in self._folders:
             if path.startswith(folder + os.sep):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,11 +34,11 @@ class ScriptedEnvs:
             "truncated": settings.truncated,
             **script,
         }
-        self.environments: List[Scripted] = []
-        self.begin: Optional[Callable[[int], Any]] = None
+        self.environments: list[Scripted] = []
+        self.begin: Callable[[int], Any] | None = None
         self.between: Callable[[int], Any] = lambda steps: None
-        self._updates: List[Tuple[int, float]] = []
-        self._roles: List[str] = []
+        self._updates: list[tuple[int, float]] = []
+        self._roles: list[str] = []
 
     def environment(self) -> Scripted:
         self.environments.append(_RecordedEnv(self, not self.environments, self._script))
@@ -98,7 +99,7 @@ def norm_of_gradients(optimizer: Any) -> float:
 
 
 def moved(
-    inputs: Mapping[str, Any], pairs: Sequence[Tuple[Any, Any]], update: Callable[[], Any]
+    inputs: Mapping[str, Any], pairs: Sequence[tuple[Any, Any]], update: Callable[[], Any]
 ) -> np.ndarray:
     """A parameter of each target after an update that starts with ``source`` and ``target``.
 
@@ -109,8 +110,8 @@ def moved(
     Raises:
         RuntimeError: the parameters of a target moved differently.
     """
-    for (network, target), *numbers in zip(pairs, inputs["source"], inputs["target"]):
-        for filled, number in zip((network, target), numbers):
+    for (network, target), *numbers in zip(pairs, inputs["source"], inputs["target"], strict=False):
+        for filled, number in zip((network, target), numbers, strict=False):
             fill(filled.parameters(), number)
     update()
     after = [torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs]

@@ -13,19 +13,11 @@ import functools
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import (
     Any,
-    Callable,
-    Dict,
-    FrozenSet,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
 )
 
 
@@ -59,7 +51,7 @@ class Absent:
     def __getitem__(self, key: Any) -> Any:
         return self
 
-    def __mro_entries__(self, bases: Any) -> Tuple[type, ...]:
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         # a class can be derived from it; none of its objects can be made
         return (type("Absent", (), {"__new__": lambda cls, *_, **__: self._refuse()}),)
 
@@ -67,7 +59,7 @@ class Absent:
         return f"<absent: {self._name}>"
 
 
-class Unread(Dict[str, Any]):
+class Unread(dict[str, Any]):
     """Values that could not be read: none, and why.
 
     Attributes:
@@ -79,9 +71,9 @@ class Unread(Dict[str, Any]):
         self.reason = reason
 
 
-def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> Dict[Any, Any]:
+def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> dict[Any, Any]:
     """What each reader returns, by its key; ``Unread`` where it ends in an error."""
-    answers: Dict[Any, Any] = {}
+    answers: dict[Any, Any] = {}
     for key, reader in readers.items():
         try:
             answers[key] = reader()
@@ -131,10 +123,10 @@ class _Found:
             return Absent(full, error)
 
 
-@functools.lru_cache(maxsize=None)
-def _guarded(file: Optional[str]) -> FrozenSet[int]:
+@functools.cache
+def _guarded(file: str | None) -> frozenset[int]:
     """The lines of a file within ``try``."""
-    lines: List[int] = []
+    lines: list[int] = []
     text = Path(file).read_text(encoding="utf-8") if file else ""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Try) and node.handlers:
@@ -192,13 +184,13 @@ def _load(name: str, within: str) -> ModuleType:
             return importlib.import_module(name)
 
 
-def load_all(package: str, names: Sequence[str]) -> Tuple[Any, ...]:
+def load_all(package: str, names: Sequence[str]) -> tuple[Any, ...]:
     """Import the families of probes ``names`` in the package ``package`` of an adapter.
 
     A family that cannot be imported at all has the probes that its file names, and each of them
     raises what kept it from being imported.
     """
-    families: List[Any] = []
+    families: list[Any] = []
     for name in names:
         try:
             families.append(_load(f"{package}.{name}", package.rpartition(".")[0]))
@@ -214,9 +206,9 @@ def _unread(module: str, error: Exception) -> Any:
     return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
 
 
-def _keys(tree: ast.AST) -> List[Any]:
+def _keys(tree: ast.AST) -> list[Any]:
     """Detail ids, or pairs of an id and a scope, that stand as keys of dictionaries."""
-    keys: Dict[Any, None] = {}
+    keys: dict[Any, None] = {}
     for node in ast.walk(tree):
         for key in node.keys if isinstance(node, ast.Dict) else ():
             with contextlib.suppress(ValueError):

@@ -1,15 +1,16 @@
 """Kinds of files that a framework documents, and what is compared of what comes back from them.
 
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Iterable, Sequence, Tuple
+from typing import Any
 
 #: what is compared: its name, its value, and the function of the framework that it comes from.
-Item = Tuple[str, Any, Any]
+Item = tuple[str, Any, Any]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class FileKind:
     stored: bool = False
 
 
-def with_stored(kinds: Iterable[FileKind], names: Sequence[str]) -> Tuple[FileKind, ...]:
+def with_stored(kinds: Iterable[FileKind], names: Sequence[str]) -> tuple[FileKind, ...]:
     """The same kinds, with those of some names ``stored``."""
     return tuple(replace(kind, stored=kind.name in names) for kind in kinds)
 
@@ -51,4 +52,4 @@ class Saving:
     """
 
     train: Callable[[Callable[..., Any], int], Any]
-    kinds: Tuple[FileKind, ...]
+    kinds: tuple[FileKind, ...]

@@ -7,8 +7,9 @@ import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any
 
 from rlregress.frameworks import families
 
@@ -34,7 +35,7 @@ class ExpectedError(str):
         frames: file, line and function of its traceback, the innermost first.
     """
 
-    frames: List[Tuple[str, int, str]]
+    frames: list[tuple[str, int, str]]
 
     def __new__(cls, error: BaseException) -> ExpectedError:
         """Of an error as it was caught."""
@@ -64,7 +65,7 @@ def raised_in(error: BaseException, package: str) -> bool:
     )
 
 
-def error_location(error: BaseException) -> Dict[str, Any]:
+def error_location(error: BaseException) -> dict[str, Any]:
     """The innermost frame of an error; empty for one that was never raised.
 
     ``file`` (below the folder that its package is in), ``line`` and ``function``.
@@ -78,7 +79,7 @@ def error_location(error: BaseException) -> Dict[str, Any]:
     return {"file": _below(frame.filename), "line": frame.lineno, "function": frame.name}
 
 
-def _without_wrappers(frames: Sequence[traceback.FrameSummary]) -> List[traceback.FrameSummary]:
+def _without_wrappers(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
     """Frames without those of the suite that only pass a call on."""
     passed = [(f.filename, f.name) == (THROUGH.co_filename, THROUGH.co_name) for f in frames]
     by = [*passed[1:], False]

@@ -6,9 +6,10 @@ a value of twice the scale goes with rewards of twice the scale.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Optional, Sequence
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -30,7 +31,7 @@ class Heads:
     """
 
     location: Any
-    set_deviation: Optional[Callable[[torch.Tensor], None]] = None
+    set_deviation: Callable[[torch.Tensor], None] | None = None
     values: Sequence[Any] = ()
     repeated: int = 1
 

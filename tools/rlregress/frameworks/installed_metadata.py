@@ -9,12 +9,12 @@ import functools
 import importlib.metadata
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Mapping, Optional, Tuple
 
 #: entries of ``sys.path``, each with the time of its last change in ns (-1: there is no such).
-Places = Tuple[Tuple[str, int], ...]
+Places = tuple[tuple[str, int], ...]
 
 
 def _places() -> Places:
@@ -27,7 +27,7 @@ def _places() -> Places:
     return tuple(places)
 
 
-def versions(names: Tuple[str, ...]) -> Mapping[str, str]:
+def versions(names: tuple[str, ...]) -> Mapping[str, str]:
     """The versions of installed distributions, by their names.
 
     Raises:
@@ -38,18 +38,18 @@ def versions(names: Tuple[str, ...]) -> Mapping[str, str]:
 
 
 @functools.lru_cache(maxsize=64)
-def _versions(names: Tuple[str, ...], places: Places) -> Mapping[str, str]:
+def _versions(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
     del places
     return MappingProxyType({name: importlib.metadata.version(name) for name in names})
 
 
-def found(name: str) -> Optional[Tuple[str, Path]]:
+def found(name: str) -> tuple[str, Path] | None:
     """The version of an installed distribution and the folder of its packages; None: it is none."""
     return _found(name, _places())
 
 
 @functools.lru_cache(maxsize=16)
-def _found(name: str, places: Places) -> Optional[Tuple[str, Path]]:
+def _found(name: str, places: Places) -> tuple[str, Path] | None:
     del places
     for distribution in importlib.metadata.distributions(name=name):
         return distribution.version, Path(str(distribution.locate_file("")))
@@ -64,7 +64,5 @@ def entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:
 @functools.lru_cache(maxsize=16)
 def _entry_points(group: str, places: Places) -> Mapping[str, importlib.metadata.EntryPoint]:
     del places
-    points: Any = importlib.metadata.entry_points()
-    # Python 3.9 has a dictionary
-    of_group = points.select(group=group) if hasattr(points, "select") else points.get(group, [])
-    return MappingProxyType({point.name: point for point in of_group})
+    points = importlib.metadata.entry_points(group=group)
+    return MappingProxyType({point.name: point for point in points})

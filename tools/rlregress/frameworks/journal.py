@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,11 +27,11 @@ class Journal:
     """
 
     def __init__(self) -> None:
-        self.actions: List[List[np.ndarray]] = []
-        self.updates: List[Tuple[str, int]] = []
-        self.target_moves: List[bool] = []
-        self.gradient_norms: Dict[str, float] = {}
-        self._targets: Optional[torch.Tensor] = None
+        self.actions: list[list[np.ndarray]] = []
+        self.updates: list[tuple[str, int]] = []
+        self.target_moves: list[bool] = []
+        self.gradient_norms: dict[str, float] = {}
+        self._targets: torch.Tensor | None = None
 
     @property
     def steps(self) -> int:
@@ -42,7 +43,7 @@ class Journal:
         return np.array([received for received in self.actions if received])[..., 0]
 
     def note(
-        self, part: str, optimizer: Any, targets: Targets, own: Optional[Iterable[Any]] = None
+        self, part: str, optimizer: Any, targets: Targets, own: Iterable[Any] | None = None
     ) -> None:
         """An optimiser is about to step a part.
 
@@ -93,7 +94,7 @@ class Journal:
         """
         past = int(inputs["steps"]) - int(inputs["counted"])
         critics = [taken for part, taken in self.updates if part == "critic"]
-        moved = [m for m, taken in zip(self.target_moves, critics) if taken > past]
+        moved = [m for m, taken in zip(self.target_moves, critics, strict=False) if taken > past]
         counts = [self.count(part, after=past) for part in ("critic", "actor", "temperature")]
         return np.array([*counts, sum(moved), self._longest_burst()], dtype=np.float64)
 
@@ -130,7 +131,7 @@ def temperature_rate(
 
 
 def update_order(
-    inputs: Inputs, first_update: Callable[[float, float], Tuple[float, float]]
+    inputs: Inputs, first_update: Callable[[float, float], tuple[float, float]]
 ) -> np.ndarray:
     """What of an update the policy's loss, and the targets, see already.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, List, Optional, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
 
-def linear_layers(network: nn.Module) -> List[nn.Linear]:
+def linear_layers(network: nn.Module) -> list[nn.Linear]:
     """The linear layers of a network, in their order."""
     return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
 
@@ -58,14 +59,14 @@ def architecture(
     return np.array([*np.ravel(widths), critics, *activation, shared], dtype=np.float64)
 
 
-def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> List[float]:
+def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[float]:
     """What the second layer receives where the first one outputs -0.5, and 0.5.
 
     Args:
         call: evaluates the network for observations [1, dimensions].
     """
     first, second = linear_layers(network)[:2]
-    recorded: List[float] = []
+    recorded: list[float] = []
     handle = second.register_forward_pre_hook(
         lambda _, given: recorded.append(float(given[0][0, 0]))
     )
@@ -116,7 +117,7 @@ def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
     return np.array([spread * root, largest * root, values.min() / values.max()])
 
 
-def ppo_initialisation(layers: Sequence[nn.Linear]) -> List[float]:
+def ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
     """How the layers of policy and value network are initialised (see ppo.initialisation).
 
     Smallest and largest singular value of each; minus its largest weight, by its inputs, where a
@@ -150,7 +151,7 @@ def log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -
 
 
 def gradient_norm(
-    optimizer: torch.optim.Optimizer, own: Optional[Iterable[torch.Tensor]] = None
+    optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor] | None = None
 ) -> float:
     """The norm of all gradients that an optimiser finds.
 

@@ -6,7 +6,8 @@ shows only in a large one.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 #: the default of most frameworks.
 LARGE = 1_000_000
@@ -20,6 +21,6 @@ def enlarge() -> None:
     _large = True
 
 
-def sized(settings: Mapping[str, Any]) -> Dict[str, Any]:
+def sized(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a traced training, with a large memory where it is to be large."""
     return {name: LARGE if _large and name in _NAMES else value for name, value in settings.items()}

@@ -12,11 +12,11 @@ import inspect
 import re
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,7 +48,7 @@ class Lacking(str):
     """That a version has no such class, method or option; what contains it is not recorded."""
 
 
-class Items(Dict[str, Any]):
+class Items(dict[str, Any]):
     """What a call shows item by item, each compared where both versions have it."""
 
 
@@ -63,10 +63,10 @@ class Kit:
         prepare: what is done with each object after what is done with those of every kit.
     """
 
-    arguments: Callable[[], Dict[str, Any]]
+    arguments: Callable[[], dict[str, Any]]
     inputs: Callable[[str], Any]
-    within: Optional[Callable[[], Any]] = None
-    prepare: Optional[Callable[[Any], Any]] = None
+    within: Callable[[], Any] | None = None
+    prepare: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Subject:
     options: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     together: Sequence[Mapping[str, Any]] = ()
     calls: Mapping[str, Call] = field(default_factory=dict)
-    prepare: Optional[Callable[[Any], Any]] = None
+    prepare: Callable[[Any], Any] | None = None
     skip: Sequence[str] = ()
     thorough: Sequence[str] = ()
 
@@ -102,7 +102,7 @@ class Subject:
 # -- variants of arguments ---------------------------------------------------------------------
 
 
-def values_of(called: Any, parameter: inspect.Parameter) -> List[Any]:
+def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
     """Other values than the default of a parameter, as far as its annotation or default tell."""
     default, kind = parameter.default, str(parameter.annotation)
     if isinstance(default, bool):
@@ -120,7 +120,7 @@ def values_of(called: Any, parameter: inspect.Parameter) -> List[Any]:
     return []
 
 
-def _words(doc: str, name: str) -> List[str]:
+def _words(doc: str, name: str) -> list[str]:
     """The words in quotes in a parameter's paragraph of a docstring."""
     found = re.search(rf"^ *{name} \(.*?(?=^ *\w+ \(|^ *\w+:$|\Z)", doc, re.MULTILINE | re.DOTALL)
     words = re.findall(r"[`\"']+\"?([a-z][a-z0-9_]*)\"?[`\"']+", found.group() if found else "")
@@ -130,7 +130,7 @@ def _words(doc: str, name: str) -> List[str]:
 
 def variants(
     called: Any, subject: Subject, given: Mapping[str, Any]
-) -> Iterator[Tuple[str, Dict[str, Any]]]:
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Label and keywords of each variant of what is given: each option, and those together."""
     for name, parameter in parameters_of(called).items():
         varied = parameter.default is not parameter.empty and name not in subject.skip
@@ -159,16 +159,16 @@ def made_label(value: partial[Any]) -> str:
 # -- cases --------------------------------------------------------------------------------------
 
 
-def cases(subject: Subject, seed: int, names: Names) -> Dict[str, Callable[[], Any]]:
+def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], Any]]:
     """Name -> call, of everything that is done with a subject; {} where a version lacks it."""
     module, _, name = subject.name.partition(":")
     try:
         called = names.library(module, name)
     except Unsupported:
         return {}
-    by_name: Dict[str, Callable[[], Any]] = {}
+    by_name: dict[str, Callable[[], Any]] = {}
 
-    def add(kit: str, label: str, options: Dict[str, Any], input_: str, call: str) -> None:
+    def add(kit: str, label: str, options: dict[str, Any], input_: str, call: str) -> None:
         others = (kit if kit != first else "", input_, call if call != main else "")
         use = partial(_used, subject, called, names, subject.kits[kit], options, input_, call)
         by_name[" ".join(filter(None, (f"{name}({label})", *others)))] = partial(_seeded, use, seed)
@@ -192,13 +192,13 @@ def cases(subject: Subject, seed: int, names: Names) -> Dict[str, Callable[[], A
     return by_name
 
 
-def outputs_of(calls: Mapping[str, Callable[[], Any]], part: str) -> Dict[str, Any]:
+def outputs_of(calls: Mapping[str, Callable[[], Any]], part: str) -> dict[str, Any]:
     """What each call of a part shows, in the order of their names, which versions share.
 
     Raises:
         Unsupported: the version has none of them.
     """
-    outputs: Dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     with warnings.catch_warnings():
         # about what is done on purpose
         warnings.simplefilter("ignore")
@@ -209,7 +209,7 @@ def outputs_of(calls: Mapping[str, Callable[[], Any]], part: str) -> Dict[str, A
     return outputs
 
 
-def _held(called: Any, names: Names, arguments: Callable[[], Dict[str, Any]]) -> Any:
+def _held(called: Any, names: Names, arguments: Callable[[], dict[str, Any]]) -> Any:
     """What each default is as an attribute, where users find it."""
     made = called(**{names.keyword(called, name): value for name, value in arguments().items()})
 
@@ -241,7 +241,7 @@ def _used(
     called: Any,
     names: Names,
     kit: Kit,
-    options: Dict[str, Any],
+    options: dict[str, Any],
     input_: str,
     call: str,
 ) -> Any:
@@ -297,7 +297,7 @@ def items_of(answer: Any) -> Mapping[str, Any]:
     return answer if isinstance(answer, Items) else {"": answer}
 
 
-def events_of(name: str, value: Any) -> Dict[str, Any]:
+def events_of(name: str, value: Any) -> dict[str, Any]:
     """What a call is recorded as, by name: itself, and its items if it has some."""
     if not isinstance(value, Items):
         return {} if _lacks(value) else {name: value}
@@ -347,7 +347,7 @@ def _name(key: Any) -> str:
     return ".".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] = None) -> Any:
+def with_gradients(made: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
     """What a call returns, writes into its input, leaves in its module, and its gradients."""
     before = recorded(batch)
     state = recorded(made) if isinstance(made, nn.Module) else {}
@@ -376,7 +376,7 @@ def with_gradients(made: Any, batch: Any, call: Optional[Callable[[Any], Any]] =
     return outputs
 
 
-def _items(tree: Any) -> Iterator[Tuple[Any, Any]]:
+def _items(tree: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(tree, Mapping):
         yield from tree.items()
     elif isinstance(tree, (list, tuple)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import Any, List
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -16,8 +16,8 @@ from rlregress.measurements.ppo_loop import Settings, Train
 
 def parallel_gradient(train: Train, inputs: Inputs) -> np.ndarray:
     """Processes at a step of the optimiser, and backward passes for each step, of a training."""
-    processes: List[int] = []
-    backwards: List[int] = []
+    processes: list[int] = []
+    backwards: list[int] = []
     backward = torch.Tensor.backward
 
     def counted(*arguments: Any, **keywords: Any) -> Any:

@@ -1,6 +1,6 @@
 """Probes in a foreign environment: ``python -m rlregress.frameworks.probe_worker JOB ANSWERS``.
 
-Runs inside foreign and old environments: Python 3.9 syntax, nothing but what adapters need. The job
+Runs inside foreign and old environments: Python 3.10 syntax, only what adapters need. The job
 is a JSON file: ``framework``, ``inputs`` (detail id -> name -> number, text or nested list), and
 ``until``, the time after which no probe runs (seconds since the epoch; None: there is no limit).
 Judging what was observed is not done here.
@@ -13,7 +13,8 @@ import os
 import signal
 import sys
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,8 @@ from rlregress.model.extra_packages import ON_SIDES
 
 
 def answers(
-    framework: str, inputs: Dict[str, Dict[str, Any]], until: Optional[float] = None
-) -> Dict[str, Any]:
+    framework: str, inputs: dict[str, dict[str, Any]], until: float | None = None
+) -> dict[str, Any]:
     """What an adapter says of its framework.
 
     ``versions``; ``folders`` of the code; ``algorithms`` of built-in trainings; ``observed`` by
@@ -43,9 +44,9 @@ def answers(
     # what torch imports when the first optimiser is made takes twice as long where calls are noted
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(framework)
-    observed: Dict[str, Any] = {}
+    observed: dict[str, Any] = {}
     called = CalledFunctions(_folders(adapter))
-    functions: Dict[Function, int] = {}
+    functions: dict[Function, int] = {}
     _raise_at(until)
     for (id, scope), probe in adapter.probes().items():
         if id not in inputs:
@@ -54,7 +55,7 @@ def answers(
             key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
             for key, value in inputs[id].items()
         }
-        answer: Dict[str, Any]
+        answer: dict[str, Any]
         try:
             if until is not None and time.time() >= until:
                 raise OutOfTime
@@ -90,7 +91,7 @@ class OutOfTime(BaseException):
     """The time for probes is over; no handler of a framework catches it."""
 
 
-def _raise_at(until: Optional[float]) -> None:
+def _raise_at(until: float | None) -> None:
     """Raise ``OutOfTime`` in whatever runs at a time; None: no longer."""
 
     def over(*_: Any) -> None:
@@ -110,15 +111,15 @@ def _folders(adapter: Adapter) -> Sequence[str]:
         return ()
 
 
-def _algorithms(adapter: Adapter) -> Dict[str, Any]:
+def _algorithms(adapter: Adapter) -> dict[str, Any]:
     try:
         return {"algorithms": list(adapter.trace_trainings())}
     except Exception as error:  # foreign code, as above
         return {"algorithms": [], "algorithms_unread": error_text(error)}
 
 
-def _defaults(adapter: Adapter) -> Dict[str, Any]:
-    defaults: Dict[Tuple[str, str], Mapping[str, Any]] = {}
+def _defaults(adapter: Adapter) -> dict[str, Any]:
+    defaults: dict[tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
         ((*adapter.algorithms, *adapter.behavior_only), adapter.defaults),
         (("others",), adapter.other_defaults),
@@ -142,7 +143,7 @@ def _defaults(adapter: Adapter) -> Dict[str, Any]:
     }
 
 
-def _signatures(adapter: Adapter) -> Dict[str, Any]:
+def _signatures(adapter: Adapter) -> dict[str, Any]:
     by_name, unread = signatures.signatures(adapter.public)
     return {"signatures": by_name, "signatures_unread": unread}
 
@@ -154,7 +155,7 @@ def _why(error: BaseException, modules: Sequence[str]) -> str:
     that it knows; or an "error".
     """
     reason = "error"
-    cause: Optional[BaseException] = error
+    cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, Unsupported):
             reason = "absent"
@@ -170,7 +171,7 @@ def _why(error: BaseException, modules: Sequence[str]) -> str:
     return reason
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point; exit status 0 when answers were written."""
     import torch
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import torch
@@ -21,15 +22,15 @@ class RecordedUpdate(NamedTuple):
         order: the optimisers in the order of their steps.
     """
 
-    losses: Dict[str, List[float]]
-    gradient_norms: Dict[str, List[float]]
-    order: List[str]
+    losses: dict[str, list[float]]
+    gradient_norms: dict[str, list[float]]
+    order: list[str]
 
 
 @contextmanager
-def differentiated() -> Iterator[List[float]]:
+def differentiated() -> Iterator[list[float]]:
     """The losses that ``backward`` is called on meanwhile, in order."""
-    losses: List[float] = []
+    losses: list[float] = []
     backward = torch.Tensor.backward
 
     def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any, Callable, Iterator, List, Sequence, Tuple
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -23,7 +24,7 @@ def flat(tensor: Any) -> np.ndarray:
     return array(tensor).reshape(-1)
 
 
-def note_samples(buffer: Any, read: List[Minibatch]) -> None:
+def note_samples(buffer: Any, read: list[Minibatch]) -> None:
     """Append every minibatch that ``buffer.sample`` returns from now on.
 
     Args:
@@ -60,8 +61,8 @@ def _of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
 
 @contextmanager
 def noted_targets(
-    read: List[Minibatch],
-    losses: Sequence[Tuple[Any, str]] = _LOSSES,
+    read: list[Minibatch],
+    losses: Sequence[tuple[Any, str]] = _LOSSES,
     of_rows: Callable[[np.ndarray, int], np.ndarray] = _of_first_network,
 ) -> Iterator[None]:
     """Within, the targets of the newest minibatch are noted: what a loss compares its values with.

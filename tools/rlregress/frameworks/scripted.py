@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -43,9 +44,9 @@ class Scripted(gymnasium.Env):
         truncated: Any = 0.0,
         discrete: int = 0,
         restarts: bool = False,
-        received: Optional[List[np.ndarray]] = None,
+        received: list[np.ndarray] | None = None,
         dtype: Any = np.float32,
-        render_mode: Optional[str] = None,
+        render_mode: str | None = None,
     ) -> None:
         del render_mode
         bounds = [np.atleast_1d(np.asarray(bound, dtype=np.float32)) for bound in (low, high)]
@@ -75,15 +76,15 @@ class Scripted(gymnasium.Env):
         return self.observation.copy()
 
     def reset(
-        self, *, seed: Optional[int] = None, options: Any = None
-    ) -> Tuple[np.ndarray, Dict[str, Any]]:
+        self, *, seed: int | None = None, options: Any = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """The observation before step t."""
         super().reset(seed=seed)
         if self._restarts:
             self._t = 0
         return self._observation(self._tables[0]), {}
 
-    def step(self, action: Any) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]:
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """What the scripts say of step t."""
         self.received.append(np.array(action, dtype=np.float64))
         observation = self._observation(self._tables[1])
@@ -93,7 +94,7 @@ class Scripted(gymnasium.Env):
         return observation, self.reward, terminated, truncated, {}
 
 
-def end_after(steps: int) -> List[float]:
+def end_after(steps: int) -> list[float]:
     """The script of an end at the last of every ``steps`` steps."""
     return [0.0] * (steps - 1) + [1.0]
 

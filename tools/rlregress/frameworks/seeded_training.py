@@ -8,9 +8,10 @@ loop runs, and what it draws while it makes its networks, or samples a minibatch
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -69,7 +70,7 @@ class SeededTraining:
     seeds: Seeds
     checkpoints: Sequence[int] = ()
     on_agent: OnAgent = field(default=lambda steps, agent: None)
-    prepare: Optional[Callable[[Any], None]] = None
+    prepare: Callable[[Any], None] | None = None
 
     def watch(self) -> Callable[[int, Callable[[], Trained]], None]:
         """A function to call with the steps done and what gives the agent, whenever it is there."""

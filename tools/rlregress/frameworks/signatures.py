@@ -8,7 +8,8 @@ import functools
 import importlib
 import inspect
 import re
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +19,14 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def signatures(modules: Sequence[str]) -> Tuple[Dict[str, Dict[str, str]], Dict[str, str]]:
+def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """Defaults by qualified name of what has any, and by module why it could not be read.
 
     A class has the parameters of its constructor and, after a dot, its public constants; its
     methods stand beside it. What a module has from another package is left out.
     """
-    defaults: Dict[str, Dict[str, str]] = {}
-    unread: Dict[str, str] = {}
+    defaults: dict[str, dict[str, str]] = {}
+    unread: dict[str, str] = {}
     for name in modules:
         try:
             for thing in _public(importlib.import_module(name)):
@@ -48,7 +49,7 @@ def _called(thing: Any) -> bool:
     return inspect.isclass(thing) or inspect.isfunction(thing)
 
 
-def _add(thing: Any, by_name: Dict[str, Dict[str, str]]) -> None:
+def _add(thing: Any, by_name: dict[str, dict[str, str]]) -> None:
     name = f"{thing.__module__}.{thing.__qualname__}"
     if name in by_name:
         return
@@ -64,12 +65,12 @@ def _add(thing: Any, by_name: Dict[str, Dict[str, str]]) -> None:
             _keep(f"{name}.{own}", parameters(function), by_name)
 
 
-def _keep(name: str, defaults: Dict[str, str], by_name: Dict[str, Dict[str, str]]) -> None:
+def _keep(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]]) -> None:
     if defaults:
         by_name[name] = defaults
 
 
-def _constructor(kind: type) -> Dict[str, str]:
+def _constructor(kind: type) -> dict[str, str]:
     given = parameters(kind.__init__) if _defined_with(kind) else {}  # type: ignore[misc]
     if dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
@@ -84,7 +85,7 @@ def _defined_with(kind: type) -> bool:
     return first.__module__.partition(".")[0] == kind.__module__.partition(".")[0]
 
 
-def _constants(kind: type) -> Dict[str, str]:
+def _constants(kind: type) -> dict[str, str]:
     """Public constants of a class by their names, each after a dot."""
     return {
         f".{name}": text_of(value)
@@ -93,9 +94,9 @@ def _constants(kind: type) -> Dict[str, str]:
     }
 
 
-def parameters(function: Any) -> Dict[str, str]:
+def parameters(function: Any) -> dict[str, str]:
     """The parameters of a function that have a default, each with its text."""
-    signature: Optional[inspect.Signature] = None
+    signature: inspect.Signature | None = None
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # what is written in C may have none
@@ -144,7 +145,7 @@ def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
         if absent(called):
             called()  # says so
         return inspect.signature(called).parameters
-    parameters: Dict[str, inspect.Parameter] = {}
+    parameters: dict[str, inspect.Parameter] = {}
     for kind in called.__mro__:
         if "__init__" in vars(kind):
             # not of the class itself: what a metaclass makes of it differs between Pythons

@@ -1,11 +1,11 @@
 """Environments of the built-in trainings: every kind of end within a few dozen steps.
 
-Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 syntax.
+Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -146,7 +146,7 @@ class Ends(gymnasium.Env):
         return {name: self._entry(name, numbers, bucket) for name in self.observation_space.spaces}
 
     def _entry(self, name: str, numbers: Any, bucket: int) -> Any:
-        entries: Dict[str, Any] = {
+        entries: dict[str, Any] = {
             "achieved_goal": numbers[:2],
             "desired_goal": self._goal,
             "mode": bucket,
@@ -161,7 +161,7 @@ def _drawn(state: Any, shape: Any) -> Any:
     slopes = [np.linspace(-1.0, 1.0, size) for size in shape]
     rise = sum(
         number * slope.reshape([-1 if i == axis else 1 for i in range(3)])
-        for axis, (number, slope) in enumerate(zip(state, slopes))
+        for axis, (number, slope) in enumerate(zip(state, slopes, strict=False))
     )
     # one channel has no slope of its own
     return np.clip(128.0 + 40.0 * (rise + state[2]), 0.0, 255.0).astype(np.uint8)

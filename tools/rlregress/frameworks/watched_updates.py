@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Mapping
+from typing import Any
 
 import torch
 
@@ -24,7 +25,7 @@ def before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]) -> 
 
 def losses_of_update(
     update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
-) -> Dict[str, List[float]]:
+) -> dict[str, list[float]]:
     """Run an update; per optimiser the loss that each of its steps follows, in order."""
     with recorded_update(optimizers) as recorded:
         update()
@@ -38,7 +39,7 @@ def regression_target(update: Callable[[], Any]) -> float:
         RuntimeError: no distance function was called, or with targets that are not all equal, but
             for rounding.
     """
-    recorded: List[torch.Tensor] = []
+    recorded: list[torch.Tensor] = []
 
     def watch(distance: Callable[..., Any]) -> Callable[..., Any]:
         def recording(
@@ -67,7 +68,7 @@ def regression_target(update: Callable[[], Any]) -> float:
     return numbers[0]
 
 
-def only(numbers: List[float]) -> float:
+def only(numbers: list[float]) -> float:
     """The one number of a list; RuntimeError if there are more or none."""
     if len(numbers) != 1:
         raise RuntimeError(f"expected one step of the optimiser, saw {len(numbers)}")

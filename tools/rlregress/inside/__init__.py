@@ -1,4 +1,4 @@
 """What runs in the environments of frameworks, foreign and old ones: recorders, workers, probes.
 
-Python 3.9 syntax; standard library, NumPy, torch, gymnasium and what is tested only.
+Python 3.10 syntax; standard library, NumPy, torch, gymnasium and what is tested only.
 """

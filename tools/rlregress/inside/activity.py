@@ -1,6 +1,6 @@
 """Whether what a line does has made a difference: clamps that bind, masks that mask.
 
-Runs inside foreign and old environments: NumPy and torch only, Python 3.9 syntax. A clamp that
+Runs inside foreign and old environments: NumPy and torch only, Python 3.10 syntax. A clamp that
 never binds and a mask that is all ones are code that was run and not tried: an equal trace says
 nothing about the bound, or about what is masked.
 """
@@ -8,7 +8,8 @@ nothing about the bound, or about what is masked.
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, Dict, List, Set, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,15 +19,15 @@ from rlregress.inside.events import Places, readable
 from rlregress.inside.lines import WAYS
 
 #: (file, line, function, operation)
-_Place = Tuple[str, int, str, str]
-_Outcomes = Callable[[Tuple[Any, ...], Dict[str, Any], Any], Set[str]]
+_Place = tuple[str, int, str, str]
+_Outcomes = Callable[[tuple[Any, ...], dict[str, Any], Any], set[str]]
 
 
 def _array(value: Any) -> Any:
     return value.detach().cpu().numpy() if torch.is_tensor(value) else np.asarray(value)
 
 
-def _clamp(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+def _clamp(given: tuple[Any, ...], named: dict[str, Any], _: Any) -> set[str]:
     low = named.get("min", named.get("a_min", given[1] if len(given) > 1 else None))
     high = named.get("max", named.get("a_max", given[2] if len(given) > 2 else None))
     value = _array(given[0] if given else named.get("input", named.get("a")))
@@ -43,7 +44,7 @@ def _clamp(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
 
 
 def _extremum(sign: int) -> _Outcomes:
-    def outcomes(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+    def outcomes(given: tuple[Any, ...], named: dict[str, Any], _: Any) -> set[str]:
         second = given[1] if len(given) > 1 else named.get("other")
         if not (torch.is_tensor(second) or isinstance(second, np.ndarray)):
             return {"first", "second"}  # over an axis, not of two
@@ -55,22 +56,22 @@ def _extremum(sign: int) -> _Outcomes:
     return outcomes
 
 
-def _condition(given: Tuple[Any, ...], named: Dict[str, Any], position: int) -> Set[str]:
+def _condition(given: tuple[Any, ...], named: dict[str, Any], position: int) -> set[str]:
     mask = _array(given[position] if len(given) > position else named.get("condition"))
     if mask.dtype != bool:
         return {"true", "false"}
     return ({"true"} if mask.any() else set()) | ({"false"} if not mask.all() else set())
 
 
-def _where(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+def _where(given: tuple[Any, ...], named: dict[str, Any], _: Any) -> set[str]:
     return _condition(given, named, 0)
 
 
-def _mask(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+def _mask(given: tuple[Any, ...], named: dict[str, Any], _: Any) -> set[str]:
     return _condition(given, named, 1)
 
 
-def _complement(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[str]:
+def _complement(given: tuple[Any, ...], named: dict[str, Any], _: Any) -> set[str]:
     value = _array(given[0])
     zero, one = value == 0, value == 1
     if not (zero | one).all():
@@ -78,13 +79,13 @@ def _complement(given: Tuple[Any, ...], named: Dict[str, Any], _: Any) -> Set[st
     return ({"zero"} if one.any() else set()) | ({"one"} if zero.any() else set())
 
 
-def _clip_grad_norm(given: Tuple[Any, ...], named: Dict[str, Any], norm: Any) -> Set[str]:
+def _clip_grad_norm(given: tuple[Any, ...], named: dict[str, Any], norm: Any) -> set[str]:
     limit = given[1] if len(given) > 1 else named["max_norm"]
     return {"clipped" if float(norm) > float(limit) else "left"}
 
 
 #: owner, name, operation, what it did; the last ones by their result.
-_HOOKED: List[Tuple[Any, str, str, _Outcomes]] = [
+_HOOKED: list[tuple[Any, str, str, _Outcomes]] = [
     *((torch, name, "clamp", _clamp) for name in ("clamp", "clip")),
     *((torch.Tensor, name, "clamp", _clamp) for name in ("clamp", "clip", "clamp_")),
     (np, "clip", "clamp", _clamp),
@@ -105,7 +106,7 @@ class Activity:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._outcomes: Dict[_Place, Set[str]] = {}
+        self._outcomes: dict[_Place, set[str]] = {}
 
     def install(self, recorder: Any) -> None:
         """Watch from now on, until the recorder is left."""
@@ -147,8 +148,8 @@ class Activity:
         recorder: Any,
         place: _Place,
         outcomes: _Outcomes,
-        given: Tuple[Any, ...],
-        named: Dict[str, Any],
+        given: tuple[Any, ...],
+        named: dict[str, Any],
         returned: Any,
     ) -> None:
         if not readable(list(given)) or not readable(list(named.values())):
@@ -162,6 +163,6 @@ class Activity:
             recorder.inside = False
         self._outcomes.setdefault(place, set()).update(ways)
 
-    def outcomes(self) -> List[List[Any]]:
+    def outcomes(self) -> list[list[Any]]:
         """File, line, function, operation and what has happened there."""
         return [[*place, sorted(ways)] for place, ways in sorted(self._outcomes.items())]

@@ -2,7 +2,7 @@
 
 The promise: the same wheels, any x86-64 processor with AVX2 and FMA; ``docs/portable.md`` says what
 was measured. The variables must be set before NumPy and torch are loaded; what counts is what the
-libraries report afterwards. Runs inside foreign and old environments: Python 3.9 syntax.
+libraries report afterwards. Runs inside foreign and old environments: Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from typing import Any, Dict, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 #: read once, when a library is loaded.
 _VARIABLES = {
@@ -47,7 +48,7 @@ _CORE_NAMES = (
 )  # fmt: skip
 
 
-def portable_variables() -> Dict[str, str]:
+def portable_variables() -> dict[str, str]:
     """Return the variables that a process must start with."""
     variables = dict(_VARIABLES)
     if _has_avx512():
@@ -63,7 +64,7 @@ def _has_avx512() -> bool:
         return False
 
 
-def report_arithmetic() -> Dict[str, str]:
+def report_arithmetic() -> dict[str, str]:
     """Return what the libraries say that they compute with. Loads NumPy and torch.
 
     A library that does not say it, or that torch was built without, has no entry.

@@ -1,7 +1,7 @@
 """Record many trainings of one framework: ``python -m rlregress.inside.batch JOBS``.
 
 Everything is imported once; each training runs in a child of its own, which begins where all
-others begin. Runs inside foreign and old environments: Python 3.9 syntax.
+others begin. Runs inside foreign and old environments: Python 3.10 syntax.
 
 The file holds ``jobs``, each as for ``inside.trace_worker``, with ``name``. After each comes a line
 on standard output, "<name>\\t<status>\\t <seconds>"; where there is no trace, ``<output>.error``
@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Tuple
+from collections.abc import Callable
+from typing import Any
 
 from rlregress import source
 from rlregress.inside import events, loading, process_tree, recorder, trace_worker
@@ -28,7 +29,7 @@ from rlregress.inside import events, loading, process_tree, recorder, trace_work
 PATIENCE = 300
 
 
-def prepare(job: Dict[str, Any]) -> None:
+def prepare(job: dict[str, Any]) -> None:
     """Import what the trainings share, so that each child has it."""
     loading.watch()
     import torch
@@ -41,7 +42,7 @@ def prepare(job: Dict[str, Any]) -> None:
     adapter = frameworks.get(job["framework"])
     # each recorder asks all adapters, which are imported here once
     recorder.named_by_adapters()
-    folders: Tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code_folders())
         adapter.trace_trainings()
@@ -59,7 +60,7 @@ def prepare(job: Dict[str, Any]) -> None:
     gc.freeze()
 
 
-def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
+def _child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training and end the process."""
     signal.alarm(job.get("patience", PATIENCE))
     # both can be read again: what is printed is compared
@@ -80,7 +81,7 @@ def _child(job: Dict[str, Any], work: Callable[[Dict[str, Any]], Any]) -> None:
         os._exit(status)
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point; the exit status is 0 when all jobs were tried."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
@@ -93,7 +94,7 @@ def main(arguments: List[str]) -> int:
     return forked(jobs, trace_worker.record)
 
 
-def forked(jobs: List[Dict[str, Any]], work: Callable[[Dict[str, Any]], Any]) -> int:
+def forked(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], Any]) -> int:
     """Do the work of each training in a child of its own; 0 when all were tried."""
     for job in jobs:
         begun = time.perf_counter()

@@ -4,8 +4,6 @@ A constant, such as a bound or an epsilon, stands outside of the functions that 
 whose code is the same does something else where such a value differs. A value is reverted only if
 its own statements, run again, give what is there now: what was changed, registered or replaced
 after them cannot be had.
-
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -15,8 +13,9 @@ import contextlib
 import re
 import sys
 import types
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
+from typing import Any, NamedTuple
 
 from rlregress.inside import methods
 from rlregress.inside.methods import Misfit
@@ -46,7 +45,7 @@ class Binding(NamedTuple):
     value: Any
 
 
-def names(piece: str, texts: Sequence[str]) -> Set[str]:
+def names(piece: str, texts: Sequence[str]) -> set[str]:
     """Names whose values differ, as far as the texts say, and those that follow from them.
 
     Of a module also attributes of its classes that are made of its names.
@@ -64,7 +63,7 @@ def names(piece: str, texts: Sequence[str]) -> Set[str]:
     return found
 
 
-def _differing(piece: str, texts: Sequence[str]) -> Set[str]:
+def _differing(piece: str, texts: Sequence[str]) -> set[str]:
     bodies = [_body(text, piece) for text in texts]
     by_name = [_by_name(body) for body in bodies]
     # not what Python itself reads, such as __all__
@@ -73,10 +72,10 @@ def _differing(piece: str, texts: Sequence[str]) -> Set[str]:
     return found | _following(piece, texts, found)
 
 
-def _following(piece: str, texts: Sequence[str], names_: Set[str]) -> Set[str]:
+def _following(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
     """Names that statements of a piece make of others."""
     statements = [inner_statement for text in texts for inner_statement in _body(text, piece)]
-    found: Set[str] = set()
+    found: set[str] = set()
     before = -1
     while len(found) != before:
         before = len(found)
@@ -86,11 +85,11 @@ def _following(piece: str, texts: Sequence[str], names_: Set[str]) -> Set[str]:
     return found
 
 
-def _classes(text: str) -> List[str]:
+def _classes(text: str) -> list[str]:
     return [statement.name for statement in _tree(text).body if isinstance(statement, ast.ClassDef)]
 
 
-def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[Binding]:
+def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> list[Binding]:
     """What a module or a class of it is given in the second text, and is not in the first.
 
     Raises:
@@ -111,9 +110,9 @@ def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> List[B
 
 
 def _of_piece(
-    module: types.ModuleType, piece: str, texts: Sequence[str], wanted: Set[str],
-    given: Dict[str, Any],
-) -> Tuple[List[Binding], Dict[str, Any]]:  # fmt: skip
+    module: types.ModuleType, piece: str, texts: Sequence[str], wanted: set[str],
+    given: dict[str, Any],
+) -> tuple[list[Binding], dict[str, Any]]:  # fmt: skip
     """The bindings of a module or of one class, and all that the second text gives the names.
 
     Args:
@@ -125,9 +124,10 @@ def _of_piece(
         if why:
             raise Misfit(f"{name} of {piece} cannot be reverted: {why}")
     now, then = (
-        _values(module, owner, piece, text, wanted, of) for text, of in zip(texts, ({}, given))
+        _values(module, owner, piece, text, wanted, of)
+        for text, of in zip(texts, ({}, given), strict=False)
     )
-    found: List[Binding] = []
+    found: list[Binding] = []
     for name in sorted(wanted):
         there = vars(owner).get(name, _ABSENT)
         if not _matches(there, now.get(name, _ABSENT)):
@@ -164,13 +164,13 @@ def meanwhile(bindings: Sequence[Binding]) -> Iterator[None]:
         put(before)
 
 
-def imports(text: str, package: str) -> Dict[str, List[Tuple[str, str]]]:
+def imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
     """Module -> names that a source text imports from it, each with what it calls it.
 
     Args:
         package: the one that the text's own module is in.
     """
-    found: Dict[str, List[Tuple[str, str]]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
             names_ = [(alias.name, alias.asname or alias.name) for alias in node.names]
@@ -187,7 +187,7 @@ def imported_module(node: ast.ImportFrom, package: str) -> str:
     return ".".join([*above, *([node.module] if node.module else [])])
 
 
-def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[Tuple[Any, str]]:
+def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[Any, str]]:
     """Other modules that have imported a value by its name, and how they call it."""
     for importer in list(sys.modules.values()):
         own = getattr(importer, "__dict__", {})
@@ -202,7 +202,7 @@ def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[Tuple[
 
 
 @lru_cache(maxsize=4096)
-def _imported(file: str, package: str, module: str) -> Sequence[Tuple[str, str]]:
+def _imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
     """What a file imports from a module."""
     try:
         with open(file, encoding="utf-8") as opened:
@@ -253,15 +253,15 @@ def _is_placeable(statement: ast.AST) -> bool:
 
 
 def _values(
-    module: types.ModuleType, owner: Any, piece: str, text: str, wanted: Set[str],
-    given: Dict[str, Any],
-) -> Dict[str, Any]:  # fmt: skip
+    module: types.ModuleType, owner: Any, piece: str, text: str, wanted: set[str],
+    given: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
     """What the statements of a text give the wanted names, run in a copy of the module."""
     body = [statement for statement in _body(text, piece) if _binds(statement) & wanted]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
     methods.lend_names(made, _tree(text), {n for statement in body for n in _reads(statement)})
-    own: Dict[str, Any] = vars(made)
+    own: dict[str, Any] = vars(made)
     if owner is not module:
         own = {**vars(owner), "__annotations__": {}}
     for name in wanted:
@@ -287,7 +287,7 @@ def _matches(there: Any, value: Any, same: bool = False) -> bool:
     if isinstance(there, _PRIMITIVE):
         return bool(there == value) and repr(there) == repr(value)
     if isinstance(there, (tuple, list)):
-        both = zip(there, value)
+        both = zip(there, value, strict=False)
         return len(there) == len(value) and all(_matches(a, b, same) for a, b in both)
     if isinstance(there, dict):
         return list(there) == list(value) and all(
@@ -304,13 +304,13 @@ def _matches(there: Any, value: Any, same: bool = False) -> bool:
     return True
 
 
-def _body(text: str, piece: str) -> List[ast.stmt]:
+def _body(text: str, piece: str) -> list[ast.stmt]:
     """The statements at the top of a piece that may give names a value."""
     return [statement for statement in _whole_body(text, piece) if _binds(statement)]
 
 
-def _whole_body(text: str, piece: str) -> List[ast.stmt]:
-    body: List[ast.stmt] = _tree(text).body
+def _whole_body(text: str, piece: str) -> list[ast.stmt]:
+    body: list[ast.stmt] = _tree(text).body
     for part in piece[len(BODY) :].split(".") if piece.startswith(BODY) else ():
         kinds = [
             statement
@@ -326,9 +326,9 @@ def _tree(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def _by_name(body: Sequence[ast.stmt]) -> Dict[str, List[str]]:
+def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[str]]:
     """Name -> the statements that give it a value."""
-    found: Dict[str, List[str]] = {}
+    found: dict[str, list[str]] = {}
     for statement in body:
         for name in _binds(statement):
             found.setdefault(name, []).append(_words(statement))
@@ -345,7 +345,7 @@ def _words(statement: ast.stmt) -> str:
     return ast.dump(statement)
 
 
-def _binds(statement: ast.stmt) -> Set[str]:
+def _binds(statement: ast.stmt) -> set[str]:
     if isinstance(statement, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
         return set()
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
@@ -354,7 +354,7 @@ def _binds(statement: ast.stmt) -> Set[str]:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}  # fmt: skip
 
 
-def _reads(statement: ast.stmt) -> Set[str]:
+def _reads(statement: ast.stmt) -> set[str]:
     return {node.id for node in ast.walk(statement)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}  # fmt: skip
 
@@ -362,7 +362,7 @@ def _reads(statement: ast.stmt) -> Set[str]:
 def _own(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a statement, but those of functions, classes and comprehensions in it."""
     yield node
-    apart: Tuple[Any, ...] = (
+    apart: tuple[Any, ...] = (
         *_DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
     )  # fmt: skip
     for child in ast.iter_child_nodes(node):
@@ -370,7 +370,7 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own(child)
 
 
-def numbers(bindings: Sequence[Binding]) -> Set[float]:
+def numbers(bindings: Sequence[Binding]) -> set[float]:
     """Those among the values, of either version."""
     every = [
         x for binding in bindings for x in (binding.value, vars(binding.owner).get(binding.name))
@@ -382,6 +382,6 @@ def numbers(bindings: Sequence[Binding]) -> Set[float]:
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 
 
-def literals(lines: Sequence[str]) -> Set[float]:
+def literals(lines: Sequence[str]) -> set[float]:
     """Numbers that stand in lines of source."""
     return {float(literal) for line in lines for literal in _NUMBER.findall(line)}

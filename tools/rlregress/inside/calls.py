@@ -4,7 +4,7 @@ While a training runs the new code, some calls of each changed function are capt
 process repeats each with the old and the new code; the training goes on as if nothing had happened.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
-traced only, Python 3.9 syntax.
+traced only, Python 3.10 syntax.
 
 The file holds ``jobs`` as for ``inside.batch``, each with ``functions``, file below its root and
 qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
@@ -31,7 +31,8 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, Collection, Dict, List, Optional, Sequence, Set, Tuple
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import torch
 
@@ -62,7 +63,7 @@ _LESS = 4
 _HOPS = 2
 #: seconds that a repetition may wait for something, beside its CPU time.
 _PATIENCE = 10
-_Function = Tuple[str, str]
+_Function = tuple[str, str]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -85,16 +86,16 @@ class Capture:
         self,
         places: events.Places,
         functions: Sequence[_Function],
-        examine: Callable[[_Function, Any, float, Collection[str]], Dict[str, Any]],
+        examine: Callable[[_Function, Any, float, Collection[str]], dict[str, Any]],
         seconds: float,
     ) -> None:
         self._places, self._wanted = places, set(functions)
         self._examine, self._seconds = examine, seconds
-        self._known: Dict[int, Any] = {}
+        self._known: dict[int, Any] = {}
         # kept, so that no other code comes to have its identity
-        self._codes: List[types.CodeType] = []
-        self._captured: Dict[_Function, _Captured] = {}
-        self.found: List[Dict[str, Any]] = []
+        self._codes: list[types.CodeType] = []
+        self._captured: dict[_Function, _Captured] = {}
+        self.found: list[dict[str, Any]] = []
 
     def __enter__(self) -> Capture:
         sys.settrace(self._call)
@@ -135,7 +136,7 @@ class Capture:
             self._known[id(code)] = None
         return _release
 
-    def _function(self, code: types.CodeType) -> Optional[_Function]:
+    def _function(self, code: types.CodeType) -> _Function | None:
         file = self._places.name(code.co_filename)
         parsed = source.of_file(code.co_filename) if file is not None else None
         if parsed is None or code.co_name.startswith("<"):
@@ -145,13 +146,13 @@ class Capture:
 
     def _in_a_child(
         self, function: _Function, frame: Any, seconds: float, known: Collection[str]
-    ) -> Dict[str, Any]:
+    ) -> dict[str, Any]:
         """What a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
         child = _forked()
         if not child:
             _alone(write, seconds)
-            answer: Dict[str, Any] = {}
+            answer: dict[str, Any] = {}
             try:
                 answer = self._examine(function, frame, seconds, known)
             except (Misfit, NoCopy) as why:
@@ -174,7 +175,7 @@ class Capture:
         if not text:
             ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
             return {"why": f"its repetition ended with {ended}"}
-        found: Dict[str, Any] = json.loads(text)
+        found: dict[str, Any] = json.loads(text)
         return found
 
 
@@ -187,10 +188,10 @@ class _Captured:
 
     def __init__(self) -> None:
         self.copies = self.examined = self._calls = 0
-        self._numbers: Dict[Any, int] = {}
-        self._paths: Dict[Any, Set[str]] = {}
+        self._numbers: dict[Any, int] = {}
+        self._paths: dict[Any, set[str]] = {}
 
-    def next(self, signature: Any) -> Tuple[int, Set[str]]:
+    def next(self, signature: Any) -> tuple[int, set[str]]:
         """The number of a call among those of its signature, and their paths so far."""
         self._calls += 1
         self._numbers[signature] = self._numbers.get(signature, 0) + 1
@@ -206,7 +207,7 @@ def _release(frame: Any, event: str, _: Any) -> Any:
     return _release
 
 
-def _signature(frame: Any) -> Tuple[Any, ...]:
+def _signature(frame: Any) -> tuple[Any, ...]:
     """Types, shapes, devices and flags of the arguments of a call, and those of its objects."""
     held = frame.f_locals
     try:
@@ -269,8 +270,8 @@ class _Examiner:
 
     def __init__(
         self,
-        changes: Sequence[Dict[str, Any]],
-        uses: Dict[_Function, List[Dict[str, Any]]],
+        changes: Sequence[dict[str, Any]],
+        uses: dict[_Function, list[dict[str, Any]]],
         roots: Sequence[str],
         mutant: bool = False,
     ) -> None:
@@ -279,7 +280,7 @@ class _Examiner:
 
     def __call__(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
-    ) -> Dict[str, Any]:
+    ) -> dict[str, Any]:
         # only where something is captured
         from rlregress.inside import perturbed, values_read
         from rlregress.inside.repeat import Call
@@ -310,12 +311,12 @@ class _Examiner:
         perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(_texts(rows))})
         # what reads another value differs in the lines that name it
         names = {binding.name for binding in bound}
-        for lines, found in zip(every, rows):
+        for lines, found in zip(every, rows, strict=False):
             found.update({n: row for n, row in lines.items() if names & set(_NAME.findall(row))})
         rows = rows if any(rows) else every
         near = set(_NAME.findall("\n".join(_texts(rows))))
         differing = []
-        for version, of, found in zip(texts, codes, rows):
+        for version, of, found in zip(texts, codes, rows, strict=False):
             near |= values_read.names_behind(version, of.co_firstlineno, near)
             differing.append(values_read.statements(version, of.co_firstlineno, found))
 
@@ -323,7 +324,7 @@ class _Examiner:
             around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
             return types.FunctionType(of, variables, of.co_name, None, around)
 
-        def joint(same: Callable[[Any], bool]) -> Optional[bool]:
+        def joint(same: Callable[[Any], bool]) -> bool | None:
             if self._mutant:
                 return None
             return _in_a_copy(lambda: swap.swap(self._changes, self._roots), lambda: same(old))
@@ -347,9 +348,9 @@ class _Examiner:
         call = Call(old, new, arguments, names, near, variables, joint, known, read)
         return call.examine(seconds, paths)
 
-    def _bound(self, function: _Function) -> Tuple[List[bindings.Binding], str]:
+    def _bound(self, function: _Function) -> tuple[list[bindings.Binding], str]:
         """Old values of what a function reads, and why some cannot be had."""
-        found: List[bindings.Binding] = []
+        found: list[bindings.Binding] = []
         why = ""
         for piece in self._uses.get(function, ()):
             try:
@@ -372,7 +373,7 @@ def _forked() -> int:
     return child
 
 
-def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Optional[bool]:
+def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
     """The answer to a question in a copy of this process; None: there is none."""
     child = _forked()
     if not child:
@@ -387,7 +388,7 @@ def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> Opti
     return {0: True, 1: False}.get(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else None
 
 
-def _lines(text: str, name: str) -> Dict[int, str]:
+def _lines(text: str, name: str) -> dict[int, str]:
     """Those of a function, by number."""
     rows = text.splitlines()
     return {
@@ -398,10 +399,10 @@ def _lines(text: str, name: str) -> Dict[int, str]:
     }
 
 
-def _differing(old: Dict[int, str], new: Dict[int, str]) -> List[Dict[int, str]]:
+def _differing(old: dict[int, str], new: dict[int, str]) -> list[dict[int, str]]:
     """The lines that differ, of both versions."""
     matcher = difflib.SequenceMatcher(None, list(old.values()), list(new.values()), autojunk=False)
-    found: List[Dict[int, str]] = [{}, {}]
+    found: list[dict[int, str]] = [{}, {}]
     for how, a, b, c, d in matcher.get_opcodes():
         if how != "equal":
             found[0].update(list(old.items())[a:b])
@@ -409,11 +410,11 @@ def _differing(old: Dict[int, str], new: Dict[int, str]) -> List[Dict[int, str]]
     return found
 
 
-def _texts(rows: Sequence[Dict[int, str]]) -> List[str]:
+def _texts(rows: Sequence[dict[int, str]]) -> list[str]:
     return [row for lines in rows for row in lines.values()]
 
 
-def _parameters(code: types.CodeType) -> Tuple[str, ...]:
+def _parameters(code: types.CodeType) -> tuple[str, ...]:
     """Names of all parameters, those of ``*args`` and ``**kwargs`` last."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
@@ -423,9 +424,9 @@ def _parameters(code: types.CodeType) -> Tuple[str, ...]:
 def _code(
     function: Any,
     code: types.CodeType,
-    arguments: Dict[str, Any],
-    defaults: Tuple[Optional[Defaults], Optional[Defaults]],
-    captured: Optional[types.CodeType] = None,
+    arguments: dict[str, Any],
+    defaults: tuple[Defaults | None, Defaults | None],
+    captured: types.CodeType | None = None,
 ) -> Any:
     """How a version is called with captured arguments.
 
@@ -441,7 +442,7 @@ def _code(
     positional = code.co_varnames[: code.co_argcount]
     named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     rest, others = _variable(code)
-    given: Dict[str, Any] = {}
+    given: dict[str, Any] = {}
     if captured is not None:
         captured_by = {n: v for n, v in _by_name(captured, defaults[0]).items() if n in arguments}
         own_by = _by_name(code, defaults[1])
@@ -464,7 +465,7 @@ def _code(
     return Code(function, positional, named, rest, others, given)
 
 
-def _variable(code: types.CodeType) -> Tuple[str, str]:
+def _variable(code: types.CodeType) -> tuple[str, str]:
     """Names of ``*args`` and ``**kwargs``; empty where there are none."""
     names = list(_parameters(code)[code.co_argcount + code.co_kwonlyargcount :])
     rest = names.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
@@ -472,12 +473,12 @@ def _variable(code: types.CodeType) -> Tuple[str, str]:
     return rest, others
 
 
-def _by_name(code: types.CodeType, defaults: Optional[Defaults]) -> Dict[str, Any]:
+def _by_name(code: types.CodeType, defaults: Defaults | None) -> dict[str, Any]:
     """Parameter -> default."""
     positional, named = defaults or (None, None)
     values = positional or ()
     names = code.co_varnames[: code.co_argcount]
-    return {**dict(zip(names[len(names) - len(values) :], values)), **(named or {})}
+    return {**dict(zip(names[len(names) - len(values) :], values, strict=False)), **(named or {})}
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -487,7 +488,7 @@ def _is_default(value: Any, default: Any) -> bool:
     )
 
 
-def _all_read(code: types.CodeType, arguments: Dict[str, Any]) -> Set[str]:
+def _all_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str]:
     """Names of attributes and globals that a code object reads.
 
     With those of methods and properties that it names, of its arguments and of what these hold, and
@@ -518,7 +519,7 @@ def _sets(code: types.CodeType) -> bool:
     return any(instruction.argval in code.co_freevars for instruction in stored)
 
 
-def _train(job: Dict[str, Any], request: Dict[str, Any]) -> None:
+def _train(job: dict[str, Any], request: dict[str, Any]) -> None:
     """Train as under a recorder, with calls captured."""
     trace_worker.prepare(job)
     roots = [*request["folders"], *trace_worker.roots_of(job.get("packages", []))]
@@ -542,7 +543,7 @@ def _train(job: Dict[str, Any], request: Dict[str, Any]) -> None:
     os.replace(f"{job['output']}.new", job["output"])
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point; the exit status is 0 when all trainings were tried."""
     with open(arguments[0], encoding="utf-8") as file:
         request = json.load(file)

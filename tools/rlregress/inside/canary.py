@@ -2,7 +2,7 @@
 
 Inputs are fixed and drawn from nothing. No framework is loaded. ``python -m
 rlregress.inside.canary`` prints the digests, in at most two seconds after torch is loaded.
-Runs inside foreign and old environments: Python 3.9 syntax.
+Runs inside foreign and old environments: Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import hashlib
 import json
 import math
 import sys
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ _FUNCTIONS = (
 _POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal", "lgamma", "digamma")
 
 
-def digest_operations() -> Dict[str, str]:
+def digest_operations() -> dict[str, str]:
     """Return the digest of each operation's result on fixed inputs."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -55,9 +56,9 @@ def _tensor(*shape: int) -> torch.Tensor:
     return torch.from_numpy(_numbers(*shape)).float()
 
 
-def _operations() -> Dict[str, Callable[[], Any]]:
+def _operations() -> dict[str, Callable[[], Any]]:
     """Return the operations by name: in torch those of networks, losses, optimizers and draws."""
-    made: Dict[str, Callable[[], Any]] = {}
+    made: dict[str, Callable[[], Any]] = {}
     for name in _FUNCTIONS:
         function = getattr(torch, name, None) or getattr(functional, name)
         # an odd length: vectors, and what is left over
@@ -97,7 +98,7 @@ def _applied(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]
     return lambda: function(*arguments)
 
 
-def _train() -> List[torch.Tensor]:
+def _train() -> list[torch.Tensor]:
     """Train a small network for some steps of Adam, with gradients clipped."""
     layers = [_made(torch.nn.Linear, 8, 64), torch.nn.Tanh(), _made(torch.nn.Linear, 64, 2)]
     network = torch.nn.Sequential(*layers)
@@ -121,7 +122,7 @@ def _made(layer: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.Module
     return module
 
 
-def _draw() -> List[torch.Tensor]:
+def _draw() -> list[torch.Tensor]:
     """Draw from each kind of torch's generators."""
     generator = torch.Generator().manual_seed(7)
     weights = _tensor(4, 6).abs() + 0.1
@@ -139,8 +140,8 @@ def _draw() -> List[torch.Tensor]:
     ]
 
 
-def _numpy_operations() -> Dict[str, Callable[[], Any]]:
-    made: Dict[str, Callable[[], Any]] = {}
+def _numpy_operations() -> dict[str, Callable[[], Any]]:
+    made: dict[str, Callable[[], Any]] = {}
     for dtype in (np.float32, np.float64):
         given = (_numbers(4099) * 0.999).astype(dtype)
         for name in ("exp", "sin", "cos", "tan", "tanh", "arctan", "arcsin", "exp2", "cbrt"):
@@ -162,7 +163,7 @@ def _numpy_operations() -> Dict[str, Callable[[], Any]]:
     return made
 
 
-def _draw_numpy() -> List[np.ndarray]:
+def _draw_numpy() -> list[np.ndarray]:
     generator, older = np.random.default_rng(7), np.random.RandomState(7)
     return [
         generator.normal(size=1001), generator.random(1001), generator.exponential(size=1001),

@@ -8,7 +8,7 @@ It is a pickle, which can run any code when it is read: one that somebody else m
 refused (``Distrusted``).
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
-3.9 syntax.
+3.10 syntax.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import platform
 import signal
 import stat
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, BinaryIO
 
 from rlregress import files
 
@@ -59,7 +60,7 @@ class Unable(Exception):
     """There is the word of an earlier process that it could not write a checkpoint; says why."""
 
 
-def identity(key: str, suite: str) -> Dict[str, Any]:
+def identity(key: str, suite: str) -> dict[str, Any]:
     """The part of a checkpoint's head that says whose it is.
 
     Args:
@@ -101,7 +102,7 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
         raise
 
 
-def head(path: Path) -> Dict[str, Any]:
+def head(path: Path) -> dict[str, Any]:
     """What a checkpoint says of itself, unchecked; empty if there is none that says anything."""
     try:
         with files.opened(path) as file:
@@ -111,7 +112,7 @@ def head(path: Path) -> Dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def read(path: Path, wanted: Mapping[str, Any]) -> Optional[Tuple[Dict[str, Any], Any]]:
+def read(path: Path, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
     """(head, everything) of a checkpoint; None if there is none.
 
     Args:
@@ -215,16 +216,16 @@ class Keeper:
     def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
         """``path`` and ``draft`` as in ``write``; ``identity`` as the function says."""
         self._path, self._draft, self._identity = path, draft, identity
-        self._signal: Optional[int] = None
+        self._signal: int | None = None
         self._requested = False
         self._due = time.monotonic() + EVERY_SECONDS
-        self._before: Dict[int, Any] = {}
+        self._before: dict[int, Any] = {}
         #: steps -> (what the head says beside the identity, everything but the training)
-        self.more: Callable[[int], Tuple[Mapping[str, Any], Mapping[str, Any]]]
+        self.more: Callable[[int], tuple[Mapping[str, Any], Mapping[str, Any]]]
         self.cpu_seconds = 0.0
         self.unable = ""
 
-    def take(self) -> Tuple[Dict[str, Any], Any, str]:
+    def take(self) -> tuple[dict[str, Any], Any, str]:
         """(head, everything, why not) of the checkpoint that is there.
 
         The last is empty where there is one that fits, or none at all; one that does not fit is set

@@ -1,13 +1,10 @@
-"""The environment of every process that imports a framework.
-
-Runs inside foreign and old environments: Python 3.9 syntax.
-"""
+"""The environment of every process that imports a framework."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Dict, Mapping
 
 from rlregress.inside import arithmetic
 
@@ -28,7 +25,7 @@ def make_environment(
     pinned: bool = True,
     compiled: bool = True,
     portable: bool = False,
-) -> Dict[str, str]:
+) -> dict[str, str]:
     """Return the variables of a child process: fixed hashes, nothing of pytest.
 
     ``PYTHONPATH`` is for the caller to set.

@@ -1,7 +1,5 @@
 """Copies of the arguments of a call, so that the call can be repeated.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 What cannot be copied, such as a lock, an open file or a generator that has begun, is shared by all
 copies; so are classes, modules, and functions that hold nothing. Arrays and tensors that lie in the
 same memory do so in a copy. A copied tensor is a leaf: the graph that it hangs on stays behind.
@@ -13,7 +11,7 @@ import io
 import pickle
 import types
 import weakref
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,7 +48,7 @@ class Copies:
     """
 
     def __init__(self, value: Any) -> None:
-        self._kept: List[Any] = []
+        self._kept: list[Any] = []
         out = io.BytesIO()
         pickler = _Pickler(out, self._kept)
         pickler.dump(value)
@@ -66,7 +64,7 @@ class Copies:
 
 
 #: what the copies that are being made share, or are cloned from, by number.
-_kept: List[Any] = []
+_kept: list[Any] = []
 
 
 def _shared(number: int) -> Any:
@@ -88,7 +86,7 @@ def _memory(number: int) -> Any:
 
 
 def _tensor(
-    memory: Any, place: Tuple[Any, ...], kind: type, needs_gradient: bool, gradient: Any, own: Any
+    memory: Any, place: tuple[Any, ...], kind: type, needs_gradient: bool, gradient: Any, own: Any
 ) -> torch.Tensor:
     if place:
         dtype, shape, strides, offset = place
@@ -130,14 +128,14 @@ def _function(number: int) -> Any:
     return made
 
 
-def _fill(made: Any, contents: Tuple[Tuple[Any, ...], Dict[str, Any]]) -> None:
-    for cell, content in zip(made.__closure__, contents[0]):
+def _fill(made: Any, contents: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    for cell, content in zip(made.__closure__, contents[0], strict=False):
         if content:
             cell.cell_contents = content[0]
     vars(made).update(contents[1])
 
 
-def _restore(made: Any, state: Tuple[Dict[str, Any], Dict[str, Any], List[Any], Any]) -> None:
+def _restore(made: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any], Any]) -> None:
     attributes, slots, items, pairs = state
     if attributes:
         vars(made).update(attributes)
@@ -150,17 +148,17 @@ def _restore(made: Any, state: Tuple[Dict[str, Any], Dict[str, Any], List[Any], 
         dict.update(made, pairs)
 
 
-_OWN: Tuple[Any, ...] = (
+_OWN: tuple[Any, ...] = (
     _shared, _memory, _tensor, _view, _generator, _reference, _function, _fill, _restore,
 )  # fmt: skip
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, out: io.BytesIO, kept: List[Any]) -> None:
+    def __init__(self, out: io.BytesIO, kept: list[Any]) -> None:
         super().__init__(out, pickle.HIGHEST_PROTOCOL)
         self._kept = kept
         #: by address.
-        self._memories: Dict[int, _Memory] = {}
+        self._memories: dict[int, _Memory] = {}
         self.shares = False
 
     def reducer_override(self, value: Any) -> Any:
@@ -240,7 +238,7 @@ def _storage(tensor: torch.Tensor) -> Any:
     return typed.untyped() if hasattr(typed, "untyped") else None
 
 
-def _content(cell: Any) -> Tuple[Any, ...]:
+def _content(cell: Any) -> tuple[Any, ...]:
     try:
         return (cell.cell_contents,)
     except ValueError:  # it is empty
@@ -267,7 +265,7 @@ def _plain(value: Any) -> Any:
     return (*made[:2], state, None, None, _restore)
 
 
-def slots(kind: type) -> List[str]:
+def slots(kind: type) -> list[str]:
     """Names of the slots that a class adds, as its objects have them."""
     own = kind.__dict__.get("__slots__", ())
     names = [own] if isinstance(own, str) else list(own)

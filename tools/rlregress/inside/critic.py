@@ -2,15 +2,13 @@
 
 An agent can return as much as before and have a critic that is ruined; the two numbers here see it.
 Nothing here draws from a random generator.
-
-Runs inside foreign and old environments: NumPy only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Callable, Optional, Sequence
 
 import numpy as np
 
@@ -42,14 +40,14 @@ class CriticAccuracy:
 
     states: int
     bootstrapped: float
-    explained_variance: Optional[float] = None
-    bias: Optional[float] = None
+    explained_variance: float | None = None
+    bias: float | None = None
     finite: bool = True
-    mean: Optional[float] = None
-    spread: Optional[float] = None
+    mean: float | None = None
+    spread: float | None = None
 
     @property
-    def error(self) -> Optional[float]:
+    def error(self) -> float | None:
         """Root of the mean squared error of the values, in standard deviations of the returns.
 
         sqrt((1 - explained variance) + bias^2), from 0.01 to 100, and 100 where values are not
@@ -66,7 +64,7 @@ class CriticAccuracy:
         return min(max(error, LEAST_ERROR), LARGEST_ERROR)
 
 
-def judged_number(critic: Optional[CriticAccuracy]) -> float:
+def judged_number(critic: CriticAccuracy | None) -> float:
     """What the critic of a run is judged by: minus the natural logarithm of its error.
 
     The logarithm, because the errors of critics differ by factors, and one that is far off is not

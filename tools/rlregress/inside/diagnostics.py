@@ -1,7 +1,4 @@
-"""What a framework itself logs about its updates: entropy, divergence, temperature.
-
-Runs inside foreign and old environments: NumPy only, Python 3.9 syntax.
-"""
+"""What a framework itself logs about its updates: entropy, divergence, temperature."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which functions a training enters: ``python -m rlregress.inside.entering JOBS`` asks many.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
-traced only, Python 3.9 syntax.
+traced only, Python 3.10 syntax.
 
 The file holds ``jobs`` as for ``inside.batch``, ``folders`` of the code, ``functions``, file below
 its root and qualified name of each that matters, and further ``files``. Of each training there is
@@ -18,7 +18,7 @@ import json
 import os
 import signal
 import sys
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from rlregress import missing_packages
 from rlregress.frameworks.base import Unsupported
@@ -28,13 +28,13 @@ from rlregress.inside.recorder import Recorder
 from rlregress.model.extra_packages import ON_SIDES
 
 
-def _write(path: str, answer: Dict[str, Any]) -> None:
+def _write(path: str, answer: dict[str, Any]) -> None:
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         json.dump(answer, file)
     os.replace(f"{path}.new", path)
 
 
-def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
+def _train(job: dict[str, Any], marks: Marks, places: events.Places) -> None:
     """Train as under a recorder, up to the first function that matters."""
     output = job["output"]
 
@@ -77,7 +77,7 @@ def _train(job: Dict[str, Any], marks: Marks, places: events.Places) -> None:
 _PLATFORM_COMMANDS = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
 
 
-def _started(event: str, given: Tuple[Any, ...], output: str) -> None:
+def _started(event: str, given: tuple[Any, ...], output: str) -> None:
     """End a training that starts another process."""
     starting = event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system")
     if starting and os.path.basename(os.fsdecode(given[0])) not in _PLATFORM_COMMANDS:
@@ -85,13 +85,13 @@ def _started(event: str, given: Tuple[Any, ...], output: str) -> None:
         os._exit(0)
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point; the exit status is 0 when all trainings were tried."""
     with open(arguments[0], encoding="utf-8") as file:
         request = json.load(file)
     jobs = request["jobs"]
     places = events.Places(request["folders"])
-    at_import: List[Function] = []
+    at_import: list[Function] = []
     functions = [(file, name) for file, name in request["functions"]]
     files = {*request["files"], *(file for file, _ in functions)}
     with Marks(places, files, functions, at_import.append) as marks:

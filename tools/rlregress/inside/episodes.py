@@ -1,13 +1,11 @@
-"""The episodes of a training, as its own environments see them: a learning curve for nothing.
-
-Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 syntax.
-"""
+"""The episodes of a training, as its own environments see them: a learning curve for nothing."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any, Deque, List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -27,16 +25,16 @@ class Episodes:
     """
 
     def __init__(self) -> None:
-        self.ended: List[Tuple[int, float, int]] = []
+        self.ended: list[tuple[int, float, int]] = []
         self._steps = 0
-        self._kept: Deque[Tuple[int, Episode]] = deque(maxlen=KEPT)
-        self._begun: Optional[Episode] = None
+        self._kept: deque[tuple[int, Episode]] = deque(maxlen=KEPT)
+        self._begun: Episode | None = None
 
     def counted(self, environment: Any) -> Any:
         """``environment``, unchanged for whoever steps it, with its episodes written down here."""
         return _Counted(environment, self)
 
-    def latest(self) -> List[Episode]:
+    def latest(self) -> list[Episode]:
         """The last ``KEPT`` episodes that ended in the last third of the training so far.
 
         At least the last one; where none has ended, the one that is running, as if a time limit
@@ -59,7 +57,7 @@ class Episodes:
 
 def learning_curve(
     ended: Sequence[Sequence[Any]], total_steps: int, parts: int = 20
-) -> List[List[float]]:
+) -> list[list[float]]:
     """The mean return of the episodes that ended in each part of a training.
 
     Args:
@@ -80,7 +78,7 @@ def learning_curve(
     return made
 
 
-def late_return(ended: Sequence[Sequence[Any]], total_steps: int) -> Optional[float]:
+def late_return(ended: Sequence[Sequence[Any]], total_steps: int) -> float | None:
     """The mean return of the episodes that ended in the last third of a training.
 
     Args:

@@ -1,7 +1,5 @@
 """Whose an error is that ends a training: of the traced code, of the suite, or of the recorder.
 
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
-
 The innermost frame decides that is in one of the three. Torch, NumPy and gymnasium raise for who
 calls them, and a hook that only passes a call on is none of the frames; see
 ``framework_errors.through``.

@@ -6,8 +6,9 @@ interrupts bit-identical.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable, List
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,8 @@ class Episode:
         total: undiscounted return; NaN if the actions of an evaluated policy were not finite.
     """
 
-    observations: List[np.ndarray] = field(default_factory=list)
-    rewards: List[float] = field(default_factory=list)
+    observations: list[np.ndarray] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
     terminated: bool = False
     total: float = 0.0
 
@@ -45,11 +46,11 @@ class Evaluator:
     def __init__(self, make_env: Callable[[], Any], episodes: int) -> None:
         self._environments = [make_env() for _ in range(episodes)]
 
-    def returns(self, policy: Policy) -> List[float]:
+    def returns(self, policy: Policy) -> list[float]:
         """Undiscounted returns of one episode per environment, in the environment's reward unit."""
         return [episode.total for episode in self.episodes(policy)]
 
-    def episodes(self, policy: Policy) -> List[Episode]:
+    def episodes(self, policy: Policy) -> list[Episode]:
         """One episode per environment.
 
         A policy that answers with a non-finite action ends all running episodes as NaN.
@@ -69,7 +70,7 @@ class Evaluator:
                     episodes[number].total = float("nan")
                 break
             still_running = []
-            for number, action in zip(running, actions):
+            for number, action in zip(running, actions, strict=False):
                 observations[number], reward, terminated, truncated, _ = environments[number].step(
                     action
                 )

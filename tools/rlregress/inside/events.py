@@ -1,7 +1,5 @@
 """What an event is, how it is written down, and where in the traced code it came from.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function, callers]`` of
 the nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first
 values, shadow, text, types]``: equal digests mean equal types and bits, the numbers explain a
@@ -19,8 +17,9 @@ import math
 import os
 import re
 import sys
-from functools import lru_cache
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +40,10 @@ CALLERS = 2
 #: the types of an answer that is an error.
 RAISED = "value refused"
 
-Part = List[Any]
-Event = Dict[str, Any]
+Part = list[Any]
+Event = dict[str, Any]
 #: file, line, function, and the same of its callers.
-Place = List[Any]
+Place = list[Any]
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -196,19 +195,19 @@ def type_of(value: Any) -> str:
     return " ".join([dtype, kind, shape, *placement])
 
 
-def placement_of(value: Any) -> List[str]:
+def placement_of(value: Any) -> list[str]:
     """Return device and layout, where they are not those of most tensors."""
     found = [str(getattr(value, name, "")) for name in ("device", "layout")]
     return [name for name in found if name not in _USUAL]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _name(dtype: Any) -> str:
     # NumPy puts it together anew each time
     return str(dtype)
 
 
-def parts_of(values: Sequence[Any], typed: Optional[Sequence[Any]] = None) -> Part:
+def parts_of(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
     Args:
@@ -221,7 +220,7 @@ def parts_of(values: Sequence[Any], typed: Optional[Sequence[Any]] = None) -> Pa
 def _numbers_of(arrays: Sequence[np.ndarray]) -> Part:
     digest = hashlib.blake2b(digest_size=8)
     flat = [array.reshape(-1) for array in arrays]
-    for array, row in zip(arrays, flat):
+    for array, row in zip(arrays, flat, strict=False):
         digest.update(f"{_name(array.dtype)}{array.shape}".encode())
         digest.update(row.tobytes())
     rows = [row.astype(np.float64) for row in flat]
@@ -262,8 +261,8 @@ def _kept(number: float) -> Any:
     return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else str(number)
 
 
-@lru_cache(maxsize=None)
-def paths_of(file: str) -> Tuple[str, str]:
+@cache
+def paths_of(file: str) -> tuple[str, str]:
     """A file as it is named and as it is: a copy of a package may be made of links."""
     return os.path.abspath(file), os.path.realpath(file)
 
@@ -279,9 +278,9 @@ class Places:
         # as they are named and as they are: a copy of a package may be made of links
         named = [f(root) for f in (os.path.abspath, os.path.realpath) for root in roots]
         self._roots = list(dict.fromkeys(named))
-        self._known: Dict[str, Optional[str]] = {}
+        self._known: dict[str, str | None] = {}
 
-    def name(self, file: str) -> Optional[str]:
+    def name(self, file: str) -> str | None:
         """The file below its root, or None if it is not of the traced code."""
         if file not in self._known:
             self._known[file] = next(
@@ -295,10 +294,10 @@ class Places:
             )
         return self._known[file]
 
-    def nearest(self, depth: int = 2) -> Optional[Place]:
+    def nearest(self, depth: int = 2) -> Place | None:
         """File, line, function and callers of the nearest frame of the traced code, or None."""
         frame: Any = sys._getframe(depth)
-        frames: List[List[Any]] = []
+        frames: list[list[Any]] = []
         while frame is not None and len(frames) <= CALLERS:
             name = self.name(frame.f_code.co_filename)
             if name is not None:
@@ -306,13 +305,13 @@ class Places:
             frame = frame.f_back
         return [*frames[0], frames[1:]] if frames else None
 
-    def of(self, frames: Iterable[Tuple[str, int, str]]) -> List[List[Any]]:
+    def of(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
         """The nearest of some frames that are of the traced code, named as in an event."""
         named = [[self.name(file), line, function] for file, line, function in frames]
         return [frame for frame in named if frame[0] is not None][: CALLERS + 1]
 
 
-def write(path: str, header: Dict[str, Any], events: Sequence[Event]) -> None:
+def write(path: str, header: dict[str, Any], events: Sequence[Event]) -> None:
     """Write a trace by atomic rename: a line for the header, a line for each event, compressed."""
     temporary = f"{path}.tmp"
     with gzip.open(temporary, "wt", encoding="utf-8", compresslevel=5) as file:

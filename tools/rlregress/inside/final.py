@@ -1,7 +1,5 @@
 """The networks as a training leaves them: what no loss and no step of an optimiser tells.
 
-Runs inside foreign and old environments: torch only, Python 3.9 syntax.
-
 Networks are held until the next event after the script has let go of them: those of a function are
 gone when it returns, and the end of a script is mostly that of a function. What a training leaves
 as it was is left out: a network that it only makes is no part of it.
@@ -13,7 +11,8 @@ import contextlib
 import gc
 import sys
 import weakref
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -21,7 +20,7 @@ from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import Part, parts_of, readable
 
 
-def _references(held: Dict[int, Any]) -> Dict[int, int]:
+def _references(held: dict[int, Any]) -> dict[int, int]:
     return {key: sys.getrefcount(held[key]) for key in held}
 
 
@@ -38,10 +37,10 @@ class Networks:
 
     def __init__(self) -> None:
         #: by identity, in the order in which they were made.
-        self._held: Dict[int, Any] = {}
-        self._new: List[Any] = []
+        self._held: dict[int, Any] = {}
+        self._new: list[Any] = []
         #: parameters and buffers by identity, as they began.
-        self._begun: Dict[int, Tuple[Any, str]] = {}
+        self._begun: dict[int, tuple[Any, str]] = {}
         self._looks = 0
 
     def install(self, recorder: Any) -> None:
@@ -85,23 +84,23 @@ class Networks:
             for key in dead:
                 del self._held[key]
 
-    def _began(self, tensor: Any) -> Optional[str]:
+    def _began(self, tensor: Any) -> str | None:
         """The digest that a tensor had at first, if it was looked at."""
         known, digest = self._begun.get(id(tensor), (lambda: None, ""))
         return digest if known() is tensor else None
 
-    def parts(self) -> Dict[str, Part]:
+    def parts(self) -> dict[str, Part]:
         """Parameters and buffers that the training has changed; nothing if there are none."""
         changed = {kind: self._changed(kind) for kind in ("parameters", "buffers")}
         if not any(changed.values()):
             return {}
         return {kind: parts_of(tensors) for kind, tensors in changed.items()}
 
-    def names(self) -> Dict[int, str]:
+    def names(self) -> dict[int, str]:
         """Parameter or buffer, by identity -> its name: the class of its network, and its path."""
         inner = {id(child) for held in self._held.values() for child in _children(held)}
-        found: Dict[int, str] = {}
-        counts: Dict[str, int] = {}
+        found: dict[int, str] = {}
+        counts: dict[str, int] = {}
         for key, network in self._held.items():
             if key in inner:
                 continue
@@ -116,12 +115,12 @@ class Networks:
                             found.setdefault(id(tensor.grad), f"gradient of {own}.{path}")
         return found
 
-    def tensors(self) -> List[Any]:
+    def tensors(self) -> list[Any]:
         """All parameters and buffers, each once."""
         held = self._held.values()
         return [tensor for kind in ("parameters", "buffers") for tensor in _tensors(held, kind)]
 
-    def named(self) -> Dict[str, Any]:
+    def named(self) -> dict[str, Any]:
         """What ``parts`` consists of, by name."""
         names = self.names()
         return {
@@ -130,21 +129,21 @@ class Networks:
             for number, tensor in enumerate(_tensors(self._held.values(), kind))
         }
 
-    def _changed(self, kind: str) -> List[Any]:
+    def _changed(self, kind: str) -> list[Any]:
         tensors = _tensors(self._held.values(), kind)
         return [tensor for tensor in tensors if parts_of([tensor])[0] != self._began(tensor)]
 
 
-def _children(network: Any) -> List[Any]:
+def _children(network: Any) -> list[Any]:
     # it may have been left half made
     with contextlib.suppress(Exception):
         return [module for module in network.modules() if module is not network]
     return []
 
 
-def _tensors(modules: Iterable[Any], kind: str) -> List[Any]:
+def _tensors(modules: Iterable[Any], kind: str) -> list[Any]:
     """Parameters or buffers of modules, each once."""
-    tensors: Dict[int, Any] = {}
+    tensors: dict[int, Any] = {}
     for module in modules:
         # it may have been left half made
         with contextlib.suppress(Exception):

@@ -1,8 +1,6 @@
 """Local variables that repeated code hands on: ``callback.update_locals(locals())``.
 
 They are how a function is written, not what it returns, but for those that somebody reads.
-
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -12,15 +10,16 @@ import inspect
 import os
 import re
 import sys
-from functools import lru_cache
-from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Set, Tuple
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from typing import Any
 
 #: a variable that is read from what ``locals()`` returned: ``self.locals["dones"]``.
 _READ = re.compile(r"(\w*locals\w*)\s*(?:\[|\.get\(|\.pop\()\s*[\"'](\w+)[\"']")
 _WORDS = re.compile(r"\w+")
 #: in place of a dictionary's name: of whatever dictionary.
 ANYWHERE = ""
-NamesRead = Mapping[str, Set[str]]
+NamesRead = Mapping[str, set[str]]
 #: any name in quotes: a script may call the dictionary as it likes.
 _QUOTED = re.compile(r"[\"'](\w+)[\"']")
 
@@ -34,7 +33,7 @@ class HandedLocals:
 
     def __init__(self, read: Callable[[], NamesRead]) -> None:
         self._read = read
-        self._returned: List[Dict[str, Any]] = []
+        self._returned: list[dict[str, Any]] = []
 
     def __enter__(self) -> HandedLocals:
         self._original = builtins.locals
@@ -44,7 +43,7 @@ class HandedLocals:
     def __exit__(self, *_: Any) -> None:
         builtins.locals = self._original
 
-    def _locals(self) -> Dict[str, Any]:
+    def _locals(self) -> dict[str, Any]:
         frame = sys._getframe(1)
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             # of a module or a class, which may write into it
@@ -52,7 +51,7 @@ class HandedLocals:
         self._returned.append(dict(frame.f_locals))
         return self._returned[-1]
 
-    def unread(self, value: Dict[Any, Any], path: str) -> Collection[str]:
+    def unread(self, value: dict[Any, Any], path: str) -> Collection[str]:
         """Return the keys of a dictionary that are handed local variables and that nobody reads.
 
         Args:
@@ -67,14 +66,14 @@ class HandedLocals:
         return {name for of in inside for name in of} - read.get(ANYWHERE, set()) - own
 
 
-@lru_cache(maxsize=None)
-def names_read(roots: Tuple[str, ...]) -> NamesRead:
+@cache
+def names_read(roots: tuple[str, ...]) -> NamesRead:
     """Return the variables that code reads from ``locals()``, by the name of the dictionary.
 
     Args:
         roots: folders of packages, and scripts; of a script all that it names in quotes, ANYWHERE.
     """
-    found: Dict[str, Set[str]] = {}
+    found: dict[str, set[str]] = {}
     for root in roots:
         package = os.path.isdir(root)
         for path in _below(root) if package else _beside(root):

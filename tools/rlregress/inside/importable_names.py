@@ -1,14 +1,11 @@
-"""Imports dotted names as a script would, and reports what each is, in one version.
-
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
-"""
+"""Imports dotted names as a script would, and reports what each is, in one version."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import sys
-from typing import Any, Dict, List
+from typing import Any
 
 
 def resolve(name: str) -> Any:
@@ -33,7 +30,7 @@ def resolve(name: str) -> Any:
     return found
 
 
-def described(name: str) -> Dict[str, str]:
+def described(name: str) -> dict[str, str]:
     """Return ``is``, which is the same for two paths to one thing; or ``error``, why there is none.
 
     Numbers and texts have no qualified name: their path stands for them.
@@ -50,7 +47,7 @@ def described(name: str) -> Dict[str, str]:
     return {"is": f"{module} {qualified}".strip() or name}
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Write what the ``names`` of a job are, as JSON."""
     with open(arguments[0], encoding="utf-8") as file:
         names = json.load(file)["names"]

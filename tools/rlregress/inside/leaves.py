@@ -1,7 +1,5 @@
 """What an object consists of, down to its numbers: described, and changed in place.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 A path names a leaf as one would write it: ``self.policy.weight``, ``batch['rewards']``.
 """
 
@@ -14,7 +12,8 @@ import io
 import random
 import re
 import types
-from typing import Any, Callable, Collection, Dict, Iterable, List, Optional, Set, Tuple
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -108,12 +107,12 @@ def is_batch(value: Any) -> bool:
     return hasattr(kind, "batch_size") and hasattr(kind, "keys") and not isinstance(value, dict)
 
 
-def _stacked(value: Any) -> List[Any]:
+def _stacked(value: Any) -> list[Any]:
     """The batches that one is a stack of, where it does not hold its tensors itself."""
     return list(value.unbind(value.stack_dim)) if hasattr(value, "stack_dim") else []
 
 
-def children(value: Any) -> List[Tuple[str, Any]]:
+def children(value: Any) -> list[tuple[str, Any]]:
     """The parts of a value that has some, each with what follows the value's name."""
     if is_batch(value):
         stacked = _stacked(value)
@@ -121,7 +120,7 @@ def children(value: Any) -> List[Tuple[str, Any]]:
             return [(f"[{number}]", value_) for number, value_ in enumerate(stacked)]
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
         return [(".batch_size", tuple(value.batch_size)), *items]
-    found: List[Tuple[str, Any]] = []
+    found: list[tuple[str, Any]] = []
     if isinstance(value, dict):
         for number, (key, item) in enumerate(value.items()):
             name = repr(key) if isinstance(key, _KEYS) else f"key {number}"
@@ -143,7 +142,7 @@ def children(value: Any) -> List[Tuple[str, Any]]:
     return found
 
 
-def _numbered(items: Iterable[Any]) -> List[Tuple[str, Any]]:
+def _numbered(items: Iterable[Any]) -> list[tuple[str, Any]]:
     return [(f"[{number}]", item) for number, item in enumerate(items)]
 
 
@@ -155,9 +154,9 @@ def _numbers(value: Any) -> Any:
     return np.asarray(value) if kinds in ({bool}, {int}, {float}) else None
 
 
-def _held(function: Any) -> List[Tuple[str, Any]]:
+def _held(function: Any) -> list[tuple[str, Any]]:
     """What a function holds: the variables around it, and its defaults."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     held = []
     for name, cell in cells:
         try:
@@ -167,7 +166,7 @@ def _held(function: Any) -> List[Tuple[str, Any]]:
     return [*held, (".__defaults__", function.__defaults__)]
 
 
-def _registered(value: Any) -> Dict[str, Any]:
+def _registered(value: Any) -> dict[str, Any]:
     """The buffers, parameters and modules of a module, by the name that its code reads."""
     if not isinstance(value, torch.nn.Module):
         return {}
@@ -175,7 +174,7 @@ def _registered(value: Any) -> Dict[str, Any]:
             for name, part in (vars(value).get(held) or {}).items()}  # fmt: skip
 
 
-def attributes(value: Any) -> Dict[str, Any]:
+def attributes(value: Any) -> dict[str, Any]:
     """The attributes of an object itself, not those of its class.
 
     What is registered with a module is an attribute of it, as its code reads it.
@@ -188,7 +187,7 @@ def attributes(value: Any) -> Dict[str, Any]:
     return own
 
 
-class Described(Dict[str, Any]):
+class Described(dict[str, Any]):
     """Path -> leaf of everything that a value consists of.
 
     The kind of what has parts, and how many there are in a sequence, are leaves as well.
@@ -199,7 +198,7 @@ class Described(Dict[str, Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.attributes: Set[str] = set()
+        self.attributes: set[str] = set()
 
     def add(self, other: Described) -> None:
         """Take in what another value consists of."""
@@ -210,8 +209,8 @@ class Described(Dict[str, Any]):
 def described(
     value: Any,
     name: str,
-    others: Optional[Dict[int, str]] = None,
-    unread: Optional[Callable[[Dict[Any, Any], str], Collection[str]]] = None,
+    others: dict[int, str] | None = None,
+    unread: Callable[[dict[Any, Any], str], Collection[str]] | None = None,
 ) -> Described:
     """What a value consists of.
 
@@ -223,9 +222,9 @@ def described(
         TooMany: more than is compared.
     """
     found = Described()
-    known: Set[int] = set()
+    known: set[int] = set()
     # of what is made on the way, whose identity must not come again
-    kept: List[Any] = []
+    kept: list[Any] = []
 
     def visit(thing: Any, path: str, depth: int) -> None:
         if others is not None and id(thing) in others:
@@ -262,7 +261,7 @@ def described(
     return found
 
 
-def _kind(value: Any, parts: List[Tuple[str, Any]]) -> str:
+def _kind(value: Any, parts: list[tuple[str, Any]]) -> str:
     kind = type(value).__qualname__
     if isinstance(value, _SEQUENCES):
         return f"{kind} of {len(value)}"
@@ -276,7 +275,7 @@ def _kind(value: Any, parts: List[Tuple[str, Any]]) -> str:
 Change = Callable[[Any], Any]
 
 
-def changed(value: Any, change: Change, memo: Optional[Dict[int, Any]] = None) -> Any:
+def changed(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
     """The value with every number, array and tensor in it changed; objects are changed in place.
 
     Args:
@@ -350,7 +349,7 @@ def put(value: Any, label: str, part: Any) -> Any:
     if isinstance(value, (list, collections.deque)):
         value[int(label[1:-1])] = part
         return value
-    keys = {name: key for (name, _), key in zip(children(value), value)}
+    keys = {name: key for (name, _), key in zip(children(value), value, strict=False)}
     value[keys.get(label, label)] = part
     return value
 

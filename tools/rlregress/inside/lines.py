@@ -1,6 +1,6 @@
 """Which code a training reaches, and which way its branches go: what an acquittal covers.
 
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax. What counts are
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax. What counts are
 the lines of the functions that the training enters, and the branches of their ``if`` and ``while``.
 The body of a file that is run as a script is a function named ``<module>``.
 """
@@ -11,8 +11,9 @@ import dis
 import inspect
 import sys
 import threading
+from collections.abc import Iterable
 from types import CodeType
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any
 
 from rlregress import source
 from rlregress.inside.events import Places
@@ -29,7 +30,7 @@ WAYS = {
 }
 
 
-def own_lines(code: CodeType) -> Set[int]:
+def own_lines(code: CodeType) -> set[int]:
     """Executable lines of a code object, without those of the functions inside it."""
     lines = {line for _, line in dis.findlinestarts(code) if line}
     # the line of the definition is no step of its own
@@ -47,7 +48,7 @@ class _Left:
 
     __slots__ = ("lines", "ways", "tests")
 
-    def __init__(self, lines: Set[int], tests: Dict[int, source.Test]) -> None:
+    def __init__(self, lines: set[int], tests: dict[int, source.Test]) -> None:
         self.lines = lines
         self.tests = tests
         self.ways = {(test.line, holds) for test in tests.values() for holds in (True, False)}
@@ -62,19 +63,19 @@ class Lines:
             all. Of others it is noted that they are entered, which costs little.
     """
 
-    def __init__(self, places: Places, within: Optional[Iterable[Tuple[str, str]]] = None) -> None:
+    def __init__(self, places: Places, within: Iterable[tuple[str, str]] | None = None) -> None:
         self._places = places
         self._within = None if within is None else {(file, name) for file, name in within}
         #: by identity: hashes of code objects are slow.
-        self._left: Dict[int, _Left] = {}
+        self._left: dict[int, _Left] = {}
         #: the same; None where nothing is left.
-        self._open: Dict[int, Any] = {}
-        self._called: List[CodeType] = []
-        self._others: List[CodeType] = []
+        self._open: dict[int, Any] = {}
+        self._called: list[CodeType] = []
+        self._others: list[CodeType] = []
         #: of those entered.
-        self._noted: List[CodeType] = []
-        self._scripts: Set[str] = set()
-        self._tests: Dict[str, Dict[int, source.Test]] = {}
+        self._noted: list[CodeType] = []
+        self._scripts: set[str] = set()
+        self._tests: dict[str, dict[int, source.Test]] = {}
 
     def __enter__(self) -> Lines:
         threading.settrace(self._call)
@@ -124,7 +125,7 @@ class Lines:
         self._open[id(code)] = self._left[id(code)]
         return self._left[id(code)]
 
-    def _function(self, code: CodeType) -> Tuple[str, str]:
+    def _function(self, code: CodeType) -> tuple[str, str]:
         """File below its root, and qualified name."""
         of_file = source.of_file(code.co_filename)
         name = of_file.function(code.co_firstlineno) if of_file is not None else ""
@@ -136,7 +137,7 @@ class Lines:
             name = ""
         return str(self._places.name(code.co_filename)), name
 
-    def _branches(self, code: CodeType, lines: Set[int]) -> Dict[int, source.Test]:
+    def _branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
         file = code.co_filename
         if file not in self._tests:
             parsed = source.of_file(file)
@@ -145,28 +146,28 @@ class Lines:
         # of a test that spans lines only the own ones: a comprehension inside is other code
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
 
-    def executed(self) -> Dict[str, Tuple[List[int], List[int]]]:
+    def executed(self) -> dict[str, tuple[list[int], list[int]]]:
         """File below its root -> lines reached, and all lines of those functions."""
-        every: Dict[str, Set[int]] = {}
-        hit: Dict[str, Set[int]] = {}
+        every: dict[str, set[int]] = {}
+        hit: dict[str, set[int]] = {}
         for code in self._noted:
             file, lines = str(self._places.name(code.co_filename)), own_lines(code)
             every.setdefault(file, set()).update(lines)
             hit.setdefault(file, set()).update(lines - self._left[id(code)].lines)
         return {file: (sorted(hit[file]), sorted(lines)) for file, lines in every.items() if lines}
 
-    def functions(self) -> Dict[str, List[str]]:
+    def functions(self) -> dict[str, list[str]]:
         """File below its root -> qualified names of the functions that were entered."""
-        by_file: Dict[str, Set[str]] = {}
+        by_file: dict[str, set[str]] = {}
         for code in self._called:
             file, name = self._function(code)
             if name:
                 by_file.setdefault(file, set()).add(name)
         return {file: sorted(names) for file, names in by_file.items()}
 
-    def branches(self) -> Dict[str, List[Tuple[int, bool, bool, str]]]:
+    def branches(self) -> dict[str, list[tuple[int, bool, bool, str]]]:
         """File below its root -> tests met: line, whether it has held, has failed, and its text."""
-        by_file: Dict[str, Dict[int, Tuple[int, bool, bool, str]]] = {}
+        by_file: dict[str, dict[int, tuple[int, bool, bool, str]]] = {}
         for code in self._noted:
             left = self._left[id(code)]
             of_file = by_file.setdefault(str(self._places.name(code.co_filename)), {})

@@ -1,6 +1,6 @@
 """What a process loads: modules and scripts that run, data that is read.
 
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax. An audit hook
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax. An audit hook
 notes what ``sys.modules`` no longer tells at the end, such as a script and what it took out again.
 It has to be in place before anything is imported: what a process has loaded before it forks
 belongs to each of its children.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import sysconfig
 from types import CodeType
 from typing import Any
 
@@ -78,16 +77,10 @@ def _named(files: set[str], places: Places) -> list[str]:
 
 def _not_installed() -> set[str]:
     """Top-level modules of the standard library, of this suite, and the script itself."""
-    known = getattr(sys, "stdlib_module_names", None)
-    if known is None:  # Python 3.9
-        folders = [os.path.join(sysconfig.get_path(kind), "") for kind in ("stdlib", "platstdlib")]
-        known = {
-            name
-            for name, module in list(sys.modules.items())
-            if _within(str(getattr(module, "__file__", None) or ""), folders)
-        }
-    return {*known, *sys.builtin_module_names, "__main__", "__mp_main__", "rlregress"}
-
-
-def _within(file: str, folders: list[str]) -> bool:
-    return "site-packages" not in file and any(file.startswith(folder) for folder in folders)
+    return {
+        *sys.stdlib_module_names,
+        *sys.builtin_module_names,
+        "__main__",
+        "__mp_main__",
+        "rlregress",
+    }

@@ -1,13 +1,11 @@
-"""What of a machine may decide the last bits of a training, or its speed.
-
-Runs inside foreign and old environments: Python 3.9 syntax.
-"""
+"""What of a machine may decide the last bits of a training, or its speed."""
 
 from __future__ import annotations
 
 import platform
 import re
-from typing import Any, Dict, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 #: fields of a description, in the order in which they are told
 FIELDS = ("cpu", "instructions", "machine", "system", "libc", "blas", "python", "torch_threads")
@@ -26,7 +24,7 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def described() -> Dict[str, Any]:
+def described() -> dict[str, Any]:
     """This machine, as a process that has loaded torch sees it.
 
     ``instructions`` is the widest set that torch chose to use ("AVX2"), ``blas`` its library for
@@ -50,9 +48,9 @@ def described() -> Dict[str, Any]:
     }
 
 
-def together(machines: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+def together(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One description of all machines that had a part in a run: what differs is joined by "and"."""
-    joined: Dict[str, Any] = {}
+    joined: dict[str, Any] = {}
     for name in FIELDS:
         values = list(dict.fromkeys(machine[name] for machine in machines if name in machine))
         if values:

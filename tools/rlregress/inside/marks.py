@@ -2,8 +2,6 @@
 
 A mark is put at the head of every function of some files when they are imported. The body of a
 file is entered as ``<module>`` when it runs as a script, or is imported though it is one.
-
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -11,15 +9,16 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from collections.abc import Callable, Iterable
 from importlib.machinery import SourceFileLoader
 from types import CodeType
-from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
+from typing import Any
 
 from rlregress import source
 from rlregress.inside import events
 
 #: file below its root, and qualified name.
-Function = Tuple[str, str]
+Function = tuple[str, str]
 #: what a mark calls: it has to be found from every module.
 _CALLED = "__rlregress_entered__"
 
@@ -42,17 +41,17 @@ class Marks:
         places: events.Places,
         files: Iterable[str],
         functions: Iterable[Function] = (),
-        met: Optional[Callable[[Function], None]] = None,
+        met: Callable[[Function], None] | None = None,
     ) -> None:
         self.met = met
         self.unmarked = ""
         self._places = places
-        self._files: FrozenSet[str] = frozenset(files)
-        self._matter: FrozenSet[Function] = frozenset(functions)
-        self._found: Set[Function] = set()
-        self._names: List[Function] = []
+        self._files: frozenset[str] = frozenset(files)
+        self._matter: frozenset[Function] = frozenset(functions)
+        self._found: set[Function] = set()
+        self._names: list[Function] = []
         # kept, so that no other code comes to have its identity
-        self._codes: Dict[int, CodeType] = {}
+        self._codes: dict[int, CodeType] = {}
         self._get_code: Any = None
 
     def __enter__(self) -> Marks:
@@ -63,7 +62,7 @@ class Marks:
         setattr(builtins, _CALLED, self._called)
         get_code = self._get_code = SourceFileLoader.get_code
 
-        def marked(loader: Any, fullname: str) -> Optional[CodeType]:
+        def marked(loader: Any, fullname: str) -> CodeType | None:
             code = self._marked(loader, loader.get_filename(fullname))
             return get_code(loader, fullname) if code is None else code
 
@@ -75,9 +74,9 @@ class Marks:
         SourceFileLoader.get_code = self._get_code  # type: ignore[method-assign]
         self._get_code = None
 
-    def functions(self) -> Dict[str, List[str]]:
+    def functions(self) -> dict[str, list[str]]:
         """File below its root -> qualified names of its functions that were entered."""
-        by_file: Dict[str, List[str]] = {}
+        by_file: dict[str, list[str]] = {}
         for file, name in sorted(self._found):
             by_file.setdefault(file, []).append(name)
         return by_file
@@ -91,7 +90,7 @@ class Marks:
             if function in self._matter and self.met is not None:
                 self.met(function)
 
-    def _marked(self, loader: Any, path: str) -> Optional[CodeType]:
+    def _marked(self, loader: Any, path: str) -> CodeType | None:
         file = self._places.name(path)
         if file not in self._files or file is None:
             return None
@@ -103,7 +102,7 @@ class Marks:
         self._codes[id(code)] = code
         return code
 
-    def _audit(self, event: str, given: Tuple[Any, ...]) -> None:
+    def _audit(self, event: str, given: tuple[Any, ...]) -> None:
         """Note code of a marked file that comes to run in another way than by an import."""
         if event == "exec" and self._get_code is not None and isinstance(given[0], CodeType):
             code = given[0]
@@ -120,7 +119,7 @@ class _Marking(ast.NodeTransformer):
     A lambda in its body runs after it.
     """
 
-    def __init__(self, file: str, names: List[Function]) -> None:
+    def __init__(self, file: str, names: list[Function]) -> None:
         self._file, self._names = file, names
         self._above = ""
 

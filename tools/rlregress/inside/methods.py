@@ -1,8 +1,6 @@
 """What two versions of a function differ in beside its code: decorators, defaults, and being there.
 
 Methods that only one of them has are taken away from a class in memory, or put into it.
-
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -12,8 +10,9 @@ import ast
 import contextlib
 import copy
 import types
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+from typing import Any
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -23,10 +22,10 @@ class Misfit(Exception):
 
 
 #: of positional arguments, and of those that are named.
-Defaults = Tuple[Optional[Tuple[Any, ...]], Optional[Dict[str, Any]]]
+Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]
 
 
-def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optional[Defaults]:
+def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defaults | None:
     """What the arguments of a function of the second text are by default; None: as in the first.
 
     Args:
@@ -47,7 +46,7 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Optio
     return _evaluated(module, name, other[0])
 
 
-def defaults_now(module: types.ModuleType, name: str, text: str) -> Optional[Defaults]:
+def defaults_now(module: types.ModuleType, name: str, text: str) -> Defaults | None:
     """What the arguments of a function of a text are by default, with values as they are now.
 
     None: no default reads a name, or it is not the only function of that name.
@@ -93,7 +92,7 @@ def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
         ]
         for definitions in (_definitions(_tree(text), name) for text in texts)
     )
-    return any(first != two for first, two in zip(own, other))
+    return any(first != two for first, two in zip(own, other, strict=False))
 
 
 def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
@@ -131,7 +130,7 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
             delattr(kind, own)
 
 
-def lend_names(module: types.ModuleType, tree: ast.Module, used: Set[str]) -> None:
+def lend_names(module: types.ModuleType, tree: ast.Module, used: set[str]) -> None:
     """Give a module what a text has at its top under some names, and what that uses in turn."""
     missing = used - set(vars(module))
     while missing:
@@ -146,7 +145,7 @@ def lend_names(module: types.ModuleType, tree: ast.Module, used: Set[str]) -> No
         missing = _names(lent) - used - set(vars(module))
 
 
-def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> Set[str]:
+def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
     """Names of what functions read, or set, of their own object or class."""
     return {
         child.attr
@@ -159,11 +158,11 @@ def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> Set[s
     }
 
 
-def _names(nodes: Iterable[ast.AST]) -> Set[str]:
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
     return {child.id for node in nodes for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
-def _binding(statement: ast.stmt, names: Set[str]) -> List[ast.stmt]:
+def _binding(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
     """The statement, or the part of an import, if it gives one of the names a meaning."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         wanted = [
@@ -247,14 +246,16 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
         raise NoClass(f"the other text has no {name}")
     made = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
     tree = ast.Module([ast.fix_missing_locations(made)], [])
-    own_names: Dict[str, Any] = {}
+    own_names: dict[str, Any] = {}
     flags = __future__.annotations.compiler_flag
     # a function of the other version, which the user has named
     exec(compile(tree, path, "exec", flags, True), vars(module), own_names)  # noqa: S102
     method = vars(own_names[kind.__name__])[own]
     for function in _functions(method):
         # what ``super()`` asks for
-        for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        for variable, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=False
+        ):
             if variable == "__class__":
                 cell.cell_contents = kind
     setattr(kind, own, method)
@@ -270,10 +271,10 @@ def _class(module: types.ModuleType, name: str) -> Any:
     return kind, own
 
 
-def _definitions(tree: ast.AST, name: str) -> List[Any]:
+def _definitions(tree: ast.AST, name: str) -> list[Any]:
     """All of that name, such as a property and its setter."""
     *above, own = name.split(".")
-    node: Optional[ast.AST] = tree
+    node: ast.AST | None = tree
     for part in above:
         body = getattr(node, "body", [])
         kinds = [
@@ -290,7 +291,7 @@ def _definitions(tree: ast.AST, name: str) -> List[Any]:
     ]
 
 
-def _functions(method: Any) -> List[types.FunctionType]:
+def _functions(method: Any) -> list[types.FunctionType]:
     """The functions of a method, behind the descriptors of Python."""
     names = ("__func__", "fget", "fset", "fdel")
     parts = [method, *(getattr(method, name, None) for name in names)]

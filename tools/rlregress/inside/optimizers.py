@@ -1,13 +1,10 @@
-"""Optimisers under a recorder: how many parameters, their values, gradient, rate, step taken.
-
-Runs inside foreign and old environments: NumPy and torch only, Python 3.9 syntax.
-"""
+"""Optimisers under a recorder: how many parameters, their values, gradient, rate, step taken."""
 
 from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,10 +34,10 @@ class Steps:
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
-        self._numbers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._count = itertools.count()
-        self._open: Dict[int, Tuple[Any, List[Any]]] = {}
-        self._gradients: List[Tuple[Any, Any]] = []
+        self._open: dict[int, tuple[Any, list[Any]]] = {}
+        self._gradients: list[tuple[Any, Any]] = []
 
     def before(self, optimizer: Any, *_: Any) -> None:
         """Note the gradient and the parameters as they are."""
@@ -76,15 +73,15 @@ class Steps:
         after = [as_array(p) for group in optimizer.param_groups for p in group["params"]]
         if optimizer not in self._numbers:
             self._numbers[optimizer] = next(self._count)
-        moved = [_difference(a, b) for a, b in zip(after, before)]
+        moved = [_difference(a, b) for a, b in zip(after, before, strict=False)]
         parts["update"] = parts_of(moved)
         name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
 
-        def values() -> Dict[str, Any]:
+        def values() -> dict[str, Any]:
             names = self._recorder.names()
             found = {}
             for number, ((tensor, gradient), start, move) in enumerate(
-                zip(self._gradients, before, moved)
+                zip(self._gradients, before, moved, strict=False)
             ):
                 own = names.get(id(tensor), f"parameter {number}")
                 found[f"parameters {own}"] = start

@@ -1,7 +1,4 @@
-"""What a training does in other threads and processes, where its events cannot be put in order.
-
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
-"""
+"""What a training does in other threads and processes, where its events cannot be put in order."""
 
 from __future__ import annotations
 
@@ -11,7 +8,8 @@ import os
 import sys
 import threading
 import weakref
-from typing import Any, Dict, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from rlregress.frameworks.framework_errors import through
 
@@ -41,10 +39,8 @@ class Elsewhere:
         self._instead = {**IN_ONE_PROCESS, **instead}
         self._thread = threading.get_ident()
         self._process = os.getpid()
-        self._starters: "weakref.WeakKeyDictionary[Any, Dict[str, Any]]" = (
-            weakref.WeakKeyDictionary()
-        )
-        self.found: List[Dict[str, Any]] = []
+        self._starters: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
+        self.found: list[dict[str, Any]] = []
         self.starts_processes = False
 
     def install(self) -> None:
@@ -73,15 +69,15 @@ class Elsewhere:
             known = self._starters.get(threading.current_thread())
             self._note("thread", known or {"class": "", "file": "", "line": 0})
 
-    def _note(self, what: str, starter: Dict[str, Any]) -> None:
+    def _note(self, what: str, starter: dict[str, Any]) -> None:
         row = {"what": what, **starter, "instead": self._instead.get(starter["class"], "")}
         if row not in self.found:
             self.found.append(row)
 
-    def _starter(self) -> Dict[str, Any]:
+    def _starter(self) -> dict[str, Any]:
         """The class of the stack that is known to start things, or else the nearest traced one."""
         frame: Any = sys._getframe(2)
-        nearest: Optional[Dict[str, Any]] = None
+        nearest: dict[str, Any] | None = None
         for _ in range(_DEEP):
             if frame is None:
                 break

@@ -1,7 +1,5 @@
 """Arguments that a call was not given: the same ones with numbers in them changed.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 A flag stays a flag, and an index one that was given: what no caller may give says nothing.
 """
 
@@ -13,18 +11,10 @@ import math
 import random
 import re
 import types
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import (
     Any,
-    Callable,
-    Collection,
-    Dict,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
 )
 
 import numpy as np
@@ -62,18 +52,18 @@ def _magnitudes(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
 
 
 #: in words -> what takes the place of the numbers of one array.
-_FLAGS: Dict[str, _Numbers] = {
+_FLAGS: dict[str, _Numbers] = {
     "inverted": lambda x, _: 1 - x,
     "all 1": lambda x, _: np.ones_like(x),
     "all 0": lambda x, _: np.zeros_like(x),
     "alternately 0 and 1": lambda x, _: _alternate(np.zeros_like(x), 1),
 }
-_WHOLE: Dict[str, _Numbers] = {
+_WHOLE: dict[str, _Numbers] = {
     "all 0": lambda x, _: np.zeros_like(x),
     "in the reverse order": lambda x, _: x.reshape(-1)[::-1].reshape(x.shape),
     "all as its first": lambda x, _: np.full_like(x, x.reshape(-1)[0]),
 }
-_FLOATS: Dict[str, _Numbers] = {
+_FLOATS: dict[str, _Numbers] = {
     "times 100": lambda x, _: 100 * x,
     "all 0": lambda x, _: np.zeros_like(x),
     "negated": lambda x, _: -x,
@@ -85,7 +75,7 @@ _FLOATS: Dict[str, _Numbers] = {
     "of other magnitudes": _magnitudes,
 }
 #: of single numbers: a sign is kept, as of a rate or a size.
-_NUMBERS: Dict[str, Dict[str, _Numbers]] = {
+_NUMBERS: dict[str, dict[str, _Numbers]] = {
     "f": {
         "0": lambda x, _: 0 * x,
         "1": lambda x, _: 0 * x + 1,
@@ -133,7 +123,7 @@ class Target(NamedTuple):
         flag: it is true or false: mostly what there is, and what there is not.
     """
 
-    labels: Tuple[str, ...]
+    labels: tuple[str, ...]
     size: int
     whole: bool = False
     flag: bool = False
@@ -141,7 +131,7 @@ class Target(NamedTuple):
     def __str__(self) -> str:
         return "".join(self.labels)
 
-    def is_named(self, names: Set[str]) -> bool:
+    def is_named(self, names: set[str]) -> bool:
         """Whether its own name, or its key, is one of some names."""
         return self.labels[-1].strip(".[]'") in names
 
@@ -153,42 +143,42 @@ class Perturbation(NamedTuple):
         changes: what is changed, and the number of the change among those of its kind.
     """
 
-    changes: Tuple[Tuple[Target, int], ...]
+    changes: tuple[tuple[Target, int], ...]
 
-    def halves(self) -> List[Perturbation]:
+    def halves(self) -> list[Perturbation]:
         """Two that each make some of the same changes; none where there is one change alone."""
         middle = len(self.changes) // 2
         halves = self.changes[:middle], self.changes[middle:]
         return [Perturbation(half) for half in halves] if middle else []
 
-    def smaller(self) -> List[Perturbation]:
+    def smaller(self) -> list[Perturbation]:
         """Those with half of the changes, then those without one of them."""
         count = len(self.changes)
         without = [self.changes[:n] + self.changes[n + 1 :] for n in range(count)]
         return self.halves() + [Perturbation(change) for change in without if count > 2]
 
-    def apply(self, arguments: Dict[str, Any]) -> None:
+    def apply(self, arguments: dict[str, Any]) -> None:
         """Change arguments in place."""
         for target, number in self.changes:
             draw = np.random.Generator(np.random.PCG64(number))
 
-            def change(value: Any, of: Tuple[Any, ...] = (target, number, draw)) -> Any:
+            def change(value: Any, of: tuple[Any, ...] = (target, number, draw)) -> Any:
                 if of[0].whole and not leaves.is_array(value):
                     return None
                 return _replaced(value, str(of[0]), of[1], of[2])
 
             _at(arguments, target.labels, change)
 
-    def words(self, arguments: Dict[str, Any]) -> str:
+    def words(self, arguments: dict[str, Any]) -> str:
         described = [f"{target} {_how(target, number, arguments)}"
                  for target, number in self.changes[:_NAMED_VALUES]]  # fmt: skip
         more = len(self.changes) - len(described)
         return ", ".join(described) + (f" and {more} more" if more else "")
 
 
-def _how(target: Target, number: int, arguments: Dict[str, Any]) -> str:
+def _how(target: Target, number: int, arguments: dict[str, Any]) -> str:
     """How the first number, array or tensor of a target is changed."""
-    found: List[str] = []
+    found: list[str] = []
 
     def note(value: Any) -> None:
         table = _table(value, str(target))
@@ -200,7 +190,7 @@ def _how(target: Target, number: int, arguments: Dict[str, Any]) -> str:
 
 
 def perturbations(
-    arguments: Dict[str, Any], names: Set[str], near: Set[str]
+    arguments: dict[str, Any], names: set[str], near: set[str]
 ) -> Iterator[Perturbation]:
     """Changes of arguments: of all arrays, of all single numbers and of a few of both, in turn.
 
@@ -242,21 +232,21 @@ def perturbations(
 def _mixed(targets: Sequence[Target], number: int) -> Perturbation:
     """Each target changed in another way."""
     ways = [random.Random(f"{number} {target}").randrange(1000) for target in targets]
-    return Perturbation(tuple(zip(targets, ways)))
+    return Perturbation(tuple(zip(targets, ways, strict=False)))
 
 
-def _parts(value: Any) -> List[Tuple[str, Any]]:
+def _parts(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, Arguments):
         return list(value.items())
     return leaves.children(value)
 
 
-class Arguments(Dict[str, Any]):
+class Arguments(dict[str, Any]):
     """The arguments of a call, by name."""
 
 
 def _targets(
-    value: Any, labels: Tuple[str, ...], names: Set[str], level: int = 0
+    value: Any, labels: tuple[str, ...], names: set[str], level: int = 0
 ) -> Iterator[Target]:
     """The parts of a value that are changed one by one, the whole of it last."""
     if leaves.is_array(value) or isinstance(value, (bool, int, float, np.generic)):
@@ -290,7 +280,7 @@ def _targets(
             yield Target(labels, size[0], whole=True)
 
 
-def _at(value: Any, labels: Tuple[str, ...], change: leaves.Change) -> Any:
+def _at(value: Any, labels: tuple[str, ...], change: leaves.Change) -> Any:
     """The value with the part changed that labels lead to."""
     if not labels:
         return leaves.changed(value, change)
@@ -301,7 +291,7 @@ def _at(value: Any, labels: Tuple[str, ...], change: leaves.Change) -> Any:
     return value
 
 
-def _table(value: Any, name: str) -> Optional[Dict[str, _Numbers]]:
+def _table(value: Any, name: str) -> dict[str, _Numbers] | None:
     """The changes of a number, an array or a tensor; None: there are none."""
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bool:

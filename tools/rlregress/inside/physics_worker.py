@@ -2,7 +2,7 @@
 
 ``python -m rlregress.inside.physics_worker JOB OUTPUT``
 
-Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.9 syntax. The job is a
+Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.10 syntax. The job is a
 JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of one, which plays
 ``episodes`` of them; see ``baselines/policies``.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, Dict, List
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from rlregress.inside.events import types_of
 
 
-def _row(observation: Any, reward: Any = 0.0) -> List[float]:
+def _row(observation: Any, reward: Any = 0.0) -> list[float]:
     return [float(reward), *np.ravel(observation).astype(float).tolist()]
 
 
@@ -32,24 +32,24 @@ class _Types:
     """
 
     def __init__(self) -> None:
-        self.changes: List[Any] = []
-        self._last: Dict[int, str] = {}
+        self.changes: list[Any] = []
+        self._last: dict[int, str] = {}
 
     def note(self, row: int, observation: Any, *others: Any) -> None:
         """Note a reset, or a step with its reward and flags."""
         names = ("observation", "reward", "terminated", "truncated")
-        types = types_of(dict(zip(names, (observation, *others))))
+        types = types_of(dict(zip(names, (observation, *others), strict=False)))
         if self._last.get(len(others)) != types:
             self._last[len(others)] = types
             self.changes.append([row, types])
 
 
-def trajectory(id: str, steps: int) -> Dict[str, Any]:
+def trajectory(id: str, steps: int) -> dict[str, Any]:
     """Observations and rewards of seeded actions, as numbers; or why there are none."""
     try:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
-        rows: List[List[float]] = [_row(observation)]
+        rows: list[list[float]] = [_row(observation)]
         types = _Types()
         types.note(0, observation)
         space: Any = environment.action_space
@@ -72,7 +72,7 @@ def trajectory(id: str, steps: int) -> Dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def episodes(path: str, count: int) -> Dict[str, Any]:
+def episodes(path: str, count: int) -> dict[str, Any]:
     """What a trained policy meets in whole episodes, with the seeds 0, 1, ...; or why nothing.
 
     ``rows`` as of ``trajectory``; ``begins``: the row of each reset; ``returns``.
@@ -83,7 +83,7 @@ def episodes(path: str, count: int) -> Dict[str, Any]:
         about = json.loads(str(stored["about"]))
         environment = gymnasium.make(about["environment"])
         space: Any = environment.action_space
-        rows: List[List[float]] = []
+        rows: list[list[float]] = []
         begins, returns, types = [], [], _Types()
         for seed in range(count):
             observation, _ = environment.reset(seed=seed)
@@ -113,7 +113,7 @@ def episodes(path: str, count: int) -> Dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)

@@ -5,7 +5,7 @@ networks that are read with it. Environments are written with the state that the
 their own way of being written would make a fresh one.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what it
-stands on (cloudpickle), Python 3.9 syntax.
+stands on (cloudpickle), Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 import pickle
 import random
 import weakref
-from typing import Any, BinaryIO, Dict, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 import cloudpickle
 import numpy as np
@@ -46,7 +47,7 @@ def load(file: BinaryIO) -> Any:
     return pickle.load(file)  # noqa: S301
 
 
-def random_state() -> Dict[str, Any]:
+def random_state() -> dict[str, Any]:
     """The state of the global random generators."""
     return {
         "python": random.getstate(),
@@ -77,7 +78,7 @@ class _Storage:
 class _Pickler(cloudpickle.Pickler):
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol=protocol)
-        self._storages: Dict[Tuple[int, int], _Storage] = {}
+        self._storages: dict[tuple[int, int], _Storage] = {}
 
     def reducer_override(self, instance: Any) -> Any:
         if isinstance(instance, np.ndarray) and instance.nbytes > _LARGE_BYTES:
@@ -129,7 +130,7 @@ def _without_zeros(array: np.ndarray) -> Any:
     return _array, (array.shape, array.dtype, pickle.PickleBuffer(memory.data[:end]))
 
 
-def _array(shape: Tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
+def _array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
     if len(start) == dtype.itemsize * int(np.prod(shape)):
         return np.frombuffer(start, dtype).reshape(shape)
     made = np.zeros(shape, dtype)
@@ -146,7 +147,7 @@ def _tensor(kind: type, storage: _Storage, layout: Any, requires_grad: bool) -> 
     return made.requires_grad_(requires_grad)
 
 
-def _fill_tensor(tensor: torch.Tensor, state: Tuple[Any, Mapping[str, Any]]) -> None:
+def _fill_tensor(tensor: torch.Tensor, state: tuple[Any, Mapping[str, Any]]) -> None:
     tensor.grad = state[0]
     tensor.__dict__.update(state[1])
 

@@ -3,7 +3,7 @@
 Run as a file, ``python process_tree.py PARENT COMMAND...`` supervises a command: it passes signals
 on, adopts whatever the command leaves behind, ends that, and then ends as the command did. It ends
 everything if its parent dies. Linux only; elsewhere commands run unsupervised. Standard library
-alone, Python 3.9 syntax: it is imported inside foreign environments, too.
+alone, Python 3.10 syntax: it is imported inside foreign environments, too.
 """
 
 from __future__ import annotations
@@ -15,16 +15,11 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Collection, Iterator, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
-    Collection,
-    Iterator,
-    List,
     NoReturn,
-    Optional,
-    Sequence,
-    Set,
 )
 
 if TYPE_CHECKING:  # a supervisor starts in a twentieth of a second without it
@@ -42,7 +37,7 @@ _PARENT_DIED = signal.SIGURG
 _PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
 
-def supervised(command: Sequence[str], parent: int = 0) -> List[str]:
+def supervised(command: Sequence[str], parent: int = 0) -> list[str]:
     """Return the command that supervises another one.
 
     Args:
@@ -59,7 +54,7 @@ def kill_tree(process: subprocess.Popen[Any]) -> None:
 
 
 def run(
-    command: Sequence[str], timeout: Optional[float] = None, **options: Any
+    command: Sequence[str], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run a supervised command to its end; kill all of it where the wait for it ends first.
 
@@ -108,7 +103,7 @@ def children_ended() -> Iterator[None]:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0)
 
 
-def _state(process: int) -> List[str]:
+def _state(process: int) -> list[str]:
     """State and parent of a process, from its line in ``/proc``."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
@@ -118,7 +113,7 @@ def _state(process: int) -> List[str]:
     return text.rpartition(")")[2].split()[:2]
 
 
-def _children() -> Set[int]:
+def _children() -> set[int]:
     own = str(os.getpid())
     every = (int(name) for name in os.listdir("/proc") if name.isdecimal())
     return {process for process in every if _state(process)[1] == own}
@@ -126,7 +121,7 @@ def _children() -> Set[int]:
 
 def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
     """End the children of this process, and theirs, which become its own as their parents end."""
-    notified: Set[int] = set()
+    notified: set[int] = set()
     end = time.monotonic() + grace
     while left := _children() - set(spared):
         for child in left:
@@ -140,7 +135,7 @@ def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
         time.sleep(0.01)
 
 
-def _supervise(parent: int, command: List[str]) -> NoReturn:
+def _supervise(parent: int, command: list[str]) -> NoReturn:
     """Run a command to its end, then end what it has left behind; exit as it did."""
     awaited = {*_PASSED, KILL_TREE, _PARENT_DIED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
@@ -180,7 +175,7 @@ def _pass_on(number: int, child: int) -> None:
     signal.sigtimedwait([number], 0)
 
 
-def _execute(command: List[str]) -> NoReturn:
+def _execute(command: list[str]) -> NoReturn:
     try:
         os.execvp(command[0], command)
     except OSError as error:

@@ -1,6 +1,6 @@
 """Environments under a recorder: every reset and step, and seeds where the script gave none.
 
-Runs inside foreign and old environments: NumPy only, Python 3.9 syntax; gymnasium and gym are met
+Runs inside foreign and old environments: NumPy only, Python 3.10 syntax; gymnasium and gym are met
 when the traced code imports them.
 
 The methods of all classes of environments are replaced: what is made, copied, pickled or looked at
@@ -15,7 +15,8 @@ import contextlib
 import inspect
 import itertools
 import weakref
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Environments:
         self._depth = depth
         self._count = itertools.count()
         #: by identity, and not in the environment, where a script would find it.
-        self._watches: Dict[int, Tuple[Any, Watch]] = {}
+        self._watches: dict[int, tuple[Any, Watch]] = {}
 
     def install(self, importing: Importing) -> None:
         """Record all environments, and seed what nobody seeded."""
@@ -75,7 +76,7 @@ class Environments:
         for name in ("reset", "step", "seed") if counts else ("reset", "seed"):
             hook_method(self._recorder, kind, name, f"environment_{name}", name)
 
-    def watch(self, environment: Any) -> Optional[Watch]:
+    def watch(self, environment: Any) -> Watch | None:
         """The watch of an environment; None if none can be put there."""
         try:
             # a vector environment of a library's own may have nothing to unwrap
@@ -140,14 +141,14 @@ class Environments:
             self._mark(watch, environment)
         return returned
 
-    def _mark(self, watch: Optional[Watch], environment: Any) -> None:
+    def _mark(self, watch: Watch | None, environment: Any) -> None:
         """Let copies know that they are seeded, where nothing else tells them."""
         with contextlib.suppress(Exception):
             names = vars(environment.unwrapped)
             if watch is not None and watch.seeded and not _generator(names):
                 names[_SEEDED] = True
 
-    def seed_together(self, owner: Any, given: Any, options: Dict[str, Any]) -> None:
+    def seed_together(self, owner: Any, given: Any, options: dict[str, Any]) -> None:
         """Put a seed among the options of a first reset of many environments that are elsewhere."""
         inner = getattr(owner, "unwrapped", None)
         # those that are here have their turn each
@@ -178,7 +179,7 @@ class Environments:
         finally:
             self._depth.environments -= 1
 
-    def _seed(self, watch: Watch, environment: Any, given: Any, options: Dict[str, Any]) -> None:
+    def _seed(self, watch: Watch, environment: Any, given: Any, options: dict[str, Any]) -> None:
         """Put a seed among the options of the first reset, where there is room for one."""
         if watch.seeded:
             return
@@ -201,9 +202,9 @@ class Environments:
             return
         self._recorder.unseeded("resets of environments")
 
-    def stepped(self, watch: Watch, action: Any, returned: Tuple[Any, ...]) -> None:
+    def stepped(self, watch: Watch, action: Any, returned: tuple[Any, ...]) -> None:
         """The event of a step."""
-        parts: Dict[str, Any] = {
+        parts: dict[str, Any] = {
             **({} if action is None else {"action": action}),
             "observation": part(returned[0]),
             "reward": part(np.asarray(returned[1], dtype=np.float64), returned[1]),
@@ -212,7 +213,7 @@ class Environments:
         self._add("step", watch, parts)
         self._recorder.step_taken()
 
-    def _add(self, kind: str, watch: Watch, parts: Dict[str, Any]) -> None:
+    def _add(self, kind: str, watch: Watch, parts: dict[str, Any]) -> None:
         self._recorder.environment_events += 1
         place = self._recorder.places.nearest(3)
         self._recorder.add(kind, f"environment {watch.number}", parts, place)
@@ -263,7 +264,7 @@ def _observation(returned: Any) -> Any:
     return returned[0] if with_more else returned
 
 
-def _flags(returned: Tuple[Any, ...]) -> Any:
+def _flags(returned: tuple[Any, ...]) -> Any:
     """Whether an episode has terminated, and whether it was truncated."""
     if len(returned) > 4:
         return [returned[2], returned[3]]

@@ -1,7 +1,5 @@
 """What modules return: an event with its names, types and shapes.
 
-Runs inside foreign and old environments: standard library and torch only, Python 3.9 syntax.
-
 A loss module is any module of the traced code whose call returns a mapping that holds a scalar
 that requires a gradient. What any other module returns is an event of its own kind. Of modules
 that call one another the outermost is recorded.
@@ -13,7 +11,7 @@ import inspect
 import itertools
 import threading
 import weakref
-from typing import Any, Dict, Optional
+from typing import Any
 
 import torch
 
@@ -34,9 +32,9 @@ class Losses:
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
         #: class of modules -> where its forward stands; None: not in the traced code.
-        self._forwards: Dict[Any, Optional[Any]] = {}
+        self._forwards: dict[Any, Any | None] = {}
         self._depth = _Depth()
-        self._numbers: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._count = itertools.count()
 
     def install(self) -> None:
@@ -58,13 +56,13 @@ class Losses:
 
         self._recorder.replace(torch.nn.Module, "__call__", called)
 
-    def _forward(self, kind: Any) -> Optional[Any]:
+    def _forward(self, kind: Any) -> Any | None:
         """File, line and name of a class's forward; None if it is not of the traced code."""
         if kind not in self._forwards:
             self._forwards[kind] = self._find_forward(kind)
         return self._forwards[kind]
 
-    def _find_forward(self, kind: Any) -> Optional[Any]:
+    def _find_forward(self, kind: Any) -> Any | None:
         if issubclass(kind, torch.jit.ScriptModule):
             return None
         code: Any = getattr(inspect.unwrap(kind.forward), "__code__", None)
@@ -89,7 +87,7 @@ class Losses:
         )
 
 
-def _values(output: Any) -> Dict[str, Any]:
+def _values(output: Any) -> dict[str, Any]:
     """The tensors and numbers of what is returned, by key or by place."""
     if torch.is_tensor(output) or isinstance(output, (list, tuple)):
         rows = output if isinstance(output, (list, tuple)) else [output]

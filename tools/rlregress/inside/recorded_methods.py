@@ -1,7 +1,5 @@
 """Methods whose return values are events: vector environments, normalisers, batches of collectors.
 
-Runs inside foreign and old environments: standard library and NumPy only, Python 3.9 syntax.
-
 What a training logs is an event too, of its own kind: the arguments of methods that log.
 
 Classes are named as data, ``module:Class.method``, by the adapters; with a class are meant all of
@@ -15,7 +13,8 @@ import functools
 import inspect
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class Importing:
     """Calls a function when a module has been imported; at once if it was; put in sys.meta_path."""
 
     def __init__(self) -> None:
-        self._waiting: Dict[str, List[Callable[[Any], None]]] = {}
+        self._waiting: dict[str, list[Callable[[Any], None]]] = {}
 
     def when(self, module: str, then: Callable[[Any], None]) -> None:
         """Call ``then`` with the module."""
@@ -239,7 +238,7 @@ class RecordedMethods:
             items.close()
 
 
-def _logged(original: Any, given: Any, options: Dict[str, Any]) -> List[Tuple[str, Any]]:
+def _logged(original: Any, given: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
     """Names and values of a call that logs."""
     try:
         bound = inspect.signature(original).bind(*given, **options)
@@ -259,12 +258,12 @@ def _logged_part(value: Any) -> Any:
     return in_words(type(value).__name__)
 
 
-def parts_of_output(output: Any) -> Dict[str, Any]:
+def parts_of_output(output: Any) -> dict[str, Any]:
     """Parts of what a method hands out: of a step, of a reset, or of any other."""
     return {name: part(value) for name, value in _output(output).items()}
 
 
-def named_output(output: Any) -> Dict[str, Any]:
+def named_output(output: Any) -> dict[str, Any]:
     """The same, as what the parts consist of by name: "value ['next']['reward']"."""
     return {
         path: value
@@ -273,7 +272,7 @@ def named_output(output: Any) -> Dict[str, Any]:
     }
 
 
-def _output(output: Any) -> Dict[str, Any]:
+def _output(output: Any) -> dict[str, Any]:
     if isinstance(output, tuple) and len(output) in (4, 5):
         flags = list(output[2:-1])
         parts = {"observation": output[0], "reward": output[1], "flags": flags}
@@ -287,7 +286,7 @@ def _output(output: Any) -> Dict[str, Any]:
     return parts
 
 
-def _last(informations: Any) -> List[Any]:
+def _last(informations: Any) -> list[Any]:
     """What the informations of a step say of an episode that has ended."""
     rows = informations if isinstance(informations, (list, tuple)) else [informations]
     rows = [row for row in rows if isinstance(row, dict)]

@@ -1,7 +1,7 @@
 """The recorder of a training: which hooks are in place, and the events that they hand in.
 
 Hooks sit on torch, NumPy, gymnasium and the standard library, not on a framework. Runs inside
-foreign and old environments: standard library, NumPy, torch, gymnasium, Python 3.9 syntax.
+foreign and old environments: standard library, NumPy, torch, gymnasium, Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import random
 import sys
 import threading
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -71,7 +72,7 @@ _EATEN = 1000
 
 
 #: the recorder whose hooks are in place.
-CURRENT: Optional[Recorder] = None
+CURRENT: Recorder | None = None
 
 
 class Stop(BaseException):
@@ -110,11 +111,11 @@ class Recorder:
         steps: int = 0,
         quiet: bool = False,
         named: Sequence[int] = (),
-        moved: Optional[Tuple[int, int]] = None,
+        moved: tuple[int, int] | None = None,
     ) -> None:
-        self.events: List[Event] = []
-        self.seeds: Dict[str, str] = {}
-        self.seeded: List[str] = []
+        self.events: list[Event] = []
+        self.seeds: dict[str, str] = {}
+        self.seeded: list[str] = []
         self.places = places
         self._calls = _Calls()
         #: inside a step of an optimiser.
@@ -143,16 +144,16 @@ class Recorder:
         self.recorded_call = self._recorded_methods.call
         self.logged_call = self._recorded_methods.log
         self.optimizer_step: Any = None
-        self._undo: List[Callable[[], None]] = []
+        self._undo: list[Callable[[], None]] = []
         #: by identity, what was replaced and what stands in its place.
-        self._replaced: Dict[int, Tuple[Any, Any]] = {}
-        self._parameters: Dict[int, Any] = {}
-        self._new: List[Any] = []
+        self._replaced: dict[int, tuple[Any, Any]] = {}
+        self._parameters: dict[int, Any] = {}
+        self._new: list[Any] = []
         self._process = os.getpid()
 
     # -- events ------------------------------------------------------------------------------
 
-    def add(self, kind: str, name: str, parts: Dict[str, Any], at: Any, values: Any = None) -> None:
+    def add(self, kind: str, name: str, parts: dict[str, Any], at: Any, values: Any = None) -> None:
         """Append an event; ``at`` is None outside of the traced code.
 
         Args:
@@ -194,7 +195,7 @@ class Recorder:
                 else:
                     value.detach().copy_(moved)
 
-    def names(self) -> Dict[int, str]:
+    def names(self) -> dict[int, str]:
         """Parameter or buffer, by identity -> its name in a network that is still in use."""
         return self._networks.names()
 
@@ -223,7 +224,7 @@ class Recorder:
         self._calls.inside = inside
 
     @property
-    def elsewhere(self) -> List[Dict[str, Any]]:
+    def elsewhere(self) -> list[dict[str, Any]]:
         """What was done in other threads and processes, and who started them."""
         return self._elsewhere.found
 
@@ -260,7 +261,7 @@ class Recorder:
         last = self.events[-1] if self.events else None
         added = part(value)
 
-        def values() -> Dict[str, Any]:
+        def values() -> dict[str, Any]:
             return {f"value {self.names().get(id(value), types_of(value))}": value}
 
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
@@ -277,7 +278,7 @@ class Recorder:
         if tensors:
             parts = {"value": parts_of(tensors)}
 
-            def values() -> Dict[str, Any]:
+            def values() -> dict[str, Any]:
                 names = self.names()
                 return {f"value {names.get(id(p), number)}": p for number, p in enumerate(alive)}
 
@@ -538,13 +539,13 @@ def _is_data(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) > 1 and readable(value)
 
 
-def named_by_adapters() -> Tuple[List[str], List[str], Dict[str, str]]:
+def named_by_adapters() -> tuple[list[str], list[str], dict[str, str]]:
     """What all known adapters name: methods to watch, those that log, what runs in one process."""
     from rlregress import frameworks
 
-    recorded: List[str] = []
-    logged: List[str] = []
-    instead: Dict[str, str] = {}
+    recorded: list[str] = []
+    logged: list[str] = []
+    instead: dict[str, str] = {}
     for name in frameworks.names():
         # an adapter of others that is broken is no reason not to record
         with contextlib.suppress(Exception):

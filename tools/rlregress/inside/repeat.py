@@ -1,7 +1,5 @@
 """One call repeated with the old and the new code: as it was, and with its arguments perturbed.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 Compared are results, gradients, changed arguments and state, the type of an error, and random
 draws. How far rounding goes is measured: in double precision it all but vanishes; where that cannot
 be had, the old code is repeated with every number one unit in the last place away.
@@ -19,18 +17,10 @@ import signal
 import time
 import types
 import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import (
     Any,
-    Callable,
-    Collection,
-    Dict,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
 )
 
 import numpy as np
@@ -78,7 +68,7 @@ class NotApplied(Exception):
     """A perturbation cannot be applied to the arguments."""
 
 
-class Items(List[Any]):
+class Items(list[Any]):
     """The items of a generator that is given as an argument: a generator has no copy."""
 
 
@@ -99,13 +89,13 @@ class Code(NamedTuple):
     named: Sequence[str] = ()
     rest: str = ""
     others: str = ""
-    given: Dict[str, Any] = {}
+    given: dict[str, Any] = {}
     bound: Sequence[Binding] = ()
     differing: Sequence[Statement] = ()
 
-    def call(self, arguments: Dict[str, Any]) -> Any:
+    def call(self, arguments: dict[str, Any]) -> Any:
         """Call it; a generator gives the list of its items."""
-        values: Dict[str, Any] = {
+        values: dict[str, Any] = {
             name: iter(value) if isinstance(value, Items) else value
             for name, value in {**arguments, **self.given}.items()
         }
@@ -174,7 +164,7 @@ class Difference(NamedTuple):
     new: str
     rounding: bool = False
     flips: bool = False
-    numbers: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
+    numbers: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
 
 class Call:
@@ -195,11 +185,11 @@ class Call:
         self,
         old: Code,
         new: Code,
-        arguments: Dict[str, Any],
-        names: Set[str],
-        near: Set[str],
-        variables: Dict[str, Any],
-        joint: Callable[[Callable[[Code], bool]], Optional[bool]],
+        arguments: dict[str, Any],
+        names: set[str],
+        near: set[str],
+        variables: dict[str, Any],
+        joint: Callable[[Callable[[Code], bool]], bool | None],
         known: Collection[str] = (),
         read: Callable[[], NamesRead] = dict,
     ) -> None:
@@ -220,7 +210,7 @@ class Call:
         self._globals = [name[len("global ") :] for name in data]
         self._copies = Copies(Arguments({n: _listed(v) for n, v in arguments.items()}))
 
-    def examine(self, seconds: float, known: Collection[str] = ()) -> Dict[str, Any]:
+    def examine(self, seconds: float, known: Collection[str] = ()) -> dict[str, Any]:
         """Repeat it until all perturbations are tried, or the time is up.
 
         Args:
@@ -233,7 +223,7 @@ class Call:
             compared; ``raises``: as the old code raises on the given arguments. ``path``: the
             statements that differ and ran; ``known``: it is a known path.
         """
-        counts: Dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
+        counts: dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         begun = time.process_time()
         end, self._limit = begun + seconds, seconds
         try:
@@ -266,7 +256,7 @@ class Call:
         if path in known:
             return {"known": True}
         counts.update({found: 1, "touched": int(self._touched), "path": path})
-        smallest: Optional[Tuple[Perturbation, Difference]] = None
+        smallest: tuple[Perturbation, Difference] | None = None
         waiting = collections.deque(perturbations(self._arguments(), self._names, self._near))
         # on a machine that does other things as well
         late = time.monotonic() + 2 * seconds
@@ -287,7 +277,7 @@ class Call:
 
     def _smallest(
         self, perturbation: Perturbation, found: Difference, end: float
-    ) -> Tuple[Perturbation, Difference]:
+    ) -> tuple[Perturbation, Difference]:
         """The least of a perturbation for which the two versions still differ."""
         waiting = perturbation.smaller()
         late = time.monotonic() + 2 * SMALLER
@@ -318,7 +308,7 @@ class Call:
             return None
         return self._compared(perturbation, old) if old.sound(self._before) else None
 
-    def _compared(self, perturbation: Optional[Perturbation], old: _Outcome) -> Any:
+    def _compared(self, perturbation: Perturbation | None, old: _Outcome) -> Any:
         """``SAME``, ``CLOSE``, or the difference; None: the old code does not repeat itself."""
         try:
             new = self._run(self.new, perturbation)
@@ -352,7 +342,7 @@ class Call:
         # what moved from one changed function into another differs in neither of them alone
         return SAME if self._joint(same) else found
 
-    def _difference(self, old: _Outcome, new: _Outcome) -> Optional[Difference]:
+    def _difference(self, old: _Outcome, new: _Outcome) -> Difference | None:
         differing = _differing(old, new, self._before, self._known)
         for path in self._unstable:
             # a time, whose kind stays
@@ -362,7 +352,7 @@ class Call:
         return _first(differing)
 
     def _run(
-        self, code: Code, perturbation: Optional[Perturbation] = None, change: Any = None
+        self, code: Code, perturbation: Perturbation | None = None, change: Any = None
     ) -> _Outcome:
         """Call one version on a new copy of the arguments."""
         arguments = self._copies.make()
@@ -412,7 +402,7 @@ class Call:
             error_text = f"{error}: a repeated call does not do {writings.refused}"
         return _Outcome(error, error_text, found, watch.values, writings.refused)
 
-    def _rounds(self, perturbation: Optional[Perturbation], found: Difference) -> bool:
+    def _rounds(self, perturbation: Perturbation | None, found: Difference) -> bool:
         """Whether rounding alone explains a difference."""
         if not (found.rounding or found.flips):
             return False
@@ -421,9 +411,9 @@ class Call:
             return bool(doubled)
         return self._spreads(self.old, perturbation, found)
 
-    def _spreads(self, old: Code, perturbation: Optional[Perturbation], found: Difference) -> bool:
+    def _spreads(self, old: Code, perturbation: Perturbation | None, found: Difference) -> bool:
         """Whether the old code differs as far where its numbers are one unit away."""
-        spread: Dict[str, float] = {}
+        spread: dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
             moved = self._run(old, perturbation, lambda value, d=draw: leaves.one_unit(value, d))
@@ -437,7 +427,7 @@ class Call:
             for path, (before, after) in found.numbers.items()
         )
 
-    def _doubled(self, perturbation: Optional[Perturbation], found: Difference) -> Optional[bool]:
+    def _doubled(self, perturbation: Perturbation | None, found: Difference) -> bool | None:
         """The same in double precision; None: it cannot be had, or says nothing."""
         if self._copies.shares:
             # numbers of another size do not lie in the same memory
@@ -460,7 +450,7 @@ class Call:
         kinds = [getattr(old.leaves.get(path, ("",))[-1], "dtype", None) for path in single]
         return vanished or (False if single and set(kinds) == {np.dtype(np.float64)} else None)
 
-    def _finding(self, perturbation: Optional[Perturbation], found: Difference) -> Dict[str, Any]:
+    def _finding(self, perturbation: Perturbation | None, found: Difference) -> dict[str, Any]:
         given = "arguments of a training"
         words = given if perturbation is None else perturbation.words(self._arguments())
         return {"arguments": words, "path": found.path, "old": found.old, "new": found.new}
@@ -506,7 +496,7 @@ class _States:
         torch.set_default_dtype(torch.float64 if _doubling else self._dtype)
 
     @staticmethod
-    def described() -> Dict[str, Any]:
+    def described() -> dict[str, Any]:
         """As leaves, as it is now."""
         return {
             "draws from random": ("generator", hash(random.getstate())),
@@ -517,14 +507,14 @@ class _States:
         }
 
 
-def _tensors(value: Any, deep: int, beside: Sequence[Any] = ()) -> List[torch.Tensor]:
+def _tensors(value: Any, deep: int, beside: Sequence[Any] = ()) -> list[torch.Tensor]:
     """Those with a gradient in a value, each once.
 
     Args:
         deep: levels that are looked through.
         beside: what is not looked into.
     """
-    found: Dict[int, torch.Tensor] = {}
+    found: dict[int, torch.Tensor] = {}
     excluded = {id(tensor) for tensor in beside}
 
     def visit(thing: Any, depth: int) -> None:
@@ -540,7 +530,7 @@ def _tensors(value: Any, deep: int, beside: Sequence[Any] = ()) -> List[torch.Te
     return list(found.values())
 
 
-def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
+def _gradients(result: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Path -> gradient of a fixed weighting of the results, for each tensor that was given."""
     results = _tensors(result, _DEEP_RESULT, list(arguments.values()))
     # of what comes from others a gradient goes to these
@@ -568,14 +558,14 @@ def _gradients(result: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
 
 def _differing(
     old: _Outcome, new: _Outcome, before: Described, known: Collection[str]
-) -> Dict[str, Tuple[Any, Any]]:
+) -> dict[str, tuple[Any, Any]]:
     """Path -> both leaves, of those that are not equal to the bit.
 
     Args:
         before: the arguments.
         known: names in the new version's file.
     """
-    found: Dict[str, Tuple[Any, Any]] = {}
+    found: dict[str, tuple[Any, Any]] = {}
     # what only new code sets as an attribute, only new code reads
     fresh, gone = (
         [path for path in these.attributes if path not in before and path not in those]
@@ -596,7 +586,7 @@ def _differing(
 
 def _renamed(
     old: Described, new: Described, gone: Sequence[str], fresh: Sequence[str]
-) -> List[str]:
+) -> list[str]:
     """Private attributes that the new code sets under another name: their old paths.
 
     The words of one name are among those of the other, and the values are the same.
@@ -621,7 +611,7 @@ def _means_the_same(first: str, second: str) -> bool:
     return above == above_other and private and (words <= words_other or words_other <= words)
 
 
-def _held(leaves_: Described, path: str) -> Dict[str, Any]:
+def _held(leaves_: Described, path: str) -> dict[str, Any]:
     """What an attribute consists of, by what leads to it from there."""
     below = {
         file_path[len(path) :]: leaf
@@ -651,10 +641,10 @@ def _equal(first: Any, second: Any) -> bool:
     return bool(np.array_equal(first[1], second[1], equal_nan=first[1].dtype.kind == "f"))
 
 
-def _first(differing: Dict[str, Tuple[Any, Any]]) -> Optional[Difference]:
+def _first(differing: dict[str, tuple[Any, Any]]) -> Difference | None:
     if not differing:
         return None
-    numbers: Dict[str, Tuple[np.ndarray, np.ndarray]] = {}
+    numbers: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     hard = []
     flips = True
     for path, (first, second) in differing.items():
@@ -694,7 +684,7 @@ def _have_same_finite(first: np.ndarray, second: np.ndarray) -> bool:
     return all(np.array_equal(f(first), f(second)) for f in (np.isnan, np.isposinf, np.isneginf))
 
 
-def _words(first: Any, second: Any) -> Tuple[str, str]:
+def _words(first: Any, second: Any) -> tuple[str, str]:
     """Two leaves, each as far as it says how they differ."""
     if first is None or second is None:
         return ("nothing" if first is None else first[0]), (
@@ -706,7 +696,7 @@ def _words(first: Any, second: Any) -> Tuple[str, str]:
             value[0]
             if array or value[0] == "generator"
             else (f"{value[0]} {value[1]}"[:120] if value[1] else "none")
-            for value, array in zip((first, second), arrays)
+            for value, array in zip((first, second), arrays, strict=False)
         )
     if first[0] != second[0] or first[1].shape != second[1].shape:
         return first[0], second[0]

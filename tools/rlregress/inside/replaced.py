@@ -1,7 +1,5 @@
 """What stands in the place of a function while a recorder's hooks are there.
 
-Runs inside foreign and old environments: standard library and torch only, Python 3.9 syntax.
-
 Nothing of it holds a script up: it is pickled by its name, is equal to the original where torch and
 NumPy look a function up, and is inspected as the original.
 """

@@ -1,7 +1,4 @@
-"""Run records: one JSON file per run, written by atomic rename, sealed by a checksum.
-
-Runs inside foreign environments: standard library only, Python 3.9 syntax.
-"""
+"""Run records: one JSON file per run, written by atomic rename, sealed by a checksum."""
 
 from __future__ import annotations
 
@@ -10,10 +7,11 @@ import json
 import math
 import os
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, Dict, Mapping
+from typing import Any
 
 from rlregress import files
 from rlregress.errors import UserError
@@ -93,12 +91,12 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
-def outcome(content: Mapping[str, Any]) -> Dict[str, Any]:
+def outcome(content: Mapping[str, Any]) -> dict[str, Any]:
     """What a run came to: the record without when, where and how fast it was made."""
     return {name: value for name, value in content.items() if name not in _MEASURED}
 
 
-def read(path: Path) -> Dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
     """What a record says, if its seal is whole; ``recorded_runs.read`` checks what it holds too.
 
     Raises:

@@ -1,7 +1,7 @@
 """Save and load files: ``python -m rlregress.inside.saved_files_worker JOB ANSWERS``.
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
-3.9 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
+3.10 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
 folder; ``write``, whether the files are made there first; ``times``, how often each is loaded;
 ``again``, a folder into which each is saved again after it was loaded, empty for one that is not
 kept, None for not at all; ``trusted``, names of kinds that PyTorch is to load although they are not
@@ -29,7 +29,8 @@ import time
 import types
 import warnings
 import zipfile
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from collections.abc import Callable, Iterator
+from typing import Any
 from unittest import mock
 
 from rlregress import frameworks
@@ -50,10 +51,10 @@ _WEIGHTS_ONLY, _TRUST = "Weights only load failed", "TORCH_FORCE_NO_WEIGHTS_ONLY
 _WRITING = ("cloudpickle", "gym", "gymnasium", "numpy", "torch")
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 #: path of an item, what it is in words, number of the function that it comes from, and numbers.
-Row = Tuple[str, str, int, List[Any]]
+Row = tuple[str, str, int, list[Any]]
 
 
-def answers(job: Dict[str, Any]) -> Dict[str, Any]:
+def answers(job: dict[str, Any]) -> dict[str, Any]:
     """What was saved and loaded.
 
     ``functions``: "file:line name". ``kinds``: name -> ``way``, ``algorithm``, and either
@@ -74,7 +75,7 @@ def answers(job: Dict[str, Any]) -> Dict[str, Any]:
     return {"functions": found.functions, "kinds": found.kinds, "versions": versions}
 
 
-def _versions(adapter: Adapter) -> Dict[str, str]:
+def _versions(adapter: Adapter) -> dict[str, str]:
     """Of what has a part in a file."""
     found = {"python": platform.python_version()}
     beneath = (module.replace("_", "-") for module in adapter.beneath)
@@ -89,13 +90,13 @@ class _Kinds:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self.functions: List[str] = []
-        self.kinds: Dict[str, Dict[str, Any]] = {}
+        self.functions: list[str] = []
+        self.kinds: dict[str, dict[str, Any]] = {}
 
-    def add(self, algorithm: str, saving: Saving, job: Dict[str, Any]) -> None:
+    def add(self, algorithm: str, saving: Saving, job: dict[str, Any]) -> None:
         """The wanted kinds of one training."""
         trained: Any = None
-        lost: Dict[str, Any] = {}
+        lost: dict[str, Any] = {}
         kinds = [kind for kind in saving.kinds if _is_wanted(kind, job)]
         if job["write"] and kinds:
             trained, lost = self._tried("write", saving.train, _make_env, _SEED)
@@ -110,11 +111,11 @@ class _Kinds:
             found = failed or self._times(kind, folder, job)
             self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **found}
 
-    def add_user(self, kind: FileKind, job: Dict[str, Any]) -> None:
+    def add_user(self, kind: FileKind, job: dict[str, Any]) -> None:
         """A user's file, which nobody here has written."""
         self.kinds[kind.name] = {"way": kind.way, **self._times(kind, "", job)}
 
-    def _times(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
+    def _times(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
         """What comes back from a file each time, or the first error.
 
         PyTorch since 2.6 refuses what is not only numbers, and versions that do not expect it do
@@ -129,8 +130,8 @@ class _Kinds:
                 found = self._once(kind, folder, job)
         return {**found, "trusted": trusted}
 
-    def _once(self, kind: FileKind, folder: str, job: Dict[str, Any]) -> Dict[str, Any]:
-        rows: List[List[Row]] = []
+    def _once(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
+        rows: list[list[Row]] = []
         for _ in range(job["times"]):
             loaded, failed = self._tried("load", kind.load, _make_env, folder)
             if failed:
@@ -143,7 +144,7 @@ class _Kinds:
 
     def _tried(
         self, when: str, work: Callable[..., Any], *arguments: Any
-    ) -> Tuple[Any, Dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """What it returns, or its error and the place of it."""
         try:
             with isolated(), warnings.catch_warnings():
@@ -158,7 +159,7 @@ class _Kinds:
             message = f"{found['type']}: {text}"[:_MESSAGE]
             return None, {"error": message, "at": found["at"] or found["by"], "when": when}
 
-    def _used(self, kind: FileKind, loaded: Any, folder: Any, rows: List[Row]) -> None:
+    def _used(self, kind: FileKind, loaded: Any, folder: Any, rows: list[Row]) -> None:
         """Note what was loaded from a file, and what comes back after it was saved again."""
         rows.extend(self._rows(kind.state(loaded)))
         if folder is None:
@@ -186,7 +187,7 @@ class _Kinds:
         return self.functions.index(name)
 
 
-def _is_wanted(kind: FileKind, job: Dict[str, Any]) -> bool:
+def _is_wanted(kind: FileKind, job: dict[str, Any]) -> bool:
     named = job.get("kinds")
     return (kind.stored or not job.get("stored")) and (not named or kind.name in named)
 
@@ -226,7 +227,7 @@ def _write(kind: FileKind, trained: Any, folder: str) -> None:
         raise
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point; exit status 0 when answers were written."""
     import torch
 

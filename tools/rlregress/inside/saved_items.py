@@ -1,7 +1,5 @@
 """What was loaded from a file, item by item in words that are equal where the bits are.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 A number, an array and a tensor are described by their kind and their bits, a function of one number
 (a schedule) by its values, another object by its class and its public attributes. So a number that
 is an object afterwards is another item, and a closure that has become a class is none.
@@ -13,7 +11,8 @@ import collections
 import hashlib
 import inspect
 import types
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +28,7 @@ _SHOWN = 3
 _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 
 
-def items(name: str, value: Any) -> Iterator[Tuple[str, str, List[Any]]]:
+def items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]]:
     """Everything that a value consists of: path, words, and of floats numbers by which it grows.
 
     The numbers are the norm and two projections of all of them: they differ about as much as the
@@ -38,7 +37,7 @@ def items(name: str, value: Any) -> Iterator[Tuple[str, str, List[Any]]]:
     yield from _items(name, value, 0)
 
 
-def _items(name: str, value: Any, depth: int) -> Iterator[Tuple[str, str, List[Any]]]:
+def _items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, list[Any]]]:
     words = _words(value)
     if words is not None or depth > _DEEP:
         yield name, words or type(value).__name__, _size(value)
@@ -49,7 +48,7 @@ def _items(name: str, value: Any, depth: int) -> Iterator[Tuple[str, str, List[A
         yield from _items(name + label, part, depth + 1)
 
 
-def _size(value: Any) -> List[Any]:
+def _size(value: Any) -> list[Any]:
     if not leaves.is_array(value) or isinstance(value, np.ndarray) and value.dtype.kind != "f":
         return []
     _, norm, first, projections, _, _ = events.parts_of([events.as_array(value)])
@@ -102,7 +101,7 @@ def _of_function(function: Callable[..., Any]) -> Any:
     return f"function of the remaining progress: {', '.join(map(repr, values))}"
 
 
-def _parts(value: Any) -> Tuple[str, List[Tuple[str, Any]]]:
+def _parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
     if leaves.is_batch(value):
         return "batch", leaves.children(value)
     if hasattr(value, "_asdict"):
@@ -118,6 +117,6 @@ def _parts(value: Any) -> Tuple[str, List[Tuple[str, Any]]]:
         # a space, of gym or gymnasium: its generator is none of what it is
         known = [(f".{name}", getattr(value, name)) for name in _SPACE if hasattr(value, name)]
         return f"space {type(value).__name__} of {getattr(value, 'dtype', '')}", known
-    named: Dict[str, Any] = leaves.attributes(value)
+    named: dict[str, Any] = leaves.attributes(value)
     public = [(f".{name}", part) for name, part in sorted(named.items()) if name[:1] != "_"]
     return f"object {type(value).__name__}", public

@@ -1,12 +1,10 @@
-"""The generators under a recorder: seeded where the script does not, and told where it matters.
-
-Runs inside foreign and old environments: standard library, NumPy, torch, Python 3.9 syntax.
-"""
+"""The generators under a recorder: seeded where the script does not, and told where it matters."""
 
 from __future__ import annotations
 
 import random
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +17,7 @@ SEED = 1_234_567
 _LONGEST = 100
 
 
-def _states() -> Dict[str, Any]:
+def _states() -> dict[str, Any]:
     """The state of each generator, in a form that can be compared."""
     kind, keys, place, has_gauss, gauss = np.random.get_state(legacy=True)
     return {

@@ -1,7 +1,4 @@
-"""Put other code into functions that a process has imported: of a fault, or of another version.
-
-Runs inside foreign and old environments: standard library only, Python 3.9 syntax.
-"""
+"""Put other code into functions that a process has imported: of a fault, or of another version."""
 
 from __future__ import annotations
 
@@ -11,18 +8,19 @@ import importlib
 import os
 import sys
 import types
-from functools import lru_cache
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any
 
 from rlregress import source
 from rlregress.inside import bindings, methods
 from rlregress.inside.methods import Defaults, Misfit
 
 #: of a code: name and first line.
-_Key = Tuple[str, int]
+_Key = tuple[str, int]
 
 
-def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[str]]:
+def swap(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[str]]:
     """Let functions run other code from now on.
 
     A method that the other code does not have is taken from its class; one that it has alone is
@@ -53,10 +51,10 @@ def swap(changes: Sequence[Dict[str, Any]], roots: Sequence[str]) -> List[List[s
 
 
 def _swap(
-    change: Dict[str, Any],
+    change: dict[str, Any],
     roots: Sequence[str],
     in_memory: _InMemory,
-) -> List[List[str]]:
+) -> list[list[str]]:
     """The functions of one file, all at once: their lines are those of the file as it is."""
     file, names = change["file"], [n for n in change["functions"] if not _at_import(n)]
     try:
@@ -64,10 +62,10 @@ def _swap(
         _import(path, file)
     except Misfit as why:
         return [[file, name, str(why)] for name in names]
-    misfits: List[List[str]] = []
-    instead: Dict[_Key, types.CodeType] = {}
-    keys: Dict[str, List[_Key]] = {}
-    defaults: Dict[_Key, Defaults] = {}
+    misfits: list[list[str]] = []
+    instead: dict[_Key, types.CodeType] = {}
+    keys: dict[str, list[_Key]] = {}
+    defaults: dict[_Key, Defaults] = {}
     for name in names:
         try:
             if _as_a_whole(change["text"], path, file, name):
@@ -83,8 +81,8 @@ def _swap(
         instead.update(fitting)
         if given is not None:
             defaults.update(dict.fromkeys(fitting, given))
-    used: Set[_Key] = set()
-    looked_at: Set[int] = set()
+    used: set[_Key] = set()
+    looked_at: set[int] = set()
     for found in (in_memory.of_modules, in_memory.of_file):
         for function in found(path):
             # the lines of what has been replaced are those of the other text
@@ -109,7 +107,7 @@ def _at_import(name: str) -> bool:
     return name.startswith((bindings.MODULE, bindings.BODY))
 
 
-def _bind(change: Dict[str, Any], roots: Sequence[str]) -> List[List[str]]:
+def _bind(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
     """Give a module, and classes of it, the values that they have in the other text."""
     file, misfits = change["file"], []
     for piece in filter(_at_import, change["functions"]):
@@ -120,7 +118,7 @@ def _bind(change: Dict[str, Any], roots: Sequence[str]) -> List[List[str]]:
     return misfits
 
 
-def defaults_of(file: str, name: str, text: str) -> Optional[Defaults]:
+def defaults_of(file: str, name: str, text: str) -> Defaults | None:
     """What the arguments of a function are by default, with values as they are now.
 
     None: none of them has to be computed, or it is no function at the top of a module or a class.
@@ -128,7 +126,7 @@ def defaults_of(file: str, name: str, text: str) -> Optional[Defaults]:
     return methods.defaults_now(sys.modules[_module(file)], name, text)
 
 
-def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> List[bindings.Binding]:
+def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> list[bindings.Binding]:
     """What a module, or a class of it, is given in another text of its file; see ``bindings``."""
     path = _path(file, roots)
     _import(path, file)
@@ -136,8 +134,8 @@ def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> List
 
 
 def other_code(
-    change: Dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
-) -> Tuple[types.CodeType, Tuple[Optional[Defaults], Optional[Defaults]]]:
+    change: dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
+) -> tuple[types.CodeType, tuple[Defaults | None, Defaults | None]]:
     """The other code of a function that runs here, and the defaults of both where they differ.
 
     The function's module is lent what the other code uses.
@@ -198,12 +196,12 @@ def _fits(
         return False
     around = [
         set(old_code.co_freevars) ^ set(new_code.co_freevars)
-        for old_code, new_code in zip(old, new)
+        for old_code, new_code in zip(old, new, strict=False)
     ]
     return len(old) != 1 or around != [{"__class__"}]
 
 
-def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.CodeType]:
+def _instead(text: str, path: str, file: str, name: str) -> dict[_Key, types.CodeType]:
     """What stands in the file under that name -> the other code."""
     new, old = _codes(text, path, name), _of_file(path, name)
     if not old or not new:
@@ -211,9 +209,12 @@ def _instead(text: str, path: str, file: str, name: str) -> Dict[_Key, types.Cod
     # of one name are a property and its setter
     if len(old) != len(new):
         raise Misfit(f"{name} is not there as many times as in the other code")
-    if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in zip(old, new)):
+    if any(
+        old_code.co_freevars != new_code.co_freevars
+        for old_code, new_code in zip(old, new, strict=False)
+    ):
         raise Misfit(f"{name} refers to other variables around it")
-    return {_key(old_code): new_code for old_code, new_code in zip(old, new)}
+    return {_key(old_code): new_code for old_code, new_code in zip(old, new, strict=False)}
 
 
 def _path(file: str, roots: Sequence[str]) -> str:
@@ -242,20 +243,20 @@ def _module(file: str) -> str:
 _real = lru_cache(maxsize=None)(os.path.realpath)
 
 
-@lru_cache(maxsize=None)
-def _read(text: str, path: str) -> Tuple[types.CodeType, Dict[str, List[int]]]:
+@cache
+def _read(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
     """The code of a module, and the first lines of its functions by qualified name."""
     try:
         module = compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise Misfit(str(error)) from None
-    lines: Dict[str, List[int]] = {}
+    lines: dict[str, list[int]] = {}
     for function in source.parse(text).functions:
         lines.setdefault(function.name, []).append(function.first)
     return module, lines
 
 
-def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
+def _codes(text: str, path: str, name: str) -> list[types.CodeType]:
     """The code of a function of a source text; several if several have its name."""
     module, lines = _read(text, path)
     last = name.rpartition(".")[2]
@@ -263,7 +264,7 @@ def _codes(text: str, path: str, name: str) -> List[types.CodeType]:
     return [code for code in codes if code.co_firstlineno in lines.get(name, ())]
 
 
-def _of_file(path: str, name: str) -> List[types.CodeType]:
+def _of_file(path: str, name: str) -> list[types.CodeType]:
     return _codes(text_of(path), path, name)
 
 
@@ -278,7 +279,7 @@ def _key(code: types.CodeType) -> _Key:
 
 
 def _replaced(
-    code: types.CodeType, instead: Dict[_Key, types.CodeType], used: Set[_Key]
+    code: types.CodeType, instead: dict[_Key, types.CodeType], used: set[_Key]
 ) -> types.CodeType:
     """The code that stands in its place; itself if neither it nor what it makes is another."""
     if _key(code) in instead:
@@ -289,7 +290,10 @@ def _replaced(
         _replaced(constant, instead, used) if isinstance(constant, types.CodeType) else constant
         for constant in code.co_consts
     )
-    same = all(made_constant is constant for made_constant, constant in zip(made, code.co_consts))
+    same = all(
+        made_constant is constant
+        for made_constant, constant in zip(made, code.co_consts, strict=False)
+    )
     return code if same else code.replace(co_consts=made)
 
 
@@ -307,9 +311,9 @@ class _InMemory:
     def __init__(self) -> None:
         # what was frozen before a fork is not listed
         gc.unfreeze()
-        self._by_file: Dict[str, List[types.FunctionType]] = {}
+        self._by_file: dict[str, list[types.FunctionType]] = {}
 
-    def of_modules(self, path: str) -> List[types.FunctionType]:
+    def of_modules(self, path: str) -> list[types.FunctionType]:
         """Those of the modules that were imported from a file.
 
         They hold the module's variables. To ask for who does is fast, and touches no other object:
@@ -320,7 +324,7 @@ class _InMemory:
         functions = [module for module in holding if type(module) is types.FunctionType]
         return [function for function in functions if _is_same(function.__code__.co_filename, path)]
 
-    def of_file(self, path: str) -> List[types.FunctionType]:
+    def of_file(self, path: str) -> list[types.FunctionType]:
         """Those whose code is of a file, whatever has run it: all objects are looked through."""
         if not self._by_file:
             for thing in gc.get_objects():
@@ -329,7 +333,7 @@ class _InMemory:
         return self._by_file.get(_real(path), [])
 
 
-def _modules() -> List[types.ModuleType]:
+def _modules() -> list[types.ModuleType]:
     """Those that have been imported from a file."""
     every = list(sys.modules.values())
     return [module for module in every if "__file__" in getattr(module, "__dict__", ())]

@@ -1,7 +1,7 @@
 """Record a trace: ``python -m rlregress.inside.trace_worker JOB``, a process of its own.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
-traced only, Python 3.9 syntax.
+traced only, Python 3.10 syntax.
 
 The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
 traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
@@ -34,7 +34,8 @@ import signal
 import sys
 import time
 import traceback
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -52,7 +53,7 @@ from rlregress.inside.written_files import WrittenFiles
 from rlregress.model.extra_packages import ON_SIDES
 
 
-def roots_of(packages: List[str]) -> List[str]:
+def roots_of(packages: list[str]) -> list[str]:
     """Folders of importable packages; a package that is not installed has none."""
     roots = []
     for package in packages:
@@ -69,7 +70,7 @@ def roots_of(packages: List[str]) -> List[str]:
     return roots
 
 
-def modules_of(distribution: str) -> List[str]:
+def modules_of(distribution: str) -> list[str]:
     """Importable packages of a release; none if it is not installed."""
     try:
         files = importlib.metadata.files(distribution) or []
@@ -78,7 +79,7 @@ def modules_of(distribution: str) -> List[str]:
     return sorted({f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)})
 
 
-def _script(job: Dict[str, Any]) -> Callable[[Any], None]:
+def _script(job: dict[str, Any]) -> Callable[[Any], None]:
     """Run a script as ``python script arguments`` would."""
     path = os.path.abspath(job["script"])
 
@@ -105,7 +106,7 @@ def _add_paths(script: str, first: int) -> None:
     sys.path.extend(root for root in _repository(folder) if root not in sys.path)
 
 
-def _repository(folder: str) -> List[str]:
+def _repository(folder: str) -> list[str]:
     """The nearest folder above that is the root of a repository or a project, if there is one."""
     marks = (".git", "pyproject.toml", "setup.py")
     while True:
@@ -117,7 +118,7 @@ def _repository(folder: str) -> List[str]:
         folder = above
 
 
-def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
+def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
     """A built-in training, to be called with a recorder."""
     from rlregress import frameworks
     from rlregress.frameworks.toys import Ends
@@ -151,12 +152,12 @@ def built_in(job: Dict[str, Any]) -> Callable[[Any], None]:
     return run
 
 
-def run_of(job: Dict[str, Any]) -> Callable[[Any], None]:
+def run_of(job: dict[str, Any]) -> Callable[[Any], None]:
     """The training of a job, to be called with a recorder."""
     return _script(job) if job.get("script") else built_in(job)
 
 
-def prepare(job: Dict[str, Any]) -> None:
+def prepare(job: dict[str, Any]) -> None:
     """Make ready what a job needs before its packages are looked for."""
     loading.watch()
     torch.set_num_threads(1)
@@ -165,7 +166,7 @@ def prepare(job: Dict[str, Any]) -> None:
         _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
 
 
-def versions(packages: List[str]) -> Dict[str, str]:
+def versions(packages: list[str]) -> dict[str, str]:
     """What the process runs on."""
     by_name = {
         "python": platform.python_version(),
@@ -186,7 +187,7 @@ def _file(module: str) -> str:
     return str(getattr(loaded, "__file__", None) or "")
 
 
-def _take_turn(job: Dict[str, Any]) -> None:
+def _take_turn(job: dict[str, Any]) -> None:
     """Make ready what is not timed, and wait until the other version has had its turn."""
     if job["timed"]["large"]:
         memory_sizes.enlarge()
@@ -204,7 +205,7 @@ def _take_turn(job: Dict[str, Any]) -> None:
 _AGAIN = 3.0
 
 
-def _stop_at(until: float, recorder: Recorder, stopped: List[str]) -> None:
+def _stop_at(until: float, recorder: Recorder, stopped: list[str]) -> None:
     """End what is recorded at a time; note it if that happens."""
 
     def stop(*_: Any) -> None:
@@ -215,7 +216,7 @@ def _stop_at(until: float, recorder: Recorder, stopped: List[str]) -> None:
     signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _AGAIN)
 
 
-def record(job: Dict[str, Any]) -> Dict[str, Any]:
+def record(job: dict[str, Any]) -> dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     prepare(job)
     differing = list(job.get("trees", []))
@@ -238,7 +239,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, moved)
     if plain:
         signal.alarm(plain)
-    stopped: List[str] = []
+    stopped: list[str] = []
     if job.get("until"):
         _stop_at(job["until"], recorder, stopped)
     noted = job.get("lines", False) if not plain else False
@@ -248,7 +249,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     lines = Lines(code, None if noted is True else noted or ())
     run = run_of(job)
     misfits = swap.swap(job["swap"], further) if job.get("swap") else []
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     failure, unsupported, wall, cpu = "", "", time.perf_counter(), time.process_time()
     before = peak_mib()
     activity = Activity(places)
@@ -322,7 +323,7 @@ def record(job: Dict[str, Any]) -> Dict[str, Any]:
     return header
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point; the exit status is 0 when a trace was written, whatever it says."""
     faulthandler.enable()
     with open(arguments[0], encoding="utf-8") as file:

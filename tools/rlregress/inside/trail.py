@@ -1,7 +1,4 @@
-"""Digests along a training: they tell where two runs of one seed begin to differ.
-
-Runs inside foreign environments: Python 3.9 syntax.
-"""
+"""Digests along a training: they tell where two runs of one seed begin to differ."""
 
 from __future__ import annotations
 
@@ -11,9 +8,10 @@ import linecache
 import os
 import random
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from types import CodeType
-from typing import Any, Dict, Iterable, List, Sequence, Set
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -48,13 +46,13 @@ class Trail:
 
     def __init__(self, algorithm: str, roots: Sequence[str]) -> None:
         self.updates = 0
-        self.rows: List[str] = []
-        self.names: List[str] = []
+        self.rows: list[str] = []
+        self.names: list[str] = []
         self._algorithm, self._next = algorithm, 1
-        self._row: List[str] = []
+        self._row: list[str] = []
         self._places = Places(roots)
         self._executed = _trace_lines(roots)
-        self._files: Set[str] = set()
+        self._files: set[str] = set()
         self._environment = hashlib.sha256()
         self._hooks = ExitStack()
 
@@ -117,7 +115,7 @@ class Trail:
             frame = frame.f_back
         return text
 
-    def described(self) -> Dict[str, Any]:
+    def described(self) -> dict[str, Any]:
         """Return the digests, and of the algorithm's files how many lines ran, and have.
 
         The algorithm's files are those that call for an update, and those that are named like it.
@@ -184,11 +182,11 @@ def _trace_lines(roots: Sequence[str]) -> Any:
     return coverage.Coverage(data_file=None, include=below, config_file=False)
 
 
-def _lines_of(path: str) -> Set[int]:
+def _lines_of(path: str) -> set[int]:
     """Return the lines of all functions of a file."""
     with open(path, encoding="utf-8") as stream:
         codes = [compile(stream.read(), path, "exec")]
-    lines: Set[int] = set()
+    lines: set[int] = set()
     while codes:
         code = codes.pop()
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]

@@ -1,7 +1,7 @@
 """A user's own file: how it is loaded, and what is compared of what comes back.
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
-3.9 syntax. Whoever calls this has asked the user whether the file is to be trusted.
+3.10 syntax. Whoever calls this has asked the user whether the file is to be trusted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import functools
 import importlib.util
 import os
 import shutil
-from typing import Any, Callable, Dict, Iterator, Tuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ _STEPS = 32
 _EPISODES = 20
 
 
-def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
+def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
     """The kind of file that a user has named.
 
     Args:
@@ -77,7 +78,7 @@ def kind(user: Dict[str, Any], adapter: Adapter) -> FileKind:
     )  # fmt: skip
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _module(file: str) -> Any:
     spec = importlib.util.spec_from_file_location("rlregress_loader", file)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
@@ -85,7 +86,7 @@ def _module(file: str) -> Any:
     return module
 
 
-def _observations(user: Dict[str, Any], agent: Any) -> Any:
+def _observations(user: dict[str, Any], agent: Any) -> Any:
     """Those of a file, of an environment under random actions, or drawn from the agent's space."""
     if user["observations"]:
         return np.load(user["observations"], allow_pickle=False)
@@ -110,7 +111,7 @@ def _observations(user: Dict[str, Any], agent: Any) -> Any:
     return bounded.astype(space.dtype)
 
 
-def _episode(agent: Any, act: Any, id: str, seed: int) -> Tuple[float, float]:
+def _episode(agent: Any, act: Any, id: str, seed: int) -> tuple[float, float]:
     """Return and length of a deterministic episode."""
     import gymnasium
 

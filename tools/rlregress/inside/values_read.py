@@ -1,7 +1,5 @@
 """What some statements of a function read while it runs: did changed arguments reach them?
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 A repetition with changed arguments is evidence on the statements that differ between two versions
 only if it changes a value that they read or write, or how often they run. Values are looked up
 without running any code of the objects, so that a repetition does what it would do unobserved.
@@ -14,19 +12,10 @@ import hashlib
 import inspect
 import sys
 import types
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import (
     Any,
-    Callable,
-    Collection,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
     NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
 )
 
 import numpy as np
@@ -42,9 +31,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STATEMENTS = (ast.stmt, ast.ExceptHandler)
 _MISSING = object()
 #: a name, then attributes (".sigma") and constant keys that are looked up from there.
-Chain = Tuple[Any, ...]
+Chain = tuple[Any, ...]
 #: (statement, line after it) -> digests of the values in its passes, and how many there were.
-Values = Dict[Tuple[int, int], Tuple[List[Tuple[Optional[str], ...]], int]]
+Values = dict[tuple[int, int], tuple[list[tuple[str | None, ...]], int]]
 #: in place of the line after a statement: what it reads when it begins; it ends the function.
 _BEGINS, _RETURNS = 0, -1
 
@@ -58,11 +47,11 @@ class Statement(NamedTuple):
 
     first: int
     last: int
-    reads: Tuple[Chain, ...]
-    writes: Tuple[Chain, ...] = ()
+    reads: tuple[Chain, ...]
+    writes: tuple[Chain, ...] = ()
 
 
-def statements(text: str, first: int, rows: Collection[int]) -> List[Statement]:
+def statements(text: str, first: int, rows: Collection[int]) -> list[Statement]:
     """Return the statements of a function that stand in some rows of a source text.
 
     Args:
@@ -71,7 +60,7 @@ def statements(text: str, first: int, rows: Collection[int]) -> List[Statement]:
     function = _function(text, first)
     if function is None:
         return []
-    found: List[Statement] = []
+    found: list[Statement] = []
     if not set(range(first, function.body[0].lineno)).isdisjoint(rows):
         named = [arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)]
         found.append(Statement(0, 0, tuple((name,) for name in named)))
@@ -91,7 +80,7 @@ def statements(text: str, first: int, rows: Collection[int]) -> List[Statement]:
     return found
 
 
-def names_behind(text: str, first: int, names: Set[str]) -> Set[str]:
+def names_behind(text: str, first: int, names: set[str]) -> set[str]:
     """Return names, and those that assignments of a function compute them from."""
     function = _function(text, first) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
@@ -102,7 +91,7 @@ def names_behind(text: str, first: int, names: Set[str]) -> Set[str]:
     return names
 
 
-def _names(node: ast.AST) -> Set[str]:
+def _names(node: ast.AST) -> set[str]:
     return {
         part.id if isinstance(part, ast.Name) else part.attr
         for part in ast.walk(node)
@@ -117,9 +106,9 @@ def _function(text: str, first: int) -> Any:
     return None
 
 
-def _own(statement: ast.AST) -> List[Any]:
+def _own(statement: ast.AST) -> list[Any]:
     """The expressions of a statement, without those of the statements inside it."""
-    found: List[Any] = []
+    found: list[Any] = []
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.expr):
             found.append(child)
@@ -148,7 +137,7 @@ def _certain(node: ast.AST) -> Iterable[ast.AST]:
     return [node.test] if isinstance(node, ast.IfExp) else ast.iter_child_nodes(node)
 
 
-def _chain(node: ast.AST) -> Optional[Chain]:
+def _chain(node: ast.AST) -> Chain | None:
     if isinstance(node, ast.Name):
         return (node.id,)
     if not isinstance(node, (ast.Attribute, ast.Subscript)):
@@ -169,12 +158,12 @@ class Watch:
         values: what was noted.
     """
 
-    def __init__(self, code: Optional[types.CodeType], differing: Sequence[Statement]) -> None:
+    def __init__(self, code: types.CodeType | None, differing: Sequence[Statement]) -> None:
         self._codes = {code, *swap.inside(code)} if differing and code is not None else set()
         self._differing = differing
         self._at = {line: number for number, statement in enumerate(differing)
                     for line in range(statement.first, statement.last + 1)}  # fmt: skip
-        self._first: Dict[Optional[int], int] = {n: one.first for n, one in enumerate(differing)}
+        self._first: dict[int | None, int] = {n: one.first for n, one in enumerate(differing)}
         self.values: Values = {}
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -195,7 +184,7 @@ class Watch:
             return None
         if 0 in self._at:
             self._note(self._at[0], frame, _BEGINS)
-        running: Optional[int] = None
+        running: int | None = None
 
         def line(frame: Any, event: str, result: Any) -> Any:
             nonlocal running
@@ -245,15 +234,15 @@ def changed(before: Sequence[Values], again: Sequence[Values], others: Sequence[
         )
         if count == times != now:
             return True
-        for row in zip(passes, second, third):
-            if any(one == same != other for one, same, other in zip(*row)):
+        for row in zip(passes, second, third, strict=False):
+            if any(one == same != other for one, same, other in zip(*row, strict=False)):
                 return True
     read = [value for (*_, after), (passes, _) in flat[2].items() if after == _BEGINS
             for values in passes for value in values]  # fmt: skip
     return bool(flat[2]) and all(value is None for value in read)
 
 
-def _find(chain: Chain, names: Dict[str, Any]) -> Any:
+def _find(chain: Chain, names: dict[str, Any]) -> Any:
     """What a chain leads to; of what is written in C, the whole of it."""
     value = names.get(chain[0], _MISSING)
     for key in chain[1:]:
@@ -274,7 +263,7 @@ def _find(chain: Chain, names: Dict[str, Any]) -> Any:
     return value
 
 
-def _of_class(value: Any, name: str, own: Dict[str, Any]) -> Any:
+def _of_class(value: Any, name: str, own: dict[str, Any]) -> Any:
     """What an object has from its class; a method or a property is what it reads of the object."""
     code = code_of(type(value), name)
     if code is not None:
@@ -283,7 +272,7 @@ def _of_class(value: Any, name: str, own: Dict[str, Any]) -> Any:
     return value if callable(found) else found
 
 
-def code_of(kind: type, name: str) -> Optional[types.CodeType]:
+def code_of(kind: type, name: str) -> types.CodeType | None:
     """Return the code of a method or a property of a class; None: it is none of Python."""
     found = inspect.getattr_static(kind, name, None)
     function = getattr(found, "fget", None) or getattr(found, "__func__", found)
@@ -291,12 +280,12 @@ def code_of(kind: type, name: str) -> Optional[types.CodeType]:
     return code if isinstance(code, types.CodeType) else None
 
 
-def names_read(code: types.CodeType) -> Set[str]:
+def names_read(code: types.CodeType) -> set[str]:
     """Return the names of attributes and globals that a code object reads."""
     return {name for inner in (code, *swap.inside(code)) for name in inner.co_names}
 
 
-def _digest(value: Any) -> Optional[str]:
+def _digest(value: Any) -> str | None:
     """What tells a value from others; None: it is code, or cannot be looked up."""
     if value is _MISSING or (isinstance(value, types.FunctionType) and not value.__closure__):
         return None

@@ -4,7 +4,7 @@
 from if there is one, and where its record is written.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the
-framework only, Python 3.9 syntax. The process that starts it sets the thread limits of the
+framework only, Python 3.10 syntax. The process that starts it sets the thread limits of the
 numerical libraries, which read them once, when they are loaded.
 """
 
@@ -20,10 +20,11 @@ import resource
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any
 
 PROGRESS_REPORTS = 20
 #: arithmetic of a run: as the libraries choose it on the machine, or the same bits on all
@@ -73,8 +74,8 @@ class Accident(Exception):
 
 def check_machine(error: BaseException) -> None:
     """Accident if an error says that the machine has failed, and not the framework."""
-    chain: List[BaseException] = []
-    each: Optional[BaseException] = error
+    chain: list[BaseException] = []
+    each: BaseException | None = error
     while each is not None and each not in chain:
         chain.append(each)
         is_machine_error = isinstance(each, RuntimeError) and any(
@@ -90,7 +91,7 @@ class _Watch:
     """Evaluates at the protocol's steps and reports progress, at the adapter's checkpoints."""
 
     def __init__(
-        self, evaluator: Any, protocol: Dict[str, int], progress: Path, keeper: Any
+        self, evaluator: Any, protocol: dict[str, int], progress: Path, keeper: Any
     ) -> None:
         self._evaluator, self._keeper = evaluator, keeper
         self._progress = progress
@@ -100,19 +101,19 @@ class _Watch:
         self._evaluations = list(range(every, self._total, every))
         self._started = time.perf_counter()
         self._cpu_started = time.process_time()
-        self.curve: List[List[Any]] = []
+        self.curve: list[list[Any]] = []
         #: CPU seconds of the training up to each evaluation, and of the evaluation itself
-        self.curve_cpu_seconds: List[List[float]] = []
+        self.curve_cpu_seconds: list[list[float]] = []
         self._critic_cpu_seconds = 0.0
         #: of the processes before this one, in MiB
         self.peak_mib = 0.0
 
     @property
-    def seconds(self) -> Tuple[float, float]:
+    def seconds(self) -> tuple[float, float]:
         """Wall and CPU seconds of all that has been done, also by the processes before this one."""
         return time.perf_counter() - self._started, time.process_time() - self._cpu_started
 
-    def kept(self) -> Dict[str, Any]:
+    def kept(self) -> dict[str, Any]:
         """What another process that goes on with the training has to know."""
         wall, cpu = self.seconds
         return {
@@ -139,11 +140,11 @@ class _Watch:
         """Of all evaluations so far, and of asking the critic."""
         return self._critic_cpu_seconds + sum(spent for _, spent in self.curve_cpu_seconds)
 
-    def checkpoints(self) -> List[int]:
+    def checkpoints(self) -> list[int]:
         step = max(1, self._total // PROGRESS_REPORTS)
         return sorted(set(self._evaluations) | set(range(step, self._total, step)))
 
-    def evaluate(self, steps: int, policy: Any) -> List[Any]:
+    def evaluate(self, steps: int, policy: Any) -> list[Any]:
         started = time.process_time()
         besides = self.evaluation_cpu_seconds + self._keeper.cpu_seconds
         training = started - self._cpu_started - besides
@@ -153,7 +154,7 @@ class _Watch:
         self.curve.append([steps, [episode.total for episode in episodes]])
         return episodes
 
-    def assess(self, episodes: List[Any], value: Any, discount: float) -> Dict[str, Any]:
+    def assess(self, episodes: list[Any], value: Any, discount: float) -> dict[str, Any]:
         from rlregress.inside.critic import assess
 
         started = time.process_time()
@@ -178,7 +179,7 @@ class _Watch:
             os.replace(temporary, self._progress)
 
 
-def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]:
+def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]:
     """Train and evaluate as ``job`` says; returns the content of a run record.
 
     Args:
@@ -221,7 +222,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     evaluator = Evaluator(make_env, protocol["evaluation_episodes"])
     watch = _Watch(evaluator, protocol, progress, keeper)
     #: of all processes that have done a part of it
-    story: Dict[str, Any] = {
+    story: dict[str, Any] = {
         "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machines": [machine.described()],
         "continued": [],
@@ -234,7 +235,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
         watch.goes_on(head["steps"], kept["watch"])
         pickled.set_random_state(kept["random"])
 
-    def beside(steps: int) -> Tuple[Mapping[str, Any], Mapping[str, Any]]:
+    def beside(steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Of a checkpoint, what its head says, and what it holds beside the training."""
         values = {
             "attempt": progress.parent.name,
@@ -246,7 +247,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
 
     keeper.more = beside
     failure = ""
-    final: List[float] = []
+    final: list[float] = []
     steps, parameters, critic, diagnostics = 0, None, None, None
     request = TrainingRequest(
         algorithm=cell["algorithm"],
@@ -329,7 +330,7 @@ def run(job: Dict[str, Any], progress: Path, checkpoint: Path) -> Dict[str, Any]
     }
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Entry point; the exit status is 0 when a record was written, whatever it says."""
     job_path, checkpoint_path, record_path = map(Path, arguments)
     job = json.loads(job_path.read_text(encoding="utf-8"))

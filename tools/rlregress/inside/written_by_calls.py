@@ -1,7 +1,5 @@
 """What a repeated call writes: it reaches no file of the training, and it is compared.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 Every file that the process has open becomes one file in memory, the sink. Files that a call makes
 lie in a separate folder, where it finds them again. What else would change something outside of
 the process is refused: such a call is not compared.
@@ -17,8 +15,9 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any
 
 import torch
 
@@ -46,8 +45,8 @@ class Writings:
     def __init__(self, folder: str, sink: int) -> None:
         self._folder, self._sink = folder, sink
         #: open files of the training, and those that a call has opened.
-        self._held: List[Any] = []
-        self._opened: List[Any] = []
+        self._held: list[Any] = []
+        self._opened: list[Any] = []
         self._open: Callable[..., Any] = builtins.open
         self._stat = os.stat
         self.refused = ""
@@ -65,7 +64,7 @@ class Writings:
             shutil.rmtree(self._folder)
         self.refused = ""
 
-    def leaves(self) -> Dict[str, Any]:
+    def leaves(self) -> dict[str, Any]:
         """Return what was written since then, as leaves."""
         self._flush()
         text = os.pread(self._sink, _MOST, 0)
@@ -87,7 +86,7 @@ class Writings:
 
     # -- of the process ----------------------------------------------------------------------
 
-    def install(self, held: List[Any]) -> None:
+    def install(self, held: list[Any]) -> None:
         """Redirect what is opened from now on, for as long as the process lives.
 
         Args:
@@ -168,13 +167,13 @@ class Writings:
                 return True
         return False
 
-    def _refuse(self, event: str, given: Tuple[Any, ...]) -> None:
+    def _refuse(self, event: str, given: tuple[Any, ...]) -> None:
         if event not in _REFUSED or self.forking or self._is_harmless(event, given):
             return
         self.refused = self.refused or event
         raise PermissionError(f"a repeated call does not do {event}")
 
-    def _is_harmless(self, event: str, given: Tuple[Any, ...]) -> bool:
+    def _is_harmless(self, event: str, given: tuple[Any, ...]) -> bool:
         """Whether it changes nothing, or only what is in the folder or the sink."""
         if given and isinstance(given[0], int):
             return True
@@ -201,7 +200,7 @@ def _writes(mode: Any) -> bool:
 
 
 #: of this process; None: nothing is redirected.
-current: Optional[Writings] = None
+current: Writings | None = None
 
 
 def folder_of(process: int) -> str:

@@ -1,7 +1,5 @@
 """What a file consists of, by its type, in items that two versions are compared by.
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 Files are read in the process that wrote them: pickles run code when they are loaded.
 """
 
@@ -20,8 +18,9 @@ import sys
 import tempfile
 import zipfile
 from base64 import b64decode
-from functools import lru_cache
-from typing import Any, Dict, Iterator, List, Tuple
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -89,10 +88,10 @@ _LONG = 20_000
 _DEEP = 4
 
 #: folders and files of this process that got a random name.
-TEMPORARY: List[str] = []
+TEMPORARY: list[str] = []
 
 #: name of an item, and a leaf as ``leaves`` makes it: kind, and words or numbers.
-Item = Tuple[str, Tuple[str, Any]]
+Item = tuple[str, tuple[str, Any]]
 
 
 def is_time(name: str) -> bool:
@@ -131,8 +130,8 @@ def masked_path(path: str) -> str:
     return re.sub(rf"(?<=[._-]){os.getpid()}(?=[._-]|$)", "<pid>", name)
 
 
-@lru_cache(maxsize=None)
-def folders() -> Tuple[Tuple[Any, str], ...]:
+@cache
+def folders() -> tuple[tuple[Any, str], ...]:
     """Return patterns of paths that differ between runs, each with what is put in its place."""
     paths = {os.path.abspath(path) for path in (*sys.path, sys.prefix) if path}
     known = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
@@ -205,9 +204,9 @@ def _of_text(text: str) -> Iterator[Item]:
 
 
 def _of_table(text: str) -> Iterator[Item]:
-    names: List[str] = []
+    names: list[str] = []
     row, number, place = 1, 0, 0
-    rows: List[str] = []
+    rows: list[str] = []
     while place < len(text):
         cell = _CELL.match(text, place)
         assert cell is not None
@@ -279,7 +278,7 @@ def _of_value(name: str, value: Any) -> Iterator[Item]:
 
 def _of_tensorboard(content: bytes) -> Iterator[Item]:
     """Source: tensorflow/core/util/event.proto, and lib/io/record_writer.h for the records."""
-    place, counts = 0, {}  # type: int, Dict[str, int]
+    place, counts = 0, {}  # type: int, dict[str, int]
     while place + 12 <= len(content):
         (length,) = struct.unpack_from("<Q", content, place)
         record = content[place + 12 : place + 12 + length]
@@ -291,7 +290,7 @@ def _of_tensorboard(content: bytes) -> Iterator[Item]:
                 yield from _of_summary(_fields(value), step, counts)
 
 
-def _of_summary(fields: List[Tuple[int, Any]], step: int, counts: Dict[str, int]) -> Iterator[Item]:
+def _of_summary(fields: list[tuple[int, Any]], step: int, counts: dict[str, int]) -> Iterator[Item]:
     tag = b"".join(value for number, value in fields if number == 1).decode()
     name = f"{tag}, step {step}"
     counts[name] = counts.get(name, 0) + 1
@@ -307,10 +306,10 @@ def _of_summary(fields: List[Tuple[int, Any]], step: int, counts: Dict[str, int]
             yield f"{name}, field {number}", ("bytes", digest)
 
 
-def _fields(message: bytes) -> List[Tuple[int, Any]]:
+def _fields(message: bytes) -> list[tuple[int, Any]]:
     """Return numbers and values of the fields of a protocol buffer."""
     place = 0
-    found: List[Tuple[int, Any]] = []
+    found: list[tuple[int, Any]] = []
 
     def varint() -> int:
         nonlocal place
@@ -343,10 +342,10 @@ _KEPT = 2000
 _SHOWN = 200
 
 
-def parts_of(found: Iterator[Item]) -> Dict[str, Any]:
+def parts_of(found: Iterator[Item]) -> dict[str, Any]:
     """Return items as parts of an event; see ``events``."""
-    parts: Dict[str, Any] = {}
-    rest: List[Any] = []
+    parts: dict[str, Any] = {}
+    rest: list[Any] = []
     for name, (kind, value) in found:
         if not isinstance(value, np.ndarray):
             added = {name: _of_words(value if kind == "text" else f"{kind} {value!r}")}

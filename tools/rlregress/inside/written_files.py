@@ -1,7 +1,5 @@
 """What a training writes: files, and what it prints. Events of the kinds "file" and "printed".
 
-Runs inside foreign and old environments: standard library, NumPy and torch only, Python 3.9 syntax.
-
 An audit hook sees each file that Python opens for writing, renames or removes. A file that is
 written once more, or removed, is copied before. At the end all are read, by ``written_contents``.
 """
@@ -15,7 +13,8 @@ import gc
 import os
 import stat
 import sys
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -54,11 +53,11 @@ _STREAMS = {1: "standard output", 2: "standard error"}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 #: what the audit hook tells; a hook cannot be taken away.
-_current: Optional[WrittenFiles] = None
+_current: WrittenFiles | None = None
 _hooked = False
 
 
-def _hear(event: str, given: Tuple[Any, ...]) -> None:
+def _hear(event: str, given: tuple[Any, ...]) -> None:
     # of each event of the interpreter: what is not meant must cost nothing
     if _current is not None and event in _HEARD:
         _current.hear(event, given)
@@ -75,12 +74,12 @@ class WrittenFiles:
         self._own = [_whole(output + end) for end in ("", ".tmp", ".error")]
         self._process = os.getpid()
         #: path -> where in it the training began to write: behind what others had written.
-        self._files: Dict[str, int] = {}
+        self._files: dict[str, int] = {}
         #: in the order in which files were written first.
-        self._copies: Dict[str, List[Any]] = {}
+        self._copies: dict[str, list[Any]] = {}
         self._room = _ROOM
-        self._folders: Set[str] = set()
-        self._printed: Dict[int, int] = {}
+        self._folders: set[str] = set()
+        self._printed: dict[int, int] = {}
         self._lock = -1
         self._failure = ""
         self._hearing = False
@@ -118,7 +117,7 @@ class WrittenFiles:
 
     # -- while the training runs -------------------------------------------------------------
 
-    def hear(self, event: str, given: Tuple[Any, ...]) -> None:
+    def hear(self, event: str, given: tuple[Any, ...]) -> None:
         """Note what is about to be done to a file."""
         if self._hearing or os.getpid() != self._process:
             return
@@ -198,7 +197,7 @@ class WrittenFiles:
         below = any(path.startswith(folder + os.sep) for folder in self._folders)
         return below and not self._is_ignored(path) and os.path.isfile(path)
 
-    def _within(self, folder: str) -> List[str]:
+    def _within(self, folder: str) -> list[str]:
         """Return the files below a folder that the training has written."""
         paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
         return [path for path in sorted(paths) if self._is_new(path)]
@@ -226,7 +225,7 @@ class WrittenFiles:
 
     # -- afterwards --------------------------------------------------------------------------
 
-    def events(self) -> List[Event]:
+    def events(self) -> list[Event]:
         """Return what was written as events, and let others write."""
         _flush()
         for folder in sorted(self._folders):
@@ -255,7 +254,7 @@ class WrittenFiles:
         name = written_contents.masked_path(path)
         return "".join(letter if letter.isprintable() else "?" for letter in name)
 
-    def _read_printed(self) -> Iterator[Tuple[str, Any]]:
+    def _read_printed(self) -> Iterator[tuple[str, Any]]:
         for number, name in _STREAMS.items():
             if number not in self._printed:
                 yield name, "it is no file"
@@ -271,7 +270,7 @@ class WrittenFiles:
                 yield name, text
 
 
-_HEARD: Dict[str, Any] = {
+_HEARD: dict[str, Any] = {
     "open": WrittenFiles._open,
     "os.mkdir": WrittenFiles._mkdir,
     "os.remove": WrittenFiles._remove,
@@ -310,7 +309,7 @@ def _flush() -> None:
             file.flush()
 
 
-def open_files() -> List[Any]:
+def open_files() -> list[Any]:
     """Return the files of this process that are open for writing, and writers of TensorBoard."""
     found = []
     for thing in gc.get_objects():

@@ -5,7 +5,8 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 

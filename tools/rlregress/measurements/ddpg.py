@@ -5,7 +5,8 @@ The text of a measurement is what the catalogue says of the vector that it retur
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     three losses, so that |y| has to stay below 0.75. Observed, [3]: y of the cases.
     """
     found = []
-    for terminated, truncated in zip(i["terminated"], i["truncated"]):
+    for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False):
         agent = make(
             Settings(
                 reward=float(i["reward"]),
@@ -99,7 +100,7 @@ def policy_delay(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     of the target Q network, each over updates of the Q network; both rounded to tenths.
     """
     agent = make(Settings(steps=int(i["steps"])))
-    moves: List[int] = []
+    moves: list[int] = []
 
     def look(steps: int) -> None:
         if agent.target_parameters()[0] != 0.0:
@@ -121,7 +122,7 @@ def target_share(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     policy; -1.0 where there is no target policy.
     """
     agent = make(Settings(steps=int(i["steps"]), tau=float(i["tau"])))
-    shares: List[Tuple[float, float]] = []
+    shares: list[tuple[float, float]] = []
 
     def look(_: int) -> None:
         values, policy = agent.target_parameters()
@@ -205,5 +206,7 @@ def gradient_clip(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """
     agent = make(Settings(steps=8))
     run = agent.run(begin=lambda _: agent.set_values(float(i["value"]), 0.0))
-    norms = [norm for (_, norm), role in zip(run.updates, run.roles) if role != "policy"]
+    norms = [
+        norm for (_, norm), role in zip(run.updates, run.roles, strict=False) if role != "policy"
+    ]
     return np.array([inverse(norms[0])])

@@ -5,7 +5,8 @@ The text of a measurement is what the catalogue says of the vector that it retur
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def _target(agent: DiscreteAgent, online: Sequence[float], target: Sequence[floa
     return lowest(lambda number: agent.loss([number, *online[1:]], target))
 
 
-def _greedy() -> List[float]:
+def _greedy() -> list[float]:
     """Values of many actions of which the last one is the best."""
     return [0.0] * (_MANY - 1) + [1.0]
 
@@ -80,7 +81,7 @@ def target_terminal(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     Observed, [3]: y of the cases.
     """
     found = []
-    for terminated, truncated in zip(i["terminated"], i["truncated"]):
+    for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False):
         agent = make(
             Settings(
                 reward=float(i["reward"]),
@@ -120,13 +121,13 @@ def gradient_clip(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     return np.array([inverse(norm)])
 
 
-def _moves(make: MakeDiscreteAgent, settings: Settings) -> Tuple[List[Tuple[int, float]], int]:
+def _moves(make: MakeDiscreteAgent, settings: Settings) -> tuple[list[tuple[int, float]], int]:
     """Steps at which the target network moved, each with the share; environments stepped.
 
     Every parameter of the Q network is 1 and of the target network 0, and so again after each move.
     """
     agent = make(settings)
-    moves: List[Tuple[int, float]] = []
+    moves: list[tuple[int, float]] = []
 
     def look(steps: int) -> None:
         share = agent.target_parameter()

@@ -7,8 +7,9 @@ driver cannot do, it leaves out, and no detail that needs it is asked in that sc
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Callable, List, Optional, Protocol, Sequence, Tuple
+from typing import Protocol
 
 import numpy as np
 
@@ -50,15 +51,15 @@ class Settings:
     batch_size: int = 2
     starts: int = 0
     every: int = 1
-    target_every: Optional[int] = None
-    epsilon: Tuple[float, float, int] = (0.0, 0.0, 1)
-    draw: Optional[float] = None
+    target_every: int | None = None
+    epsilon: tuple[float, float, int] = (0.0, 0.0, 1)
+    draw: float | None = None
     tau: float = 0.005
     low: float = -1.0
     high: float = 1.0
-    noise: Optional[float] = None
-    quantiles: Optional[int] = None
-    networks: Optional[int] = None
+    noise: float | None = None
+    quantiles: int | None = None
+    networks: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,9 @@ class LoopRecord:
         roles: of each step of an optimiser, what it updates: "values", "policy" or "both".
     """
 
-    actions: List[List[float]] = field(default_factory=list)
-    updates: List[Tuple[int, float]] = field(default_factory=list)
-    roles: List[str] = field(default_factory=list)
+    actions: list[list[float]] = field(default_factory=list)
+    updates: list[tuple[int, float]] = field(default_factory=list)
+    roles: list[str] = field(default_factory=list)
 
 
 #: called with the environment steps taken so far, over all environments
@@ -110,7 +111,7 @@ class DiscreteAgent(Protocol):
         of every step of the first environment, and after the last one.
         """
 
-    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """An action as a user asks for it, or one without chance, once epsilon is at its end.
 
         The Q network says ``values`` in every state. None: there is no way to ask for that.
@@ -135,13 +136,13 @@ class ContinuousAgent(Protocol):
     def fill(self, online: float, target: float) -> None:
         """Set every parameter of Q networks and policy, and of their targets, to a number."""
 
-    def target_parameters(self) -> Tuple[float, Optional[float]]:
+    def target_parameters(self) -> tuple[float, float | None]:
         """One parameter of a target Q network, and of the target policy; None if there is none."""
 
-    def networks(self) -> Tuple[int, int]:
+    def networks(self) -> tuple[int, int]:
         """Number of Q networks that are trained by default, and of target Q networks."""
 
-    def losses(self, online: float, target: float) -> Tuple[float, float]:
+    def losses(self, online: float, target: float) -> tuple[float, float]:
         """Losses of the Q networks and of the policy in one update, as they are differentiated.
 
         Every Q network says ``online``, every target Q network ``target``. The transitions have

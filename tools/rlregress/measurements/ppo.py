@@ -5,8 +5,9 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,13 +38,13 @@ class Settings:
     ratios: Any = 1.0
     value: float = 0.0
     log_deviation: float = 0.0
-    clip_range: Optional[float] = None
-    value_clip: Optional[float] = None
-    value_coefficient: Optional[float] = None
-    entropy_coefficient: Optional[float] = None
+    clip_range: float | None = None
+    value_clip: float | None = None
+    value_coefficient: float | None = None
+    entropy_coefficient: float | None = None
     gradients_clipped: bool = True
 
-    def named(self, **names: str) -> Dict[str, Any]:
+    def named(self, **names: str) -> dict[str, Any]:
         """What is not as by default, by the names that a framework has for it."""
         given = {theirs: getattr(self, name) for name, theirs in names.items()}
         return {theirs: number for theirs, number in given.items() if number is not None}
@@ -111,7 +112,7 @@ def value_loss_distance(update: Update, i: Inputs) -> np.ndarray:
 
 def value_clip_default(update: Update, i: Inputs, **settings: Any) -> np.ndarray:
     """Value losses of the first two minibatches over that of the last."""
-    cases = zip(i["returns"], i["old_values"])
+    cases = zip(i["returns"], i["old_values"], strict=False)
     losses = np.array([_value_loss(update, i["value"], *case, **settings) for case in cases])
     return losses[:2] / losses[2]
 
@@ -139,14 +140,14 @@ def value_clip_gradient(update: Update, i: Inputs) -> np.ndarray:
 
     def gradients(clip: float) -> np.ndarray:
         fed = {"old_values": i["old_value"], "value_clip": clip, "gradients_clipped": False}
-        cases = zip(i["values"], i["returns"])
+        cases = zip(i["values"], i["returns"], strict=False)
         made = [Settings(value=float(value), returns=wanted, **fed) for value, wanted in cases]
         return np.array([update(settings).value_gradient for settings in made])
 
     return gradients(float(i["clip_range"])) / gradients(0.0)
 
 
-def _entropy_gradient(update: Update, coefficient: Optional[float]) -> float:
+def _entropy_gradient(update: Update, coefficient: float | None) -> float:
     settings = Settings(entropy_coefficient=coefficient, gradients_clipped=False)
     return update(settings).log_std_gradient
 

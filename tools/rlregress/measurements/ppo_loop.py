@@ -5,8 +5,9 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -41,13 +42,13 @@ class Settings:
     total: int
     environments: int = 1
     epochs: int = 1
-    rewards: Optional[Sequence[float]] = None
+    rewards: Sequence[float] | None = None
     learning_rate: float = 0.0
     monte_carlo: bool = False
     ratio: float = 1.0
-    target: Optional[float] = None
+    target: float | None = None
 
-    def script(self) -> Dict[str, Any]:
+    def script(self) -> dict[str, Any]:
         """Rewards and terminations, each as it is repeated."""
         ends = [0.0] * (self.steps - 1) + [float(self.monte_carlo)]
         return {
@@ -74,14 +75,14 @@ class RecordedTraining:
     """
 
     environments: Sequence[Any] = ()
-    stored: List[np.ndarray] = field(default_factory=list)
-    evaluated: List[np.ndarray] = field(default_factory=list)
-    advantages: List[np.ndarray] = field(default_factory=list)
-    log_ratios: List[Any] = field(default_factory=list)
-    value_changes: List[np.ndarray] = field(default_factory=list)
-    rates: List[float] = field(default_factory=list)
-    losses: List[float] = field(default_factory=list)
-    log_std_gradients: List[float] = field(default_factory=list)
+    stored: list[np.ndarray] = field(default_factory=list)
+    evaluated: list[np.ndarray] = field(default_factory=list)
+    advantages: list[np.ndarray] = field(default_factory=list)
+    log_ratios: list[Any] = field(default_factory=list)
+    value_changes: list[np.ndarray] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    log_std_gradients: list[float] = field(default_factory=list)
 
     def by_sample(self, steps: int) -> np.ndarray:
         """Advantages in the order of collection, [epochs, steps]."""
@@ -89,7 +90,7 @@ class RecordedTraining:
         advantages = np.concatenate(self.advantages).reshape(-1, steps)
         return np.take_along_axis(advantages, order, axis=1)
 
-    def moved(self) -> List[bool]:
+    def moved(self) -> list[bool]:
         """Of each minibatch, whether the policy has left the old one."""
         return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
 
@@ -102,7 +103,7 @@ class RecordedTraining:
 Train = Callable[[Settings], RecordedTraining]
 
 
-def _settings(i: Inputs, steps: int, total: Optional[int] = None, **more: Any) -> Settings:
+def _settings(i: Inputs, steps: int, total: int | None = None, **more: Any) -> Settings:
     minibatches = int(i.get("minibatches", 2))
     size = int(i.get("minibatch_size", steps // minibatches))
     return Settings(steps, size, minibatches, steps if total is None else total, **more)

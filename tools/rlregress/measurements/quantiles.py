@@ -5,7 +5,8 @@ The text of a measurement is what the catalogue says of the vector that it retur
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 

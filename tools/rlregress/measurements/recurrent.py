@@ -5,8 +5,9 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,20 +44,20 @@ class Settings:
     rollouts: int = 1
     minibatches: int = 1
     epochs: int = 1
-    discount: Optional[float] = None
+    discount: float | None = None
     forgets: int = 0
     constant: bool = False
-    advantage: Optional[float] = None
+    advantage: float | None = None
     ratio: float = 1.0
-    value_coefficient: Optional[float] = None
-    entropy_coefficient: Optional[float] = None
+    value_coefficient: float | None = None
+    entropy_coefficient: float | None = None
 
     @property
     def rows(self) -> int:
         """Steps of a rollout in all environments."""
         return self.steps * len(self.scripts)
 
-    def weights(self, value: str, entropy: str) -> Dict[str, float]:
+    def weights(self, value: str, entropy: str) -> dict[str, float]:
         """Weights of losses by the framework's names, without those that are as by default."""
         given = {value: self.value_coefficient, entropy: self.entropy_coefficient}
         return {name: number for name, number in given.items() if number is not None}
@@ -92,8 +93,8 @@ class Record:
         entropies: mean entropy of the policy at each of them.
     """
 
-    rollouts: List[Rollout] = field(default_factory=list)
-    minibatches: List[np.ndarray] = field(default_factory=list)
+    rollouts: list[Rollout] = field(default_factory=list)
+    minibatches: list[np.ndarray] = field(default_factory=list)
     changes: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, 0)))
     losses: Sequence[float] = ()
     entropies: Sequence[float] = ()
@@ -109,7 +110,7 @@ def of_all(measurement: Measurement, *trains: Train) -> Callable[[Inputs], np.nd
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
 
-def _ends(steps: int, of: int = 0) -> List[float]:
+def _ends(steps: int, of: int = 0) -> list[float]:
     """The script of an end behind so many steps, again and again; or once in the first ``of``."""
     script = [0.0] * max(steps, of)
     script[steps - 1] = 1.0
@@ -135,13 +136,13 @@ def update(train: Train, i: Inputs) -> np.ndarray:
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
     numbers = np.arange(2.0 * steps + 1.0) / steps
-    scripts: List[Mapping[str, Any]] = [
+    scripts: list[Mapping[str, Any]] = [
         {
             "observations": 4.0 * count + numbers,
             "next_observations": 4.0 * count + numbers[1:],
             end: _ends(own),
         }
-        for count, (end, own) in enumerate(zip(ends, episodes))
+        for count, (end, own) in enumerate(zip(ends, episodes, strict=False))
     ]
     changes = train(Settings(scripts, steps, rollouts=2)).changes
     # steps of the second rollout before the first end in it
@@ -207,7 +208,7 @@ def bootstrap(train: Train, i: Inputs) -> np.ndarray:
     """Which values are those that are added at a truncation, and at the end of a rollout."""
     episode, steps = int(i["episode"]), int(i["rollout"])
     reward, discount = 1.0, 0.9
-    scripts: List[Mapping[str, Any]] = [
+    scripts: list[Mapping[str, Any]] = [
         {"terminated": _ends(int(i["beside"]))},
         {"rewards": reward, "truncated": _ends(episode, of=2 * steps)},
     ]

@@ -5,7 +5,8 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Protocol, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,9 +20,9 @@ class Step(Protocol):
         self,
         actions: Sequence[float],
         advantages: Sequence[float],
-        bound: Optional[float] = None,
-        damping: Optional[float] = None,
-    ) -> Tuple[float, float]:
+        bound: float | None = None,
+        damping: float | None = None,
+    ) -> tuple[float, float]:
         """Mean and logarithm of the deviation after it.
 
         Args:
@@ -60,7 +61,7 @@ def _share(
 
 def line_search(step: Step, i: Inputs) -> np.ndarray:
     """By what steps are shortened that exceed the bound, or make the objective worse."""
-    cases = zip(i["actions"], i["advantages"])
+    cases = zip(i["actions"], i["advantages"], strict=False)
     return np.array([_share(step, actions, of, float(i["bound"])) for actions, of in cases])
 
 

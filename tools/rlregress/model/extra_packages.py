@@ -6,7 +6,7 @@ of these packages and lacks it is not checked, and says so with ``not_installed`
 
 from __future__ import annotations
 
-from typing import Mapping
+from collections.abc import Mapping
 
 #: importable module -> the extra that brings it, as in ``rlregress[atari]``
 EXTRAS: Mapping[str, str] = {

@@ -18,7 +18,7 @@ from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import installer
 
 #: the oldest Python that runs what asks versions.
-_OLDEST = (3, 9)
+_OLDEST = (3, 10)
 #: the question to an interpreter; an old one, too, has to understand it.
 _FACTS = (
     "import json, platform, sys, venv;"

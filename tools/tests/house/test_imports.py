@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = ROOT / "tools" / "rlregress"
 PACKAGES = (LIBRARY, ROOT / "tools" / "rlregress_studies", ROOT / "tools" / "rlregress_power")
 
-# The standard library of Python 3.9, as far as it differs from this one's.
+# The standard library of Python 3.10, as far as it differs from this one's.
 STANDARD = (set(sys.stdlib_module_names) - {"tomllib"}) | {"__future__"}
 JUDGES = ("formulas", "model", "verdicts")
 # Statistics that one study alone needs: they stand on those of verdicts.
@@ -150,13 +150,13 @@ def packages_of_adapter(path: Path, library: Path) -> set[str]:
 
 
 def foreign_files_that_need_more(library: Path) -> list[str]:
-    """Imports and syntax that a foreign environment with Python 3.9 may not have."""
+    """Imports and syntax that a foreign environment with Python 3.10 may not have."""
     found = []
     for path in foreign_files(library):
         # cloudpickle comes with gymnasium, which stands on it
         allowed = STANDARD | {"numpy", "torch", "gymnasium", "cloudpickle", library.name}
         try:
-            ast.parse(path.read_text(), feature_version=(3, 9))
+            ast.parse(path.read_text(), feature_version=(3, 10))
         except SyntaxError as error:
             found.append(f"{path.relative_to(library)}:{error.lineno} {error.msg}")
             continue

@@ -8,8 +8,9 @@ one script (``running``).
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks import installed_metadata
@@ -38,7 +39,7 @@ class CleanRL(Adapter):
         "a script is one program, and nothing from outside can set its variables amid it"
     )
 
-    def __init__(self, source: Optional[Source] = None) -> None:
+    def __init__(self, source: Source | None = None) -> None:
         self._bound = source
         self.label = "" if source is None else source.label
 
@@ -52,7 +53,7 @@ class CleanRL(Adapter):
         return next(can_be_trained, copies[0]) if copies else find_source()
 
     @property
-    def algorithms(self) -> Tuple[str, ...]:  # type: ignore[override]
+    def algorithms(self) -> tuple[str, ...]:  # type: ignore[override]
         """What can be trained: nothing of scripts that were written for gym."""
         try:
             return () if self.source.for_gym else ALGORITHMS
@@ -60,7 +61,7 @@ class CleanRL(Adapter):
             return ALGORITHMS
 
     @property
-    def behavior_only(self) -> Tuple[str, ...]:  # type: ignore[override]
+    def behavior_only(self) -> tuple[str, ...]:  # type: ignore[override]
         """As ``algorithms``: nothing of scripts that were written for gym."""
         return WITHOUT_CELLS if self.algorithms else ()
 
@@ -81,7 +82,7 @@ class CleanRL(Adapter):
             raise UserError(f"CleanRL cannot be tested: {not_installed('torch')}") from None
         return versions
 
-    def probes(self) -> Mapping[Tuple[str, str], Probe]:
+    def probes(self) -> Mapping[tuple[str, str], Probe]:
         """The probes by (detail id, scope), of this copy of the scripts."""
         return self._sibling("probes").bound_to(self.source)
 
@@ -89,7 +90,7 @@ class CleanRL(Adapter):
         """What this copy of the scripts does not have, or cannot be asked."""
         return self._sibling("probes").absent(self.source)
 
-    def defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+    def defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """Defaults of the command lines of this copy of the scripts."""
         return self._sibling("defaults").values(self.source)
 
@@ -97,7 +98,7 @@ class CleanRL(Adapter):
         """Hyperparameters of this copy's script with a set on its command line."""
         return self._sibling("defaults").applied(algorithm, hyperparameters, self.source)
 
-    def parameter_names(self) -> Mapping[Tuple[str, str], Mapping[str, str]]:
+    def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """Flags of this copy of the scripts."""
         return self._sibling("defaults").names(self.source)
 
@@ -105,7 +106,7 @@ class CleanRL(Adapter):
         """Digests of the scripts that are trained and of what they import from their checkout."""
         return self.source.digests(f"{name}_continuous_action" for name in ALGORITHMS)
 
-    def locate(self, file: str) -> Optional[Path]:
+    def locate(self, file: str) -> Path | None:
         """Where a file of this copy is, given below its root."""
         path = self.source.root / file
         return path if path.is_file() else None

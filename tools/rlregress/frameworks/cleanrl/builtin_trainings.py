@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 
-_OFF_POLICY: Dict[str, Any] = {
+_OFF_POLICY: dict[str, Any] = {
     "total_timesteps": 160,
     "learning_starts": 20,
     "batch_size": 16,
@@ -16,7 +17,7 @@ _OFF_POLICY: Dict[str, Any] = {
     "buffer_size": 160,
     "num_envs": 2,
 }
-SETTINGS: Dict[str, Dict[str, Any]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     # 64 samples in five minibatches of 12 and a last one of 4
     "ppo": {
         "total_timesteps": 320,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Callable, List, Mapping
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -52,8 +53,8 @@ def transitions(request: TrainingRequest, environments: int, source: Source) -> 
 
 
 def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
-    rollouts: List[Any] = []
-    collected: List[ScriptRun] = []
+    rollouts: list[Any] = []
+    collected: list[ScriptRun] = []
 
     def copy() -> None:
         if collected:
@@ -69,7 +70,7 @@ def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
     # the script has stored the last step when it first empties its gradients
     patches = [*NOT_NORMALISED, before_zero_grad(copy)]
     run_prepared(request, path, arguments, on_step=on_step, patches=patches)
-    observations, rewards, done = map(np.stack, zip(*rollouts))
+    observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done, None)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl.script_sources import Source
@@ -33,7 +34,7 @@ _OFF_POLICY = {
     "polyak_coefficient": ("tau",),
     "discount": ("gamma",),
 }
-_FLAGS: Mapping[str, Mapping[str, Tuple[str, ...]]] = {
+_FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ppo": _PPO,
     "sac": {
         **_OFF_POLICY,
@@ -83,7 +84,7 @@ def _flags(source: Source, algorithm: str) -> Mapping[str, Any]:
     return defaults(source.script(script_of(algorithm)))
 
 
-def names(source: Source) -> Dict[Tuple[str, str], Dict[str, str]]:
+def names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> flag of the script that sets it.
 
     Raises:
@@ -100,14 +101,14 @@ def names(source: Source) -> Dict[Tuple[str, str], Dict[str, str]]:
     return by_cell
 
 
-def _first(candidates: Tuple[str, ...], known: Mapping[str, Any], script: str) -> str:
+def _first(candidates: tuple[str, ...], known: Mapping[str, Any], script: str) -> str:
     for candidate in candidates:
         if candidate in known:
             return candidate
     raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", known=True)
 
 
-def values(source: Source) -> Dict[Tuple[str, str], Dict[str, Any]]:
+def values(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value.
 
     Minibatches are given by number, value clipping by a switch that borrows the clip range, and
@@ -119,7 +120,7 @@ def values(source: Source) -> Dict[Tuple[str, str], Dict[str, Any]]:
     }
 
 
-def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> Dict[str, Any]:
+def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> dict[str, Any]:
     """Hyperparameters of a script that gets a set on its command line, as a training gives it."""
     # here, because a training asks this module for the names
     from rlregress.frameworks.cleanrl.training import arguments_of
@@ -128,7 +129,7 @@ def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> Dict[st
     return _read(algorithm, names(source)[algorithm, "script"], known)
 
 
-def _read(algorithm: str, named: Mapping[str, str], known: Mapping[str, Any]) -> Dict[str, Any]:
+def _read(algorithm: str, named: Mapping[str, str], known: Mapping[str, Any]) -> dict[str, Any]:
     read = {name: known[flag] for name, flag in named.items()}
     if algorithm == "ppo":
         collected = known["num_envs"] * known["num_steps"]

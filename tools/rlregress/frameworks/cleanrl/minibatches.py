@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -41,7 +42,7 @@ def minibatches(
     return read(request, *prepared(request, source, environments), _resets(around))
 
 
-def _resets(around: TrainingVariant) -> List[Any]:
+def _resets(around: TrainingVariant) -> list[Any]:
     """Patches that let the script's environments reset so; within the step they do anyway."""
     if around.autoreset in ("", "same_step"):
         return []
@@ -64,9 +65,9 @@ class _Indexing(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.read: List[Minibatch] = []
-        self._rows: Dict[str, np.ndarray] = {}
-        self._run: Optional[ScriptRun] = None
+        self.read: list[Minibatch] = []
+        self._rows: dict[str, np.ndarray] = {}
+        self._run: ScriptRun | None = None
 
     def on_step(self, run: ScriptRun) -> None:
         if self._run is None:
@@ -98,7 +99,7 @@ class _Indexing(TorchFunctionMode):
 
 
 def _rollouts(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: List[Any]
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
 ) -> Sequence[Minibatch]:
     indexing = _Indexing()
     patches = [*NOT_NORMALISED, *resets, before_zero_grad(indexing.end)]
@@ -108,9 +109,9 @@ def _rollouts(
 
 
 def _replay(
-    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: List[Any]
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
 ) -> Sequence[Minibatch]:
-    read: List[Minibatch] = []
+    read: list[Minibatch] = []
 
     def on_step(run: ScriptRun) -> None:
         buffer = run["rb"]

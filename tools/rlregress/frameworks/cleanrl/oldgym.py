@@ -9,7 +9,8 @@ here are not those of the published runs, which used other environments.
 from __future__ import annotations
 
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -24,7 +25,7 @@ class Env:
 
     observation_space: Any = None
     action_space: Any = None
-    metadata: Dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     spec: Any = None
 
     @property
@@ -42,8 +43,8 @@ class Made(Env):
 
     def __init__(self, environment: Any, stepped: Stepped) -> None:
         self._environment = environment
-        self._stepped: Optional[Stepped] = stepped
-        self._seed: Optional[int] = None
+        self._stepped: Stepped | None = stepped
+        self._seed: int | None = None
         self.observation_space = environment.observation_space
         self.action_space = environment.action_space
         self.spec = environment.spec
@@ -54,7 +55,7 @@ class Made(Env):
             raise AttributeError(name)
         return getattr(self._environment.unwrapped, name)
 
-    def seed(self, seed: Optional[int] = None) -> List[Optional[int]]:
+    def seed(self, seed: int | None = None) -> list[int | None]:
         """Seed the next reset; those after it go on from there."""
         self._seed = seed
         self.np_random = np.random.RandomState(seed)
@@ -65,7 +66,7 @@ class Made(Env):
         seed, self._seed = self._seed, None
         return self._environment.reset(seed=seed)[0]
 
-    def step(self, action: Any) -> Tuple[Any, float, bool, Dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
         """(observation, reward, done for whatever reason, info)."""
         given = np.asarray(action, dtype=self.action_space.dtype)
         observation, reward, terminated, truncated, info = self._environment.step(given)
@@ -111,7 +112,7 @@ class Wrapper(Env):
     def reset(self, **kwargs: Any) -> Any:
         return self.env.reset(**kwargs)
 
-    def seed(self, seed: Optional[int] = None) -> Any:
+    def seed(self, seed: int | None = None) -> Any:
         return self.env.seed(seed)
 
     def close(self) -> None:
@@ -147,7 +148,7 @@ class ActionWrapper(Wrapper):
 class TimeLimit(Wrapper):
     """Ends an episode after a number of steps."""
 
-    def __init__(self, env: Any, max_episode_steps: Optional[int] = None) -> None:
+    def __init__(self, env: Any, max_episode_steps: int | None = None) -> None:
         super().__init__(env)
         self._limit = max_episode_steps
         self._elapsed = 0
@@ -199,7 +200,7 @@ def _module(name: str, **content: Any) -> types.ModuleType:
     return made
 
 
-def modules(make: Callable[[str], Any], stepped: Stepped) -> Dict[str, types.ModuleType]:
+def modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.ModuleType]:
     """The modules by the names under which the scripts import them.
 
     Args:

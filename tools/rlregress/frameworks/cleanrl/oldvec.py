@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 #: (environments stepped at once, actions, what ``step`` answers)
-Stepped = Callable[[int, Any, Tuple[Any, ...]], None]
+Stepped = Callable[[int, Any, tuple[Any, ...]], None]
 
 
 class VecEnv:
@@ -68,7 +69,7 @@ def dummy_vec_env(stepped: Stepped) -> Any:
             for environment in self.envs:
                 environment.unwrapped.leave_counting_to_vector()
 
-        def _stacked(self, rows: List[Any]) -> np.ndarray:
+        def _stacked(self, rows: list[Any]) -> np.ndarray:
             return np.stack([np.asarray(row, dtype=self.observation_space.dtype) for row in rows])
 
         def reset(self) -> np.ndarray:
@@ -79,13 +80,13 @@ def dummy_vec_env(stepped: Stepped) -> Any:
 
         def step_wait(self) -> Any:
             rows = []
-            for environment, action in zip(self.envs, self._actions):
+            for environment, action in zip(self.envs, self._actions, strict=False):
                 observation, reward, done, info = environment.step(action)
                 if done:
                     info["terminal_observation"] = observation
                     observation = environment.reset()
                 rows.append((observation, reward, done, info))
-            observations, rewards, dones, infos = zip(*rows)
+            observations, rewards, dones, infos = zip(*rows, strict=False)
             outcome = (
                 self._stacked(list(observations)),
                 np.array(rewards, dtype=np.float32),

@@ -9,8 +9,10 @@ import random
 import sys
 import tempfile
 import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Callable, ContextManager, Iterator, List, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,7 +60,7 @@ def _restore_modules(before: Mapping[str, Any]) -> None:
             sys.modules[name] = module
 
 
-def _loaded_utilities() -> List[str]:
+def _loaded_utilities() -> list[str]:
     if _UTILITIES not in sys.modules:
         return []
     return [n for n in sys.modules if n == _UTILITIES or n.startswith(f"{_UTILITIES}.")]
@@ -112,7 +114,7 @@ def argument_errors(path: Path, old: bool) -> Iterator[None]:
             ) from None
 
 
-def outside() -> Callable[[], ContextManager[None]]:
+def outside() -> Callable[[], AbstractContextManager[None]]:
     """Back to the folder and the output of this moment, for calls from inside a script."""
     folder, output = os.getcwd(), sys.stdout
 

@@ -17,9 +17,10 @@ import re
 import sys
 import types
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 from unittest import mock
 
 import gymnasium
@@ -59,11 +60,11 @@ class ScriptRun:
     """
 
     path: Path
-    globals: Dict[str, Any]
+    globals: dict[str, Any]
     steps: int = 0
     actions: Any = None
-    outcome: Tuple[Any, ...] = ()
-    scalars: List[Tuple[str, float, int]] = field(default_factory=list)
+    outcome: tuple[Any, ...] = ()
+    scalars: list[tuple[str, float, int]] = field(default_factory=list)
     output: str = ""
     stopped: bool = False
 
@@ -76,7 +77,7 @@ class ScriptRun:
     def __contains__(self, name: str) -> bool:
         return name in self.globals
 
-    def logged(self, tag: str) -> List[Tuple[int, float]]:
+    def logged(self, tag: str) -> list[tuple[int, float]]:
         """(step, value) of everything logged under a tag."""
         return [(step, value) for name, value, step in self.scalars if name == tag]
 
@@ -86,12 +87,12 @@ OnStep = Callable[[ScriptRun], None]
 
 def run_script(
     path: Path,
-    overrides: Optional[Mapping[str, Any]] = None,
+    overrides: Mapping[str, Any] | None = None,
     *,
-    make_env: Optional[Callable[[], Any]] = None,
-    stop: Optional[int] = None,
-    on_step: Optional[OnStep] = None,
-    on_start: Optional[OnStep] = None,
+    make_env: Callable[[], Any] | None = None,
+    stop: int | None = None,
+    on_step: OnStep | None = None,
+    on_start: OnStep | None = None,
     guard_random: bool = True,
     shimmed: bool = True,
     patches: Sequence[shim.Patch] = (),
@@ -128,7 +129,7 @@ def run_script(
     make = _maker(make_env)
 
     stubs = {"__main__": module, "torch.utils.tensorboard": _tensorboard(run)}
-    replaced: List[shim.Patch] = [*patches]
+    replaced: list[shim.Patch] = [*patches]
     if old:
         stubs.update(oldgym.modules(make, watch.stepped))
     else:
@@ -170,8 +171,8 @@ def _compiled(text: str, path: str) -> types.CodeType:
     return compile(text, path, "exec")
 
 
-def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) -> Dict[str, Any]:
-    made: Dict[str, Any] = {}
+def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) -> dict[str, Any]:
+    made: dict[str, Any] = {}
     for name in ("cuda", "capture_video"):
         spelled = f"'--{name.replace('_', '-')}'" if old else f"    {name}: bool"
         if spelled in text:
@@ -184,14 +185,14 @@ def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) 
     return {**made, **overrides}
 
 
-def _command_line(arguments: Mapping[str, Any]) -> List[str]:
+def _command_line(arguments: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in arguments.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     return words
 
 
-def _maker(make_env: Optional[Callable[[], Any]]) -> Callable[..., Any]:
+def _maker(make_env: Callable[[], Any] | None) -> Callable[..., Any]:
     original = gymnasium.make
 
     def make(id: Any, *args: Any, **kwargs: Any) -> Any:
@@ -250,9 +251,9 @@ class _Watch:
     def __init__(
         self,
         run: ScriptRun,
-        stop: Optional[int],
-        on_step: Optional[OnStep],
-        on_start: Optional[OnStep],
+        stop: int | None,
+        on_step: OnStep | None,
+        on_start: OnStep | None,
         guard: bool,
     ) -> None:
         self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
@@ -260,7 +261,7 @@ class _Watch:
         self._first: Any = None
         self._outside = restored.outside()
 
-    def stepped(self, environments: int, actions: Any, outcome: Tuple[Any, ...]) -> None:
+    def stepped(self, environments: int, actions: Any, outcome: tuple[Any, ...]) -> None:
         run = self._run
         run.steps += environments
         run.actions, run.outcome = actions, outcome

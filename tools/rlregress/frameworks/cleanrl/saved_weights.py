@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterator, Mapping, Tuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
 
@@ -43,7 +44,7 @@ def _saving(source: Source, algorithm: str) -> Saving:
     def load(make_env: Callable[..., Any], folder: str) -> ScriptRun:
         run = _run(source, algorithm, make_env, 7, on_start=_stop)
         states = torch.load(os.path.join(folder, _FILE), map_location="cpu")
-        for name, state in zip(names, states if len(names) > 1 else (states,)):
+        for name, state in zip(names, states if len(names) > 1 else (states,), strict=False):
             run[name].load_state_dict(state)
         return run
 
@@ -74,6 +75,6 @@ def _acts(algorithm: str, run: ScriptRun) -> Iterator[Item]:
             yield f"values of {name}", run[name](observed, actions), type(run[name]).forward
 
 
-def savings(source: Source) -> Mapping[str, Tuple[Saving, ...]]:
+def savings(source: Source) -> Mapping[str, tuple[Saving, ...]]:
     """What one copy of the scripts saves, by algorithm."""
     return {algorithm: (_saving(source, algorithm),) for algorithm in _NETWORKS}

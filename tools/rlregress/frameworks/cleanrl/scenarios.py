@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Dict, Mapping, Tuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Unreadable
 from rlregress.frameworks.cleanrl.script_sources import Source
 
-_ON_POLICY: Dict[str, Any] = {
+_ON_POLICY: dict[str, Any] = {
     "steps": 256, "rollout_steps": 32, "minibatch_size": 24, "epochs": 2, "copies": 2,
 }  # fmt: skip
-_OFF_POLICY: Dict[str, Any] = {
+_OFF_POLICY: dict[str, Any] = {
     "steps": 120, "learning_starts": 20, "minibatch_size": 16, "replay_size": 60, "copies": 1,
 }  # fmt: skip
 _DEFAULTS = {
@@ -24,7 +25,7 @@ _DEFAULTS = {
     "dqn": {**_OFF_POLICY, "exploration_fraction": 0.5},
 }
 #: (algorithm, is discrete, is distributional) -> script.
-_SCRIPTS: Dict[Tuple[str, bool, bool], str] = {
+_SCRIPTS: dict[tuple[str, bool, bool], str] = {
     ("ppo", False, False): "ppo_continuous_action",
     ("ppo", True, False): "ppo",
     ("sac", False, False): "sac_continuous_action",
@@ -43,7 +44,7 @@ _OFF_POLICY_ARGUMENTS = {
     "polyak_coefficient": "tau",
     "exploration_noise": "exploration_noise",
 }
-_ARGUMENTS: Dict[str, Dict[str, str]] = {
+_ARGUMENTS: dict[str, dict[str, str]] = {
     "ppo": {
         **_SHARED,
         "learning_rate": "learning_rate",
@@ -109,8 +110,8 @@ def trace(
         raise Unsupported(str(error)) from None
 
 
-def _arguments(algorithm: str, given: Dict[str, Any]) -> Dict[str, Any]:
-    made: Dict[str, Any] = {}
+def _arguments(algorithm: str, given: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
     if algorithm == "ppo":
         batch = given["rollout_steps"] * given["copies"]
         made["num_minibatches"] = max(1, batch // given.pop("minibatch_size"))
@@ -131,7 +132,7 @@ def _arguments(algorithm: str, given: Dict[str, Any]) -> Dict[str, Any]:
     return {**made, **{names[name]: value for name, value in given.items()}}
 
 
-def _set_temperature(given: Dict[str, Any], made: Dict[str, Any]) -> None:
+def _set_temperature(given: dict[str, Any], made: dict[str, Any]) -> None:
     rate = given.pop("learning_rate", None)
     if rate is not None:
         made.update(policy_lr=rate, q_lr=rate)

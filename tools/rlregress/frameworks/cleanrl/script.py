@@ -10,9 +10,10 @@ import difflib
 import functools
 import hashlib
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 
 from rlregress import suite
 from rlregress.errors import UserError
@@ -86,13 +87,13 @@ class Block(NamedTuple):
         branch: which of its lists this is: "body", "orelse", "handler" or "finalbody".
     """
 
-    statements: List[ast.stmt]
-    outer: Optional[Block]
+    statements: list[ast.stmt]
+    outer: Block | None
     place: int
     branch: str
 
     @property
-    def owner(self) -> Optional[ast.stmt]:
+    def owner(self) -> ast.stmt | None:
         """The compound statement that holds this block."""
         return None if self.outer is None else self.outer.statements[self.place]
 
@@ -116,8 +117,8 @@ class Anchor:
         return self.statement.lineno
 
 
-@functools.lru_cache(maxsize=None)
-def known_scripts() -> FrozenSet[str]:
+@functools.cache
+def known_scripts() -> frozenset[str]:
     """SHA-256 of the scripts that the suite was written for, from its list in ``baselines``.
 
     Raises:
@@ -160,9 +161,9 @@ class Script:
         self.path = Path(path)
         self.sha256 = hashlib.sha256(content).hexdigest()
         self.known = self.sha256 in known_scripts()
-        self.slices: Dict[Any, Any] = {}
-        self._shaped: Dict[Shape, List[Tuple[Block, int]]] = {}
-        self.blocks: List[Block] = []
+        self.slices: dict[Any, Any] = {}
+        self._shaped: dict[Shape, list[tuple[Block, int]]] = {}
+        self.blocks: list[Block] = []
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError) as error:
@@ -177,7 +178,7 @@ class Script:
         }
 
     @property
-    def imports(self) -> FrozenSet[str]:
+    def imports(self) -> frozenset[str]:
         """The modules that the script imports, by their full names."""
         return frozenset(self.origins.values())
 
@@ -250,14 +251,14 @@ class Script:
         if which in ("outermost", "innermost"):
             depths = [len(_chain(place.block)) for place in places]
             wanted = min(depths) if which == "outermost" else max(depths)
-            places = [p for p, depth in zip(places, depths) if depth == wanted]
+            places = [p for p, depth in zip(places, depths, strict=False) if depth == wanted]
         elif which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         if len(places) > 1:
             raise self._ambiguous(quantity, f"statements that are {described}", places)
         return places[0]
 
-    def _one(self, quantity: str, name: str, places: List[Anchor], which: str) -> Anchor:
+    def _one(self, quantity: str, name: str, places: list[Anchor], which: str) -> Anchor:
         if which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         common = _common(places)
@@ -279,7 +280,7 @@ class Script:
     def lost(self, quantity: str, *candidates: str) -> AnchorLost:
         """What to raise where a run or a slice of the script has none of these names."""
         every = sorted({name for block in self.blocks for name in _touched(block)})
-        near: Dict[str, None] = {}
+        near: dict[str, None] = {}
         for name in candidates:
             near.update(dict.fromkeys(difflib.get_close_matches(name, every, n=3, cutoff=0.5)))
         nearest = f"nearest names: {', '.join(near)}" if near else "no name is near"
@@ -289,7 +290,7 @@ class Script:
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(f"{self}: {quantity}: {why}; {nearest}; {self._advice()}", self.known)
 
-    def _ambiguous(self, quantity: str, what: str, places: List[Anchor]) -> AnchorAmbiguous:
+    def _ambiguous(self, quantity: str, what: str, places: list[Anchor]) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
             f"{self}: {quantity}: there are several {what} (lines {lines}); {self._advice()}",
@@ -297,20 +298,20 @@ class Script:
         )
 
 
-def _binds(statement: ast.stmt) -> FrozenSet[str]:
+def _binds(statement: ast.stmt) -> frozenset[str]:
     """Names that a statement of its own binds, not what stands in the lists inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
         return statement_names.of(statement).binds
     return frozenset()
 
 
-def _touched(block: Block) -> FrozenSet[str]:
+def _touched(block: Block) -> frozenset[str]:
     return statement_names.of_block(block.statements).touches
 
 
-def _chain(block: Block) -> List[Tuple[Block, int]]:
+def _chain(block: Block) -> list[tuple[Block, int]]:
     """(block, index of the statement that leads inwards), from the top to ``block``'s owner."""
-    chain: List[Tuple[Block, int]] = []
+    chain: list[tuple[Block, int]] = []
     while block.outer is not None:
         chain.append((block.outer, block.place))
         block = block.outer
@@ -326,11 +327,11 @@ def _index_in(block: Block, place: Anchor) -> int:
 
 def _common(places: Sequence[Anchor]) -> Block:
     """The innermost block that holds all places, in itself or deeper."""
-    chains: List[List[Any]] = [
+    chains: list[list[Any]] = [
         [*(outer for outer, _ in _chain(place.block)), place.block] for place in places
     ]
     shared = places[0].block
-    for level in zip(*chains):
+    for level in zip(*chains, strict=False):
         if any(block is not level[0] for block in level):
             break
         shared = level[0]

@@ -10,10 +10,10 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Dict, Iterable, List, Optional
 
 from rlregress import files
 from rlregress.errors import UserError
@@ -75,7 +75,7 @@ class Source:
             )
         return _parsed(path, path.stat().st_mtime_ns)
 
-    def digests(self, names: Iterable[str]) -> Dict[str, str]:
+    def digests(self, names: Iterable[str]) -> dict[str, str]:
         """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
         digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
@@ -172,7 +172,7 @@ def _of_folder(root: Path) -> Source:
     return Source(HEAD, _version_of_checkout(root), root)
 
 
-def _installed() -> Optional[Source]:
+def _installed() -> Source | None:
     found = installed_metadata.found(_PACKAGE)
     if found is None:
         return None
@@ -180,7 +180,7 @@ def _installed() -> Optional[Source]:
     return Source(version, version, root) if (root / _PACKAGE / _MARK).is_file() else None
 
 
-def all_sources() -> List[Source]:
+def all_sources() -> list[Source]:
     """All copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
     sources = [_of_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]

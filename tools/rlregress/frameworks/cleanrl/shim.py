@@ -8,7 +8,8 @@ like any other. Only the interface is changed here, no arithmetic.
 from __future__ import annotations
 
 import inspect
-from typing import Any, Dict, List, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,7 +18,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.framework_errors import through
 
 #: (object, name of the attribute, what it is to be while a script runs)
-Patch = Tuple[Any, str, Any]
+Patch = tuple[Any, str, Any]
 
 
 def needed() -> bool:
@@ -25,7 +26,7 @@ def needed() -> bool:
     return int(gymnasium.__version__.partition(".")[0]) >= 1
 
 
-def patches() -> List[Patch]:
+def patches() -> list[Patch]:
     """What to replace in Gymnasium; nothing where it is as the scripts expect it.
 
     Raises:
@@ -78,8 +79,8 @@ def _by_environment(infos: Mapping[str, Any], environments: int) -> np.ndarray:
     return rows
 
 
-def _of_environment(infos: Mapping[str, Any], number: int) -> Dict[str, Any]:
-    info: Dict[str, Any] = {}
+def _of_environment(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
+    info: dict[str, Any] = {}
     for key, value in infos.items():
         # "_key" says for which environments "key" holds something
         mask = infos.get(f"_{key}")

@@ -10,17 +10,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator, Mapping, Sequence
 from typing import (
     Any,
-    Dict,
-    FrozenSet,
-    Iterator,
-    List,
-    Mapping,
     NamedTuple,
-    Sequence,
-    Set,
-    Tuple,
 )
 
 import numpy as np
@@ -57,9 +50,9 @@ class Sliced(Mapping[str, Any]):
     def __init__(
         self,
         place: Anchor,
-        namespace: Dict[str, Any],
+        namespace: dict[str, Any],
         guards: Sequence[str],
-        lines: Sequence[Tuple[int, int]],
+        lines: Sequence[tuple[int, int]],
     ) -> None:
         self.place = place
         self.guards = tuple(guards)
@@ -118,7 +111,7 @@ def run(place: Anchor, given: Mapping[str, Any], used: Sequence[str] = ()) -> Sl
     return _run(place, given, whole=True)
 
 
-def context(place: Anchor, given: Mapping[str, Any]) -> Dict[str, Any]:
+def context(place: Anchor, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run only what a place needs, not its statement: the names that it is to find bound.
 
     Used where a statement is run several times on the same objects:
@@ -137,7 +130,7 @@ def _run(place: Anchor, given: Mapping[str, Any], whole: bool) -> Sliced:
             f"{', '.join(sorted(prepared.missing))}, which nothing before it binds",
             known,
         )
-    namespace: Dict[str, Any] = {"__name__": "__probe__", "__file__": str(script.path)}
+    namespace: dict[str, Any] = {"__name__": "__probe__", "__file__": str(script.path)}
     namespace.update(given)
     try:
         exec(prepared.code, namespace)  # noqa: S102
@@ -154,12 +147,12 @@ def _run(place: Anchor, given: Mapping[str, Any], whole: bool) -> Sliced:
 class _Prepared(NamedTuple):
     code: Any
     guards: Sequence[str]
-    lines: Sequence[Tuple[int, int]]
-    missing: Set[str]
-    reads: FrozenSet[str]
+    lines: Sequence[tuple[int, int]]
+    missing: set[str]
+    reads: frozenset[str]
 
 
-def _prepared(place: Anchor, given: FrozenSet[str], whole: bool) -> _Prepared:
+def _prepared(place: Anchor, given: frozenset[str], whole: bool) -> _Prepared:
     """The slice, compiled; kept with the script, since loops of probes run the same one again."""
     slices = place.script.slices
     key = (place.statement, given, whole)
@@ -185,14 +178,14 @@ def _line_of(error: Exception, script: Script) -> Any:
 
 
 def _whole_slice(
-    place: Anchor, given: Set[str], last: List[ast.stmt]
-) -> Tuple[List[ast.stmt], List[str], Set[str]]:
+    place: Anchor, given: set[str], last: list[ast.stmt]
+) -> tuple[list[ast.stmt], list[str], set[str]]:
     """(statements to run with ``last`` at the end, guards, names that stay unbound).
 
     A function may use one that is defined after it: what is missing at first is looked for again
     from the start.
     """
-    late: Set[str] = set()
+    late: set[str] = set()
     while True:
         attempt = _slice(place, given, last, late)
         defined = {
@@ -207,12 +200,12 @@ def _whole_slice(
 
 
 def _slice(
-    place: Anchor, given: Set[str], last: List[ast.stmt], late: Set[str]
-) -> Tuple[List[ast.stmt], List[str], Set[str]]:
+    place: Anchor, given: set[str], last: list[ast.stmt], late: set[str]
+) -> tuple[list[ast.stmt], list[str], set[str]]:
     ready = given | set(dir(builtins)) | {"__file__", "__name__"}
-    kept: List[ast.stmt] = list(last)
+    kept: list[ast.stmt] = list(last)
     need = (set(statement_names.of(place.statement).reads) | late) - ready
-    guards: List[str] = []
+    guards: list[str] = []
     # bound on some path only, or by a loop's body for its next round: that is for the run to see
     perhaps = set(statement_names.of(place.statement).touches)
     block, end = place.block, place.index
@@ -239,8 +232,8 @@ def _slice(
 
 
 def _climb(
-    block: Block, kept: List[ast.stmt], need: Set[str], ready: Set[str], guards: List[str]
-) -> Tuple[List[ast.stmt], Set[str]]:
+    block: Block, kept: list[ast.stmt], need: set[str], ready: set[str], guards: list[str]
+) -> tuple[list[ast.stmt], set[str]]:
     """Out of a block: an ``if`` becomes a guard, a ``with`` stays around what was kept."""
     owner = block.owner
     if isinstance(owner, ast.If):

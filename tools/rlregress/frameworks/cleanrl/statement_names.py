@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 #: methods that change the object they are called on, beside those that end in one underscore.
 _CHANGING = {"append", "extend", "insert", "update", "add", "put", "load_state_dict", "seed"}
@@ -22,15 +23,15 @@ class Names(NamedTuple):
         touches: bound or changed in place on some path.
     """
 
-    reads: FrozenSet[str]
-    binds: FrozenSet[str]
-    touches: FrozenSet[str]
+    reads: frozenset[str]
+    binds: frozenset[str]
+    touches: frozenset[str]
 
 
 _NOTHING = Names(frozenset(), frozenset(), frozenset())
 
 
-def loads(node: ast.AST) -> Set[str]:
+def loads(node: ast.AST) -> set[str]:
     """Names that an expression, a function or a class reads from around it."""
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
@@ -46,11 +47,11 @@ def loads(node: ast.AST) -> Set[str]:
     return set().union(*map(loads, ast.iter_child_nodes(node)))
 
 
-def _of_function(node: ast.AST) -> Set[str]:
+def _of_function(node: ast.AST) -> set[str]:
     arguments: ast.arguments = node.args  # type: ignore[attr-defined]
     every = [*getattr(arguments, "posonlyargs", []), *arguments.args, *arguments.kwonlyargs]
     every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
-    around: List[ast.AST] = [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
+    around: list[ast.AST] = [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
     around += getattr(node, "decorator_list", [])
     body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
     local = {argument.arg for argument in every}
@@ -74,7 +75,7 @@ def _bound_within(node: ast.AST) -> Iterator[str]:
         yield from _bound_within(child)
 
 
-def stores(target: ast.AST) -> Set[str]:
+def stores(target: ast.AST) -> set[str]:
     """Names that a target of an assignment binds."""
     if isinstance(target, ast.Name):
         return {target.id}
@@ -85,7 +86,7 @@ def stores(target: ast.AST) -> Set[str]:
     return set()
 
 
-def _changed_by_target(target: ast.AST) -> Set[str]:
+def _changed_by_target(target: ast.AST) -> set[str]:
     """Names whose object an assignment to a part of it changes."""
     if isinstance(target, (ast.Tuple, ast.List)):
         return set().union(*map(_changed_by_target, target.elts))
@@ -101,7 +102,7 @@ def _root(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _changed_by_calls(node: ast.AST) -> Set[str]:
+def _changed_by_calls(node: ast.AST) -> set[str]:
     changed = set()
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
@@ -112,7 +113,7 @@ def _changed_by_calls(node: ast.AST) -> Set[str]:
     return changed - {""}
 
 
-def origins(node: ast.AST) -> Dict[str, str]:
+def origins(node: ast.AST) -> dict[str, str]:
     """Name that an import binds -> full name of the module that it is, or comes from."""
     aliases = node.names  # type: ignore[attr-defined]
     if isinstance(node, ast.ImportFrom):
@@ -153,7 +154,7 @@ def of_block(statements: Sequence[ast.stmt]) -> Names:
     return names
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def of(node: ast.stmt) -> Names:
     """What one statement does; compound ones with everything inside them."""
     if isinstance(node, ast.Assign):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from typing import Any
 from unittest import mock
 
 import gymnasium
@@ -36,7 +37,7 @@ class Fn:
 
     def __init__(self, function: Callable[..., Any], **attributes: Any) -> None:
         self._function = function
-        self.calls: List[Tuple[Any, ...]] = []
+        self.calls: list[tuple[Any, ...]] = []
         vars(self).update(attributes)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -73,7 +74,7 @@ def spaces(low: Any, high: Any, observations: int = 1) -> Bag:
     )
 
 
-def defaults(script: Script) -> Dict[str, Any]:
+def defaults(script: Script) -> dict[str, Any]:
     """The defaults of a script's command line, by name with underscores.
 
     From the annotated class ``Args`` or from calls of ``add_argument``; what is computed from
@@ -83,8 +84,8 @@ def defaults(script: Script) -> Dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=64)
-def _defaults(script: Script) -> Dict[str, Any]:
-    by_name: Dict[str, Any] = {}
+def _defaults(script: Script) -> dict[str, Any]:
+    by_name: dict[str, Any] = {}
     tree = ast.Module(body=script.blocks[0].statements, type_ignores=[])
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == "Args":
@@ -98,7 +99,7 @@ def _defaults(script: Script) -> Dict[str, Any]:
     return by_name
 
 
-def _put(defaults: Dict[str, Any], name: str, value: Any) -> None:
+def _put(defaults: dict[str, Any], name: str, value: Any) -> None:
     try:
         code = compile(ast.Expression(value), "<default>", "eval")
         defaults[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -76,10 +77,10 @@ def script_of(algorithm: str, source: Source) -> Any:
 
 def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Arguments of the script; UserError for what it does not have."""
     given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
-    made: Dict[str, Any] = {}
+    made: dict[str, Any] = {}
     if algorithm == "ppo":
         made.update(_minibatches(reasons, given, environments), **_value_clipping(reasons, given))
         if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
@@ -98,7 +99,7 @@ def arguments_of(
     return made
 
 
-def _minibatches(reasons: List[str], given: Dict[str, Any], environments: int) -> Dict[str, Any]:
+def _minibatches(reasons: list[str], given: dict[str, Any], environments: int) -> dict[str, Any]:
     """The script is given the number of minibatches, not their size."""
     size, batch = given.pop("minibatch_size"), given["rollout_steps"] * environments
     number = max(batch // size, 1)
@@ -110,7 +111,7 @@ def _minibatches(reasons: List[str], given: Dict[str, Any], environments: int) -
     return {"num_minibatches": number}
 
 
-def _value_clipping(reasons: List[str], given: Dict[str, Any]) -> Dict[str, Any]:
+def _value_clipping(reasons: list[str], given: dict[str, Any]) -> dict[str, Any]:
     clip = given.pop("value_clip_range")
     if clip not in (None, given["clip_range"]):
         reasons.append(
@@ -120,7 +121,7 @@ def _value_clipping(reasons: List[str], given: Dict[str, Any]) -> Dict[str, Any]
     return {"clip_vloss": clip is not None}
 
 
-def _check_temperature(reasons: List[str], given: Mapping[str, Any]) -> None:
+def _check_temperature(reasons: list[str], given: Mapping[str, Any]) -> None:
     critics, temperature = given["critic_learning_rate"], given["temperature_learning_rate"]
     if temperature != critics:
         reasons.append(
@@ -145,7 +146,7 @@ def whole_steps(request: TrainingRequest, environments: int = 1) -> int:
 # -- what has been learned ---------------------------------------------------------------------
 
 
-def wrappers(environment: Any) -> List[Any]:
+def wrappers(environment: Any) -> list[Any]:
     """The wrappers that the script has put around an environment, the innermost first."""
     layers = []
     while isinstance(environment, gymnasium.Wrapper):
@@ -165,7 +166,7 @@ def as_observed(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
 
     The script's own wrappers, in their order, with the statistics as they are now.
     """
-    steps: List[Callable[[Any], Any]] = []
+    steps: list[Callable[[Any], Any]] = []
     for wrapper in wrappers(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeObservation):
             steps.append(_normalised(wrapper))
@@ -286,17 +287,17 @@ _SCALARS = {
 }
 
 
-def _diagnostics_of(run: ScriptRun) -> Dict[str, List[float]]:
-    diagnostics: Dict[str, List[float]] = {}
+def _diagnostics_of(run: ScriptRun) -> dict[str, list[float]]:
+    diagnostics: dict[str, list[float]] = {}
     for tag, value, _ in run.scalars:
         if tag in _SCALARS:
             diagnostics.setdefault(_SCALARS[tag], []).append(value)
     return diagnostics
 
 
-def _parameters_of(run: ScriptRun) -> Dict[str, np.ndarray]:
+def _parameters_of(run: ScriptRun) -> dict[str, np.ndarray]:
     """Everything in the script's networks, and the leaves beside them that it trains."""
-    tensors: Dict[str, torch.Tensor] = {}
+    tensors: dict[str, torch.Tensor] = {}
     inside = set()
     for name, bound in run.globals.items():
         if isinstance(bound, nn.Module):
@@ -346,7 +347,7 @@ def heads(run: ScriptRun) -> Heads:
 
 def prepared(
     request: TrainingRequest, source: Source, environments: int = 1
-) -> Tuple[Any, Dict[str, Any]]:
+) -> tuple[Any, dict[str, Any]]:
     """(path of the script, its arguments)."""
     path = script_of(request.algorithm, source).path
     steps = whole_steps(request, environments)

@@ -7,9 +7,10 @@ Stable-Baselines3: agents are saved, loaded and trained on, and are evaluated.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from functools import partial
 from tempfile import TemporaryDirectory
-from typing import Any, Callable, Dict, Mapping
+from typing import Any
 
 import numpy as np
 from sb3_contrib.common.maskable import callbacks, evaluation
@@ -103,7 +104,7 @@ def _in_processes(model: Any, wrappers: Wrappers) -> Mapping[str, Any]:
 
 def _training(
     title: str,
-    common: Callable[[], Dict[str, Any]],
+    common: Callable[[], dict[str, Any]],
     settings: Mapping[str, Any],
     networks: Mapping[str, Any] = _SMALL,
     extractor: Any = None,

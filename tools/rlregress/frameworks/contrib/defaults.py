@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Dict, Mapping, Tuple
+from typing import Any
 
 from sb3_contrib import QRDQN, TQC, TRPO, CrossQ, MaskablePPO, RecurrentPPO
 
@@ -12,7 +13,7 @@ from rlregress.frameworks.sb3 import defaults as of_sb3
 
 #: (algorithm whose hyperparameters it has, scope) -> the class, and if its actions are discrete.
 #: What TRPO has of PPO's: its trust region is a detail.
-_CELLS: Mapping[Tuple[str, str], Tuple[Any, bool]] = {
+_CELLS: Mapping[tuple[str, str], tuple[Any, bool]] = {
     ("sac", "library"): (TQC, False),
     ("sac", "CrossQ"): (CrossQ, False),
     ("dqn", "library"): (QRDQN, True),
@@ -22,17 +23,17 @@ _CELLS: Mapping[Tuple[str, str], Tuple[Any, bool]] = {
 }
 
 
-def names() -> Dict[Tuple[str, str], Dict[str, str]]:
+def names() -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
     return {cell: of_sb3.names_of(cell[0], made)[0] for cell, (made, _) in _CELLS.items()}
 
 
-def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+def values() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
     return read_each({cell: partial(_values, *cell) for cell in _CELLS})
 
 
-def _values(algorithm: str, scope: str) -> Dict[str, Any]:
+def _values(algorithm: str, scope: str) -> dict[str, Any]:
     made, discrete = _CELLS[algorithm, scope]
     agent = of_sb3.construct(made, discrete)
     return of_sb3.values_of(algorithm, agent)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict
+from typing import Any
 
 import numpy as np
 import sb3_contrib
@@ -29,7 +30,7 @@ class _Masked(gyms.Wrapper):
         return np.arange(self.action_space.n) > 0
 
 
-def _agent(title: str, settings: Callable[[], Dict[str, Any]], **differing: Any) -> SavedAgent:
+def _agent(title: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
     return SavedAgent(title.lower(), settings, partial(class_named, title), title, **differing)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict
+from typing import Any
 
 import torch
 from sb3_contrib import QRDQN, TQC, RecurrentPPO
@@ -12,7 +12,7 @@ from sb3_contrib.common.recurrent.type_aliases import RNNStates
 from rlregress.frameworks.sb3 import training as of_sb3
 
 
-def _memory(policy: Any, rows: int, of_values: bool = False) -> Dict[str, Any]:
+def _memory(policy: Any, rows: int, of_values: bool = False) -> dict[str, Any]:
     size = (policy.lstm_actor.num_layers, rows, policy.lstm_actor.hidden_size)
     nothing = (torch.zeros(size), torch.zeros(size))
     states = nothing if of_values else RNNStates(nothing, nothing)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import copy
 import importlib.util
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any
 
 import torch
 from rsl_rl import runners
@@ -20,7 +21,7 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
 
 _STEPS, _ROLLOUTS = 24, 3
-_PPO: Dict[str, Any] = {
+_PPO: dict[str, Any] = {
     "class_name": "PPO",
     "num_learning_epochs": 2,
     # 48 rows in parts of 9: three are left over
@@ -31,13 +32,13 @@ _PPO: Dict[str, Any] = {
     "entropy_coef": 0.01,
 }
 #: of ``compat.Networks``, which are made where RSL-RL is: the names below are read without it
-_SMALL: Dict[str, Any] = {"hidden": [16, 16], "normalised": True}
+_SMALL: dict[str, Any] = {"hidden": [16, 16], "normalised": True}
 #: of the networks of a student that learns from a teacher
 _NAMES = ("student", "teacher")
 _KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
 
 
-def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
+def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
     """Observations and actions, then those of the other sign, in one."""
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rlregress.frameworks.samples import array
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train with ``learn`` on ``environments`` copies side by side."""
     runner = new(request, environments)
-    rollouts: List[Any] = []
+    rollouts: list[Any] = []
 
     def copy(storage: Any) -> None:
         fields = compat.group(storage.observations), storage.rewards[..., 0], storage.dones[..., 0]
@@ -23,5 +23,5 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
 
     before_updates(runner.alg, copy)
     learn(runner, request.total_steps)
-    observations, rewards, done = map(np.stack, zip(*rollouts))
+    observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done.astype(bool), None)

@@ -9,7 +9,8 @@ import io
 import math
 import sys
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -75,9 +76,9 @@ class Networks(NamedTuple):
     groups: Sequence[str] = ("policy",)
     law: Mapping[str, Any] = {}
 
-    def configured(self, names: Tuple[str, str], kinds: Tuple[str, str]) -> Dict[str, Any]:
+    def configured(self, names: tuple[str, str], kinds: tuple[str, str]) -> dict[str, Any]:
         """What a runner is configured with, of two networks, the first of which acts."""
-        sizes: Dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
+        sizes: dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
         both = {"rnn_type": self.memory, **sizes} if self.memory else {}
         both.update(_given(activation=self.activation))
         if MODELS:
@@ -97,12 +98,12 @@ class Networks(NamedTuple):
                 both.update(_given(**{f"{name}_obs_normalization": self.normalised}))
         return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
 
-    def _deviation(self) -> Dict[str, Any]:
+    def _deviation(self) -> dict[str, Any]:
         if not self.law:
             return {}
         return {"state_dependent_std": True, "noise_std_type": self.law["std_type"]}
 
-    def lacking(self) -> List[str]:
+    def lacking(self) -> list[str]:
         """What this version does not have of the networks, and of the law of the actions."""
         if IMAGES in self.groups and not MODELS:
             return ["CNNModel"]
@@ -135,7 +136,7 @@ def require(algorithm: Mapping[str, Any], networks: Networks) -> None:
         raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
 
 
-def _given(**options: Any) -> Dict[str, Any]:
+def _given(**options: Any) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not None}
 
 
@@ -143,9 +144,9 @@ def configuration(
     steps: int,
     algorithm: Mapping[str, Any],
     networks: Networks,
-    names: Tuple[str, str] = ("actor", "critic"),
-    kinds: Tuple[str, str] = ("ActorCritic", "ActorCriticRecurrent"),
-) -> Dict[str, Any]:
+    names: tuple[str, str] = ("actor", "critic"),
+    kinds: tuple[str, str] = ("ActorCritic", "ActorCriticRecurrent"),
+) -> dict[str, Any]:
     """The configuration of a runner, with ``steps`` in a rollout."""
     sets = ("policy", "critic", "actor", "rnd_state", "student", "teacher")
     return {
@@ -171,7 +172,7 @@ def network(algorithm: Any, name: str) -> nn.Module:
     return getattr(algorithm, name).mlp if MODELS else getattr(policy(algorithm), name)
 
 
-def parameters(algorithm: Any) -> Dict[str, torch.Tensor]:
+def parameters(algorithm: Any) -> dict[str, torch.Tensor]:
     """Everything that is trained, and what normalises it, by name."""
     if not MODELS:
         return dict(policy(algorithm).state_dict())
@@ -185,7 +186,7 @@ def best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
     return acting(observations) if MODELS else acting.act_inference(observations)
 
 
-def drawn_actions(algorithm: Any, observations: Any) -> Tuple[torch.Tensor, torch.Tensor]:
+def drawn_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Actions [environments, dimensions] and log-probabilities [environments] of a rollout."""
     acting = policy(algorithm)
     drawn = acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
@@ -200,7 +201,7 @@ def values(algorithm: Any, observations: Any) -> torch.Tensor:
     return policy(algorithm).evaluate(observations)
 
 
-def deviation(algorithm: Any) -> Tuple[nn.Parameter, bool]:
+def deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
     """The trained standard deviation, and whether it is its logarithm."""
     named = policy(algorithm).named_parameters()
     name, parameter = next((name, own) for name, own in named if "std" in name)
@@ -276,7 +277,7 @@ def set_old_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) 
     storage.mu, storage.sigma = storage.distribution_params = mean, scale
 
 
-def old_distribution(storage: Any) -> Tuple[torch.Tensor, torch.Tensor]:
+def old_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Means and deviations of the policy of a rollout, [steps, environments, actions] each."""
     kept = getattr(storage, "distribution_params", None)
     return (storage.mu, storage.sigma) if kept is None else kept

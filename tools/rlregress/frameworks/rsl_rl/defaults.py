@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any, Dict, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from rsl_rl.algorithms import PPO
@@ -29,7 +30,7 @@ _OF_RUNNERS = {
 }
 
 
-def names() -> Dict[Tuple[str, str], Dict[str, str]]:
+def names() -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> what sets it.
 
     Raises:
@@ -49,7 +50,7 @@ def _environment() -> Vectorised:
     return Vectorised(Scripted(-np.ones(2), np.ones(2), observation_dimensions=3))
 
 
-def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+def values() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments.
 
     Steps and minibatches of a rollout are left out: a runner has no default of the first, and the
@@ -58,12 +59,12 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
     return read_each({("ppo", "library"): _values})
 
 
-def _values() -> Dict[str, Any]:
+def _values() -> dict[str, Any]:
     configuration = compat.configuration(2, {"class_name": "PPO"}, compat.Networks())
     return _values_of(made(_environment(), configuration).alg)
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
     agent = made(_environment(), configured(hyperparameters, 1)).alg
     steps = agent.storage.num_transitions_per_env
@@ -71,7 +72,7 @@ def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any
     return {**_values_of(agent), **rows}
 
 
-def _values_of(agent: Any) -> Dict[str, Any]:
+def _values_of(agent: Any) -> dict[str, Any]:
     read = {name: getattr(agent, own) for name, own in ARGUMENTS.items() if hasattr(agent, own)}
     largest = read["max_gradient_norm"]
     layers = linear_layers(compat.network(agent, "actor"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ class Vectorised(VecEnv):
         self,
         *environments: Any,
         step_dt: float = 1.0,
-        seed: Optional[int] = None,
+        seed: int | None = None,
         clipped: bool = False,
         plain: Sequence[str] = GROUPS,
         further: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {},  # noqa: B006 - read only
@@ -45,13 +46,13 @@ class Vectorised(VecEnv):
         self.max_episode_length = 1000
         self.episode_length_buf = torch.zeros(self.num_envs, dtype=torch.long)
         self.device = "cpu"
-        self.cfg: Dict[str, Any] = {}
+        self.cfg: dict[str, Any] = {}
         # until 2.2 it had the other name
         self.step_dt = self.dt = step_dt
         self._clipped = clipped
         self._plain, self.further = plain, further
         seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
-        pairs = zip(environments, seeds)
+        pairs = zip(environments, seeds, strict=False)
         self._observations = [environment.reset(seed=own)[0] for environment, own in pairs]
         self.num_obs = self._observations[0].size
 
@@ -60,7 +61,7 @@ class Vectorised(VecEnv):
         """Itself: there is no wrapper."""
         return self
 
-    def groups(self) -> Dict[str, torch.Tensor]:
+    def groups(self) -> dict[str, torch.Tensor]:
         """The observations before the next step, by the name of their group."""
         observations = torch.as_tensor(np.stack(self._observations)).float()
         made = {name: make(observations) for name, make in self.further.items()}
@@ -81,10 +82,10 @@ class Vectorised(VecEnv):
         space = self.environments[0].action_space
         return np.clip(given, space.low, space.high) if self._clipped else given
 
-    def step(self, actions: torch.Tensor) -> Tuple[Any, torch.Tensor, torch.Tensor, Dict[str, Any]]:
+    def step(self, actions: torch.Tensor) -> tuple[Any, torch.Tensor, torch.Tensor, dict[str, Any]]:
         """One step of each."""
-        rewards: List[float] = []
-        ends: List[Tuple[bool, bool]] = []
+        rewards: list[float] = []
+        ends: list[tuple[bool, bool]] = []
         for number, action in enumerate(self.bounded(actions)):
             environment = self.environments[number]
             observation, reward, *ended, _ = environment.step(action)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Iterator, List, Sequence
+from typing import Any
 
 from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.rsl_rl import compat
@@ -17,18 +18,18 @@ def minibatches(
     """Train with ``learn`` on ``environments`` copies side by side."""
     around.only("RSL-RL")
     runner = new(request, environments)
-    read: List[Minibatch] = []
+    read: list[Minibatch] = []
     _note(runner.alg, read)
     learn(runner, request.total_steps)
     return read
 
 
-def _note(algorithm: Any, read: List[Minibatch]) -> None:
+def _note(algorithm: Any, read: list[Minibatch]) -> None:
     """Every minibatch that the storage yields, with what ``update`` asks the policy about it."""
     storage, acting = algorithm.storage, compat.policy(algorithm)
     name = compat.log_prob_name(algorithm)
     generate, score = storage.mini_batch_generator, getattr(acting, name)
-    yielded: List[Minibatch] = []
+    yielded: list[Minibatch] = []
 
     def noted_generate(*arguments: Any, **more: Any) -> Iterator[Any]:
         for handed in generate(*arguments, **more):

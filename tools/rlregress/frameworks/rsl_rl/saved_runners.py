@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Callable, Dict, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from rlregress.frameworks.rsl_rl import compat, training
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 
 _STEPS, _FILE = 16, "agent.pt"
-_ALGORITHM: Dict[str, Any] = {
+_ALGORITHM: dict[str, Any] = {
     "class_name": "PPO",
     "num_learning_epochs": 2,
     "num_mini_batches": 2,
@@ -26,7 +27,7 @@ _ALGORITHM: Dict[str, Any] = {
     "desired_kl": 0.01,
     "entropy_coef": 0.01,
 }
-_CURIOUS: Dict[str, Any] = {
+_CURIOUS: dict[str, Any] = {
     **_ALGORITHM,
     "rnd_cfg": {
         "weight": 0.5,
@@ -66,7 +67,7 @@ def _load(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: st
     return runner
 
 
-def _acts(runner: Any) -> Dict[str, Any]:
+def _acts(runner: Any) -> dict[str, Any]:
     observations = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
     agent = training.trained(runner, 0, {})
     actions, values = agent.policy(observations), agent.value(observations)

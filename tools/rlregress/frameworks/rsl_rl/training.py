@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import random
-from typing import Any, Callable, Dict, List, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -52,7 +53,7 @@ _FIXED = {
 }
 
 
-def _reasons(given: Mapping[str, Any], rows: int) -> List[str]:
+def _reasons(given: Mapping[str, Any], rows: int) -> list[str]:
     """What of a hyperparameter set cannot be set, for so many rows in a rollout."""
     reasons = []
     schedules = ("adaptive", "fixed")
@@ -84,7 +85,7 @@ def _reasons(given: Mapping[str, Any], rows: int) -> List[str]:
     return reasons
 
 
-def configured(hyperparameters: Mapping[str, Any], environments: int) -> Dict[str, Any]:
+def configured(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
     """The configuration of a runner; UserError for what it cannot be set to."""
     given, reasons = without_fixed(_FIXED, "ppo", hyperparameters)
     given.setdefault("learning_rate_schedule", "fixed")
@@ -168,12 +169,12 @@ def policy_of(runner: Any) -> Policy:
     return policy
 
 
-def _note(runner: Any, request: TrainingRequest) -> Dict[str, List[float]]:
+def _note(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
     """Pass the checkpoints after updates; returns the list that fills with what updates return."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
     passing = Passing(request.checkpoints)
-    entropy: List[float] = []
+    entropy: list[float] = []
     steps = 0
 
     def noted_update() -> Any:
@@ -197,7 +198,7 @@ def train(request: TrainingRequest) -> Trained:
     return trained(runner, learn(runner, request.total_steps), diagnostics)
 
 
-def trained(runner: Any, steps: int, diagnostics: Mapping[str, List[float]]) -> Trained:
+def trained(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
     """What an agent is after its training."""
 
     def value(observations: np.ndarray) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from rlregress.frameworks.base import Adapter
 
@@ -90,7 +91,7 @@ class StableBaselines3(Adapter):
         """Public attributes that are no networks, environments or buffers."""
         return self._sibling("saved_agents").settings_of(agent)
 
-    def other_defaults(self) -> Mapping[Tuple[str, str], Mapping[str, Any]]:
+    def other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """Arguments of A2C, DDPG and DQN, and what their optimisers and networks are made with."""
         return self._sibling("other_defaults").values()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict
+from typing import Any
 
 import numpy as np
 from stable_baselines3.common.noise import NormalActionNoise
@@ -17,7 +18,7 @@ from rlregress.frameworks.sb3.scenario_request import algorithm_named, made
 STEPS = 180
 
 
-def _train(name: str, arguments: Callable[[], Dict[str, Any]], discrete: bool) -> Any:
+def _train(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         algorithm = algorithm_named(name)
         # two environments side by side: rows of both are mixed in what is stored
@@ -46,13 +47,13 @@ def _evaluate(model: Any, environment: Any) -> None:
             done = terminated or truncated
 
 
-def on_policy() -> Dict[str, Any]:
+def on_policy() -> dict[str, Any]:
     """Arguments of an algorithm that learns from rollouts; its rate falls."""
     rate = user_code.linear(1e-3)
     return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": rate}
 
 
-def ppo() -> Dict[str, Any]:
+def ppo() -> dict[str, Any]:
     """Arguments of PPO."""
     # 64 samples in minibatches of 48: the last one is incomplete
     return {
@@ -66,7 +67,7 @@ def ppo() -> Dict[str, Any]:
     }
 
 
-def off_policy() -> Dict[str, Any]:
+def off_policy() -> dict[str, Any]:
     """Arguments of an algorithm that learns from a replay buffer; its rate falls."""
     # 2 x 50 rows: the buffer is full after half of the training
     arguments = {
@@ -85,26 +86,26 @@ def noise() -> NormalActionNoise:
     return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
-def sac() -> Dict[str, Any]:
+def sac() -> dict[str, Any]:
     """Arguments of SAC."""
     return {**off_policy(), "target_update_interval": 1, "action_noise": noise()}
 
 
-def _td3() -> Dict[str, Any]:
+def _td3() -> dict[str, Any]:
     return {**_ddpg(), "policy_delay": 2}
 
 
-def _ddpg() -> Dict[str, Any]:
+def _ddpg() -> dict[str, Any]:
     # the default was an episode before 2.3.0, which two environments do not allow
     return {**off_policy(), "train_freq": 1, "action_noise": noise()}
 
 
-def dqn() -> Dict[str, Any]:
+def dqn() -> dict[str, Any]:
     """Arguments of DQN."""
     return {**off_policy(), "target_update_interval": 40, "exploration_fraction": 0.5}
 
 
-def _a2c() -> Dict[str, Any]:
+def _a2c() -> dict[str, Any]:
     return {**on_policy(), "n_steps": 5, "ent_coef": 0.01}
 
 

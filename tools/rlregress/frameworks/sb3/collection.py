@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
@@ -59,7 +60,7 @@ def agent(
 def transitions(request: TrainingRequest, environments: int, library: Library = OWN) -> Transitions:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
     model = agent(request, environments, library=library)
-    rollouts: List[Any] = []
+    rollouts: list[Any] = []
 
     def copy(model: Any) -> None:
         buffer = getattr(model, "rollout_buffer", None)
@@ -70,7 +71,7 @@ def transitions(request: TrainingRequest, environments: int, library: Library = 
 
     model.learn(request.total_steps, callback=AtRolloutEnd(copy))
     if rollouts:
-        observations, rewards, done = map(np.stack, zip(*rollouts))
+        observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
         return Transitions(observations, None, rewards, done, None)
     buffer = model.replay_buffer
     steps = request.hyperparameters["steps_per_collection"]

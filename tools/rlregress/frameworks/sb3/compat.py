@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Dict, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -39,13 +40,13 @@ def _signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def taken(function: Any, **arguments: Any) -> Dict[str, Any]:
+def taken(function: Any, **arguments: Any) -> dict[str, Any]:
     """Those of the arguments that the function takes: for those that only quieten it."""
     known = keywords(function)
     return {name: value for name, value in arguments.items() if name in known}
 
 
-def arguments_of(algorithm: Any, **arguments: Any) -> Dict[str, Any]:
+def arguments_of(algorithm: Any, **arguments: Any) -> dict[str, Any]:
     """Arguments of an algorithm's class as this version takes them.
 
     Raises:
@@ -95,7 +96,7 @@ def network_sizes(policy: Any, value: Any) -> Any:
     return networks({"pi": policy, "vf": value})
 
 
-def networks(named: Dict[str, Any]) -> Any:
+def networks(named: dict[str, Any]) -> Any:
     """Networks of an actor-critic by name, as ``net_arch`` takes them."""
     return [named] if _VERSION < (1, 7) else named
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 from torch import nn
@@ -31,7 +32,7 @@ _INSIDE = {
 }
 
 
-def names() -> Dict[Tuple[str, str], Dict[str, str]]:
+def names() -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it.
 
     Raises:
@@ -46,10 +47,10 @@ def names() -> Dict[Tuple[str, str], Dict[str, str]]:
     return by_cell
 
 
-def names_of(algorithm: str, made: Callable[..., Any]) -> Tuple[Dict[str, str], Dict[str, str]]:
+def names_of(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str], dict[str, str]]:
     """Hyperparameter -> keyword of a class, and those that are no keywords of it."""
     keywords = inspect.signature(made).parameters
-    known: Tuple[Dict[str, str], Dict[str, str]] = {}, {}
+    known: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name, own in {**ARGUMENTS[algorithm], **_INSIDE[algorithm]}.items():
         known[own.partition(".")[0] not in keywords][name] = own
     return known
@@ -68,25 +69,25 @@ def construct(made: Any, discrete: bool, **arguments: Any) -> Any:
     return made(policy, environment, device="cpu", seed=0, **arguments)
 
 
-def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+def values() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
     return read_each(
         {(algorithm, "library"): partial(_values, algorithm) for algorithm in ALGORITHMS}
     )
 
 
-def _values(algorithm: str) -> Dict[str, Any]:
+def _values(algorithm: str) -> dict[str, Any]:
     return values_of(algorithm, construct(ALGORITHMS[algorithm], algorithm == "dqn"))
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
     arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
     made = construct(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
     return values_of(algorithm, made)
 
 
-def _sizes(network: nn.Module) -> List[int]:
+def _sizes(network: nn.Module) -> list[int]:
     return [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
 
 
@@ -94,7 +95,7 @@ def _learning_rate(optimizer: Any) -> float:
     return optimizer.param_groups[0]["lr"]
 
 
-def values_of(algorithm: str, model: Any) -> Dict[str, Any]:
+def values_of(algorithm: str, model: Any) -> dict[str, Any]:
     """Hyperparameters of an agent by the names of ``baselines/hyperparameters``.
 
     One that is no keyword of its class is left out.
@@ -119,7 +120,7 @@ def _noise(model: Any) -> Any:
     return None if noise is None else float(f"{np.max(noise._sigma):.6g}")
 
 
-_Readers = Dict[str, Callable[[Any], Any]]
+_Readers = dict[str, Callable[[Any], Any]]
 _PPO: _Readers = {
     "learning_rate": lambda model: model.lr_schedule(1.0),
     "anneal_learning_rate": lambda model: model.lr_schedule(0.5) != model.lr_schedule(1.0),
@@ -155,7 +156,7 @@ _DDPG: _Readers = {
     "exploration_noise": _noise,
     "hidden_sizes": lambda model: _sizes(model.actor.mu)[:-1],
 }
-_READERS: Dict[str, _Readers] = {
+_READERS: dict[str, _Readers] = {
     "ppo": _PPO,
     "sac": {
         **_OFF_POLICY,

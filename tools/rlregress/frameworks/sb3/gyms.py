@@ -6,8 +6,9 @@ Environments of this suite are written for gymnasium. ``native`` hands one over 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -63,7 +64,7 @@ class Native(Env):
 
     def __init__(self, environment: Any) -> None:
         self._environment = environment
-        self._next_seed: Optional[int] = None
+        self._next_seed: int | None = None
         self._draws, _ = library.utils.seeding.np_random(None)
         self.observation_space = space(environment.observation_space)
         self.action_space = space(environment.action_space)
@@ -84,7 +85,7 @@ class Native(Env):
         own = self._environment.unwrapped.np_random
         return own if hasattr(own, "randint") else self._draws
 
-    def seed(self, seed: Optional[int] = None) -> List[Any]:
+    def seed(self, seed: int | None = None) -> list[Any]:
         """Seed the next reset; those after it go on from there."""
         self._next_seed = seed
         self._draws, seeded = library.utils.seeding.np_random(seed)
@@ -98,7 +99,7 @@ class Native(Env):
         seed, self._next_seed = self._next_seed, None
         return self._environment.reset(seed=seed, options=options or None)[0]
 
-    def step(self, action: Any) -> Tuple[Any, float, bool, Dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
         """(observation, reward, done for whatever reason, info); of truncation info tells."""
         observation, reward, terminated, truncated, info = self._environment.step(action)
         if truncated:
@@ -155,7 +156,7 @@ def reset(environment: Any) -> Any:
     return given[0] if _SAME else given
 
 
-def step(environment: Any, action: Any) -> Tuple[Any, float, bool]:
+def step(environment: Any, action: Any) -> tuple[Any, float, bool]:
     """(observation, reward, done for whatever reason), as ``reset``."""
     observation, reward, *ends, _ = environment.step(action)
     return observation, reward, any(map(bool, ends))

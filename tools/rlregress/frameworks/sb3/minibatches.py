@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator, List, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.samples import array, flat, note_samples, noted_targets
@@ -15,11 +16,11 @@ def minibatches(
     environments: int,
     around: TrainingVariant,
     library: Library = OWN,
-    noted: Callable[[List[Minibatch]], Any] = noted_targets,
+    noted: Callable[[list[Minibatch]], Any] = noted_targets,
 ) -> Sequence[Minibatch]:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
     model = agent(request, environments, around, library)
-    read: List[Minibatch] = []
+    read: list[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:
         _note_rollouts(model, read)
         model.learn(request.total_steps)
@@ -30,10 +31,10 @@ def minibatches(
     return read
 
 
-def _note_rollouts(model: Any, read: List[Minibatch]) -> None:
+def _note_rollouts(model: Any, read: list[Minibatch]) -> None:
     """Every minibatch that ``get`` yields, with what ``train`` asks the policy about it."""
     get, evaluate_actions = model.rollout_buffer.get, model.policy.evaluate_actions
-    yielded: List[Any] = []
+    yielded: list[Any] = []
 
     def noted_get(*arguments: Any, **more: Any) -> Iterator[Any]:
         for data in get(*arguments, **more):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any
 
 import torch
 from stable_baselines3 import A2C, DDPG, DQN
@@ -17,17 +18,17 @@ _ALGORITHMS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
 _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
-def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+def values() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
     return read_each(
         {(algorithm, "library"): partial(_values, made) for algorithm, made in _ALGORITHMS.items()}
     )
 
 
-def _values(made: Any) -> Dict[str, Any]:
+def _values(made: Any) -> dict[str, Any]:
     known = compat.keywords(made)
     # a buffer of the default size would take memory for a million transitions
-    small: Dict[str, Any] = {"buffer_size": 1} if "buffer_size" in known else {}
+    small: dict[str, Any] = {"buffer_size": 1} if "buffer_size" in known else {}
     agent = construct(made, made is DQN, **small)
     settings = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
     settings.update({name: known[name].default for name in small})
@@ -45,7 +46,7 @@ def _values(made: Any) -> Dict[str, Any]:
     return settings
 
 
-def _arguments(agent: Any, names: Any) -> Iterator[Tuple[str, Any]]:
+def _arguments(agent: Any, names: Any) -> Iterator[tuple[str, Any]]:
     for name in sorted(names):
         value = getattr(agent, name, agent)
         if callable(value) and not isinstance(value, type) and value is not agent:
@@ -54,7 +55,7 @@ def _arguments(agent: Any, names: Any) -> Iterator[Tuple[str, Any]]:
             yield name, tuple(map(str, value)) if isinstance(value, tuple) else value
 
 
-def _optimizers(policy: Any) -> Iterator[Tuple[str, torch.optim.Optimizer]]:
+def _optimizers(policy: Any) -> Iterator[tuple[str, torch.optim.Optimizer]]:
     for name, part in (("policy", policy), *policy.named_children()):
         if isinstance(getattr(part, "optimizer", None), torch.optim.Optimizer):
             yield name, part.optimizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from functools import partial
-from typing import Any, List
+from typing import Any
 from unittest import mock
 
 import torch
@@ -153,7 +153,7 @@ class PostTraining:
 def _report_episodes(model: Any) -> None:
     """Show the returns and lengths that the agent knows of, and what else is noted with them."""
     keys = ("r", "l", "place")
-    rows: List[Any] = [[row[key] for key in keys if key in row] for row in model.ep_info_buffer]
+    rows: list[Any] = [[row[key] for key in keys if key in row] for row in model.ep_info_buffer]
     user_code.Capture().capture([len(rows), *rows])
 
 

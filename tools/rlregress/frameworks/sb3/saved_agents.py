@@ -7,9 +7,10 @@ import importlib
 import json
 import os
 import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Callable, Dict, Iterator, Mapping, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,7 +68,7 @@ class SavedAgent:
     """
 
     name: str
-    settings: Callable[[], Dict[str, Any]]
+    settings: Callable[[], dict[str, Any]]
     algorithm: Callable[[], Any]
     title: str
     policy: str = "MlpPolicy"
@@ -79,7 +80,7 @@ class SavedAgent:
     around: Callable[[Any], Any] = lambda environment: environment
 
 
-def _own(name: str, settings: Callable[[], Dict[str, Any]], **differing: Any) -> SavedAgent:
+def _own(name: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
     return SavedAgent(name, settings, partial(algorithm_named, name), name.upper(), **differing)
 
 
@@ -135,7 +136,7 @@ def _state(agent: Any) -> Iterator[Item]:
     yield from _acts(agent, agent.policy)
 
 
-def settings_of(agent: Any) -> Dict[str, Any]:
+def settings_of(agent: Any) -> dict[str, Any]:
     """Public attributes of an agent that are no networks, environments or buffers."""
     return {
         name: value
@@ -402,7 +403,7 @@ def _kinds(of: SavedAgent) -> Iterator[FileKind]:
 
 def savings(
     agents: Sequence[SavedAgent], stored: Sequence[str]
-) -> Mapping[str, Tuple[Saving, ...]]:
+) -> Mapping[str, tuple[Saving, ...]]:
     """What the trainings of agents save, by algorithm.
 
     Args:

@@ -11,7 +11,8 @@ import importlib
 import inspect
 import tempfile
 import warnings
-from typing import Any, Callable, Dict, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from stable_baselines3.common.utils import set_random_seed
@@ -127,10 +128,10 @@ def _train(options: ScenarioOptions, make_env: Callable[..., Any], seed: int, fo
 # -- arguments --------------------------------------------------------------------------------
 
 
-def _arguments(options: ScenarioOptions, algorithm: Any, wrappers: Wrappers) -> Dict[str, Any]:
+def _arguments(options: ScenarioOptions, algorithm: Any, wrappers: Wrappers) -> dict[str, Any]:
     policy = wrappers.policy
     on_policy = options.algorithm in ON_POLICY
-    arguments: Dict[str, Any] = {"policy_kwargs": _policy_arguments(options, algorithm, policy)}
+    arguments: dict[str, Any] = {"policy_kwargs": _policy_arguments(options, algorithm, policy)}
     for name, argument in _SWITCHES.items():
         if name in options.features:
             arguments[argument] = options.take(name)
@@ -165,7 +166,7 @@ def _temperature(options: ScenarioOptions) -> Any:
     return "auto" if initial is None else f"auto_{initial}"
 
 
-def _set_collection(options: ScenarioOptions, algorithm: Any, arguments: Dict[str, Any]) -> None:
+def _set_collection(options: ScenarioOptions, algorithm: Any, arguments: dict[str, Any]) -> None:
     episodes = options.take("episodes_per_collection")
     if episodes is None:
         return
@@ -177,8 +178,8 @@ def _set_collection(options: ScenarioOptions, algorithm: Any, arguments: Dict[st
         arguments["train_freq"] = (episodes, "episode")
 
 
-def _set_replay(scenario_options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
-    options: Dict[str, Any] = {}
+def _set_replay(scenario_options: ScenarioOptions, arguments: dict[str, Any]) -> None:
+    options: dict[str, Any] = {}
     timeouts = scenario_options.take("timeouts")
     if timeouts is not None:
         options["handle_timeout_termination"] = timeouts
@@ -197,7 +198,7 @@ def _set_replay(scenario_options: ScenarioOptions, arguments: Dict[str, Any]) ->
         arguments["replay_buffer_kwargs"] = options
 
 
-def _set_noise(options: ScenarioOptions, arguments: Dict[str, Any], space: Any) -> None:
+def _set_noise(options: ScenarioOptions, arguments: dict[str, Any], space: Any) -> None:
     deviation = options.take("exploration_noise")
     kind = options.take("noise", "gaussian" if deviation is not None else None)
     deviation = 0.3 if deviation is None else deviation
@@ -214,7 +215,7 @@ def _set_noise(options: ScenarioOptions, arguments: Dict[str, Any], space: Any) 
     arguments["action_noise"] = kinds[kind](np.zeros(space.shape), deviation * np.ones(space.shape))
 
 
-def _policy_arguments(options: ScenarioOptions, algorithm: Any, policy: str) -> Dict[str, Any]:
+def _policy_arguments(options: ScenarioOptions, algorithm: Any, policy: str) -> dict[str, Any]:
     arguments = {
         argument: options.take(name)
         for name, argument in _POLICY_ARGUMENTS.items()
@@ -234,7 +235,7 @@ def _policy_arguments(options: ScenarioOptions, algorithm: Any, policy: str) -> 
     return arguments
 
 
-def _set_networks(options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
+def _set_networks(options: ScenarioOptions, arguments: dict[str, Any]) -> None:
     critic = options.take("critic_hidden_sizes")
     on_policy = options.algorithm in ON_POLICY
     if critic is not None:
@@ -248,7 +249,7 @@ def _set_networks(options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
         arguments["net_arch"] = None
 
 
-def _set_optimizer(options: ScenarioOptions, arguments: Dict[str, Any]) -> None:
+def _set_optimizer(options: ScenarioOptions, arguments: dict[str, Any]) -> None:
     if options.features.get("optimizer") == "rmsprop-like-tensorflow":
         options.take("optimizer")
         arguments["optimizer_class"] = library("common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike")

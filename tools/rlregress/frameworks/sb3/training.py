@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ from rlregress.frameworks.sb3 import compat, gyms
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
 
-def _no_memory(policy: Any, rows: int, of_values: bool = False) -> Dict[str, Any]:
+def _no_memory(policy: Any, rows: int, of_values: bool = False) -> dict[str, Any]:
     return {}
 
 
@@ -53,7 +54,7 @@ class Library:
     title: str = "Stable-Baselines3"
     algorithms: Mapping[str, Any] = field(default_factory=lambda: ALGORITHMS)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    memory: Callable[..., Dict[str, Any]] = _no_memory
+    memory: Callable[..., dict[str, Any]] = _no_memory
 
     def made(self, algorithm: str, environment: Any, policy: str = "", **arguments: Any) -> Any:
         """An agent in its environments, on the CPU, that logs to nowhere."""
@@ -130,12 +131,12 @@ def _linear(initial: float):
 
 def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], action_shape, library: Library = OWN
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Keyword arguments of the algorithm's class; UserError for what it does not have."""
     given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
-    policy: Dict[str, Any] = {"net_arch": list(given.pop("hidden_sizes"))}
+    policy: dict[str, Any] = {"net_arch": list(given.pop("hidden_sizes"))}
     policy.update(library.networks.get(algorithm, {}))
-    made: Dict[str, Any] = {"policy_kwargs": policy}
+    made: dict[str, Any] = {"policy_kwargs": policy}
     if "adam_epsilon" in given:
         policy["optimizer_kwargs"] = {"eps": given.pop("adam_epsilon")}
     if algorithm == "ppo" and given.pop("anneal_learning_rate"):
@@ -189,9 +190,9 @@ class _Watch(BaseCallback):
         self._passing = Passing(request.checkpoints)
         self._logged = _LOGGED.get(request.algorithm, {})
         self._continues = False
-        self.diagnostics: Dict[str, List[float]] = {name: [] for name in self._logged}
+        self.diagnostics: dict[str, list[float]] = {name: [] for name in self._logged}
 
-    def goes_on(self, steps: int, diagnostics: Dict[str, List[float]]) -> None:
+    def goes_on(self, steps: int, diagnostics: dict[str, list[float]]) -> None:
         """What this has seen of a training that was kept after so many steps."""
         self._continues, self.diagnostics = True, diagnostics
         self._passing = Passing(self._request.checkpoints, steps)
@@ -247,7 +248,7 @@ def _value(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
     return value
 
 
-def _action_values(model: Any) -> List[Any]:
+def _action_values(model: Any) -> list[Any]:
     """The network that says what actions are worth, and its target network."""
     return list(model.policy.children())
 
@@ -285,7 +286,7 @@ def _drawn(model: Any, library: Library) -> Any:
     return drawn
 
 
-def arguments_for(request: Any, action_shape: Any, library: Library = OWN) -> Dict[str, Any]:
+def arguments_for(request: Any, action_shape: Any, library: Library = OWN) -> dict[str, Any]:
     """Keyword arguments of the algorithm's class for a training of so many steps."""
     given = with_exploration_fraction(request.hyperparameters, request.total_steps)
     return arguments_of(request.algorithm, given, action_shape, library)
@@ -317,7 +318,7 @@ def train(request: TrainingRequest, library: Library = OWN) -> Trained:
     return trained(model, watch.diagnostics, library)
 
 
-def trained(model: Any, diagnostics: Mapping[str, List[float]], library: Library = OWN) -> Trained:
+def trained(model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN) -> Trained:
     """What an agent is after its training."""
     parameters = {
         name: tensor.detach().cpu().numpy().copy()

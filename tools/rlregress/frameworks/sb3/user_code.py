@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
@@ -16,7 +17,7 @@ from rlregress.frameworks.sb3.scenario_request import library
 class Capture:
     """What a user looks at: a trace sees what ``capture`` hands back."""
 
-    def capture(self, numbers: List[Any]) -> List[Any]:
+    def capture(self, numbers: list[Any]) -> list[Any]:
         return numbers
 
 
@@ -29,7 +30,7 @@ class Changed(gyms.Wrapper):
     def transformed_observation(self, observation: Any) -> Any:
         return observation
 
-    def extra_info(self, observation: Any) -> Dict[str, Any]:
+    def extra_info(self, observation: Any) -> dict[str, Any]:
         """What the informations of a step say beside their own."""
         del observation
         return {}
@@ -131,7 +132,7 @@ class LopsidedGoals(Changed):
 class Informations(Changed):
     """Informations that say where the system is; rewards in single precision."""
 
-    def extra_info(self, observation: Any) -> Dict[str, Any]:
+    def extra_info(self, observation: Any) -> dict[str, Any]:
         """The first number of the state."""
         return {"place": float(observation[0])}
 
@@ -144,7 +145,7 @@ class Informations(Changed):
 class Successes(Informations):
     """Informations that say whether an episode was a success."""
 
-    def extra_info(self, observation: Any) -> Dict[str, Any]:
+    def extra_info(self, observation: Any) -> dict[str, Any]:
         """A success is to be on one side."""
         return {**super().extra_info(observation), "is_success": bool(observation[1] > -0.5)}
 
@@ -155,7 +156,7 @@ def monitored(env: Any) -> Any:
 
 
 #: word of ``own_wrapper`` -> wrapper.
-WRAPPERS: Dict[str, Callable[[Any], Any]] = {
+WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "unbounded-actions": UnboundedActions,
     "matrix-actions": MatrixActions,
     "matrix-bits": MatrixBits,
@@ -191,7 +192,7 @@ class Game(gyms.Env):
         """Seed the environment: before 2.0."""
         return self._environment.seed(seed)
 
-    def get_action_meanings(self) -> List[str]:
+    def get_action_meanings(self) -> list[str]:
         """What the buttons do."""
         return ["NOOP", "FIRE", "RIGHT"]
 
@@ -336,7 +337,7 @@ class CountingCallback(BaseCallback):
         return self.num_timesteps < self._steps
 
 
-def optimizers(model: Any) -> List[Any]:
+def optimizers(model: Any) -> list[Any]:
     """The optimisers of an agent's policy, of its parts and of its temperature."""
     parts = [model.policy, *model.policy.children()]
     found = [getattr(part, "optimizer", None) for part in parts]
@@ -344,7 +345,7 @@ def optimizers(model: Any) -> List[Any]:
     return [one for one in (*found, getattr(model, "ent_coef_optimizer", None)) if one is not None]
 
 
-def rates(model: Any) -> List[float]:
+def rates(model: Any) -> list[float]:
     """The rates of all of them."""
     return [
         float(group["lr"]) for optimizer in optimizers(model) for group in optimizer.param_groups

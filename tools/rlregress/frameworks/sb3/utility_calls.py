@@ -1,12 +1,13 @@
 """Helpers of the library that users call by themselves, on an agent that was trained.
 
-What they hand back is shown to the trace. Runs inside old environments: Python 3.9 syntax.
+What they hand back is shown to the trace. Runs inside old environments: Python 3.10 syntax.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -108,7 +109,7 @@ def _state_kept(model: Any, wrappers: Wrappers, folder: str) -> None:
 
 
 #: word of ``helpers`` -> what is done with agent, environments and a folder.
-USED: Dict[str, Callable[[Any, Wrappers, str], None]] = {
+USED: dict[str, Callable[[Any, Wrappers, str], None]] = {
     "episodes-counted": _count_episodes,
     "parameters-as-a-vector": _load_vector,
     "falling-rate": _falling_rate,

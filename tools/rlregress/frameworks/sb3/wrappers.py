@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict
+from typing import Any
 
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -17,7 +18,7 @@ from rlregress.model.extra_packages import not_installed
 #: what the environment is called where it is made by name.
 _NAME = "RlregressEnds-v0"
 #: edge of the images of the Atari wrappers; word of ``atari`` -> what they are asked for.
-_ATARI: Dict[str, Dict[str, Any]] = {
+_ATARI: dict[str, dict[str, Any]] = {
     "default": {"screen_size": 36},
     "bare": {
         "screen_size": 36,
@@ -142,7 +143,7 @@ class Wrappers:
         return "MultiInputPolicy" if joined else "MlpPolicy"
 
 
-def _atari(environment: Any, options: Dict[str, Any]) -> Any:
+def _atari(environment: Any, options: dict[str, Any]) -> Any:
     wrappers = library("common.atari_wrappers", "AtariWrapper")
     if getattr(library("common", "atari_wrappers"), "cv2", True) is None:
         raise Unsupported(f"the Atari wrappers need more: {not_installed('cv2')}")

@@ -6,7 +6,8 @@ writes, as small as they can be unless sizes are given.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import gymnasium
 import torch
@@ -33,7 +34,7 @@ _TWIN = ("critic_1", "critic_2")
 _TARGETS = tuple(f"target_{name}" for name in _TWIN)
 _ACTOR = {"actor": "policy_optimizer", "critic": "critic_optimizer"}
 #: algorithm -> its models, and role -> the attribute that holds its optimiser
-MODELS: Mapping[str, Tuple[str, ...]] = {
+MODELS: Mapping[str, tuple[str, ...]] = {
     "sac": ("policy", *_TWIN, *_TARGETS),
     "td3": ("policy", "target_policy", *_TWIN, *_TARGETS),
     "ddpg": ("policy", "target_policy", "critic", "target_critic"),
@@ -68,7 +69,7 @@ class Layers(NamedTuple):
     sizes: Sequence[int] = (4,)
     activation: Any = nn.Tanh
     squash: bool = True
-    memory: Optional[Memory] = None
+    memory: Memory | None = None
     dropout: float = 0.0
     initialised: bool = False
 
@@ -94,11 +95,11 @@ class _Network(Model):
             self.init_weights("orthogonal_", gain=0.5)
             self.init_biases("constant_", val=0.1)
 
-    def get_specification(self) -> Dict[str, Any]:
+    def get_specification(self) -> dict[str, Any]:
         """What an agent has to know of its memory."""
         return {} if self._memory is None else self._memory.specification()
 
-    def outputs(self, inputs: Any) -> Tuple[torch.Tensor, Dict[str, Any]]:
+    def outputs(self, inputs: Any) -> tuple[torch.Tensor, dict[str, Any]]:
         """What the layers say of observations, states beside them, and actions; what they keep."""
         given, kept = [compat.observations(inputs)], {}
         if self._sees_states:
@@ -191,7 +192,7 @@ class Training:
         *environments: Any,
         rows: int = 256,
         layers: Layers = Layers(),  # noqa: B008 - a tuple
-        vectorised: Optional[Mapping[str, Any]] = None,
+        vectorised: Mapping[str, Any] | None = None,
         memory: Mapping[str, Any] = {},  # noqa: B006 - read only
         shared: bool = False,
         names: Sequence[str] = (),
@@ -224,7 +225,7 @@ class Training:
             **spaces,
         )
         attributes = _OPTIMIZERS[kind]
-        self.optimizers: Dict[str, Any] = {
+        self.optimizers: dict[str, Any] = {
             role: getattr(self.agent, name)
             for role, name in attributes.items()
             if hasattr(self.agent, name)
@@ -271,7 +272,7 @@ def _trainer(environment: Any, agents: Any, steps: int, **more: Any) -> Any:
     return SequentialTrainer(env=environment, agents=agents, cfg=options, **more)
 
 
-def wrapped(environments: Any, vectorised: Optional[Mapping[str, Any]]) -> Any:
+def wrapped(environments: Any, vectorised: Mapping[str, Any] | None) -> Any:
     """Environments as skrl takes them, side by side; one alone if ``vectorised`` is None.
 
     Args:

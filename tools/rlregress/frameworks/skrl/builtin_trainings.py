@@ -8,9 +8,10 @@ models with memory do the same, with sequences in which episodes end.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -41,9 +42,9 @@ _SCHEDULES = (
 )
 
 
-def _schedules(count: int) -> Dict[str, Any]:
+def _schedules(count: int) -> dict[str, Any]:
     """Rates and schedules of so many optimisers; of one alone they are no tuples."""
-    kinds, arguments = zip(*_SCHEDULES[:count])
+    kinds, arguments = zip(*_SCHEDULES[:count], strict=False)
     one = count == 1
     return {
         "learning_rate": _RATES[0] if one else _RATES[:count],
@@ -52,12 +53,12 @@ def _schedules(count: int) -> Dict[str, Any]:
     }
 
 
-def _scaled(name: str, size: Any) -> Dict[str, Any]:
+def _scaled(name: str, size: Any) -> dict[str, Any]:
     kwargs = {"size": size, "device": "cpu"}
     return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": kwargs}
 
 
-def _on_policy(rates: int = 2, **settings: Any) -> Dict[str, Any]:
+def _on_policy(rates: int = 2, **settings: Any) -> dict[str, Any]:
     return {
         # 32 rows in 3 minibatches: the last one is another than the others
         "rows": 16,
@@ -71,7 +72,7 @@ def _on_policy(rates: int = 2, **settings: Any) -> Dict[str, Any]:
     }
 
 
-def _off_policy(rates: int = 2, **settings: Any) -> Dict[str, Any]:
+def _off_policy(rates: int = 2, **settings: Any) -> dict[str, Any]:
     # the memory is full after a third of the training
     return {
         "rows": 20,
@@ -86,11 +87,11 @@ def _off_policy(rates: int = 2, **settings: Any) -> Dict[str, Any]:
     }
 
 
-def _noise(name: str, kind: Any, **arguments: float) -> Dict[str, Any]:
+def _noise(name: str, kind: Any, **arguments: float) -> dict[str, Any]:
     return {name: kind, f"{name}_kwargs": {**arguments, "device": "cpu"}}
 
 
-def _td3() -> Dict[str, Any]:
+def _td3() -> dict[str, Any]:
     explores = _noise("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
     smooths = _noise("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
     # a schedule for one of two
@@ -103,12 +104,12 @@ def _td3() -> Dict[str, Any]:
     )
 
 
-def _ddpg() -> Dict[str, Any]:
+def _ddpg() -> dict[str, Any]:
     noise = {"theta": 0.15, "sigma": 0.1, "base_scale": 1.0}
     return _off_policy(**_noise("exploration_noise", OrnsteinUhlenbeckNoise, **noise))
 
 
-SETTINGS: Mapping[str, Callable[[], Dict[str, Any]]] = {
+SETTINGS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "ppo": lambda: _on_policy(
         learning_epochs=2,
         value_clip=0.2,
@@ -136,7 +137,7 @@ _SHARING = ("ppo", "a2c")
 class Look:
     """What a user looks at: a trace has what ``numbers`` hands back."""
 
-    def numbers(self, tensors: Sequence[Any]) -> List[float]:
+    def numbers(self, tensors: Sequence[Any]) -> list[float]:
         """All numbers of some tensors."""
         return [number for tensor in tensors for number in tensor.double().flatten().tolist()]
 
@@ -182,7 +183,7 @@ _MEMORY = {
 
 
 def _made(
-    kind: str, environments: Any, memory: Optional[Memory] = None, names: Sequence[str] = ()
+    kind: str, environments: Any, memory: Memory | None = None, names: Sequence[str] = ()
 ) -> Training:
     alone = len(environments) == 1
     given = SETTINGS[kind]()
@@ -196,7 +197,7 @@ def _made(
     return Training(kind, *environments, layers=layers, shared=sharing, names=names, **given)
 
 
-def _with_memory(settings: Mapping[str, Any]) -> Dict[str, Any]:
+def _with_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that an agent for models with memory has otherwise."""
     if "mini_batches" in settings:
         # minibatches are whole sequences
@@ -213,8 +214,8 @@ def _trainer(made: Training, steps: int = _STEPS) -> Any:
 
 
 def _trained(
-    kind: str, environments: Any, seed: int, memory: Optional[Memory] = None
-) -> Tuple[Training, Any]:
+    kind: str, environments: Any, seed: int, memory: Memory | None = None
+) -> tuple[Training, Any]:
     set_seed(seed)
     made = _made(kind, environments, memory)
     made.action_space.seed(seed)
@@ -223,7 +224,7 @@ def _trained(
     return made, trainer
 
 
-def _restored(kind: str, trained: Training, environments: Any, memory: Optional[Memory]) -> None:
+def _restored(kind: str, trained: Training, environments: Any, memory: Memory | None) -> None:
     """Files of an agent and of its memory, in new ones that go on."""
     again = _made(kind, environments, memory)
     # a second trainer would make the tensors of states anew, which create_tensor takes for others
@@ -249,9 +250,9 @@ def _evaluated(trainer: Any, *errors: Any) -> None:
             raise
 
 
-def _training(kind: str, memory: Optional[Memory] = None) -> Any:
+def _training(kind: str, memory: Memory | None = None) -> Any:
     discrete = kind == "dqn"
-    errors: List[Any] = []
+    errors: list[Any] = []
     if discrete:
         # the evaluation of some versions reads what actions of DQN do not have
         errors.append(AttributeError)
@@ -292,7 +293,7 @@ def _discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
 
 def _put_into_memories(stored: Mapping[str, Any]) -> None:
     """A row for each environment; numbers; several rows at once, twice around the memory."""
-    ways: List[Tuple[int, Callable[[Any], Any]]] = [
+    ways: list[tuple[int, Callable[[Any], Any]]] = [
         (2, lambda rows: [row[n : n + 1] for row in rows for n in range(2)]),
         (2, lambda rows: [number for row in rows for number in row]),
         (1, lambda rows: rows[:, 0].split(7)),
@@ -301,8 +302,8 @@ def _put_into_memories(stored: Mapping[str, Any]) -> None:
         memory = RandomMemory(memory_size=12, num_envs=environments, device="cpu")
         for name in stored:
             memory.create_tensor(name, size=1, dtype=torch.float32)
-        for given in zip(*(parts(rows.float()) for rows in stored.values())):
-            memory.add_samples(**dict(zip(stored, given)))
+        for given in zip(*(parts(rows.float()) for rows in stored.values()), strict=False):
+            memory.add_samples(**dict(zip(stored, given, strict=False)))
         sizes = [len(memory), memory.memory_index, memory.env_index]
         held = [memory.get_tensor_by_name(name).nan_to_num() for name in stored]
         Look().numbers([torch.tensor(sizes), *held])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
 
 
 def _rollouts(made: Training, steps: int) -> Transitions:
-    rollouts: List[Any] = []
+    rollouts: list[Any] = []
     update = getattr(made.agent, compat.UPDATE)
 
     def updating(*arguments: Any, **keywords: Any) -> None:
@@ -55,5 +55,5 @@ def _rollouts(made: Training, steps: int) -> Transitions:
 
     setattr(made.agent, compat.UPDATE, updating)
     made.run(steps)
-    observations, rewards, done, terminated = map(np.stack, zip(*rollouts))
+    observations, rewards, done, terminated = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done, terminated)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import Any, Callable, Dict, Mapping, Tuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import skrl
 import torch
@@ -30,7 +31,7 @@ _RENAMED = {
     "observation_preprocessor_kwargs": "state_preprocessor_kwargs",
 }
 #: what each of several learning rates is called in skrl 1
-_RATES: Mapping[str, Tuple[str, ...]] = {
+_RATES: Mapping[str, tuple[str, ...]] = {
     "sac": ("actor_learning_rate", "critic_learning_rate", "entropy_learning_rate"),
     "td3": ("actor_learning_rate", "critic_learning_rate"),
     "ddpg": ("actor_learning_rate", "critic_learning_rate"),
@@ -40,12 +41,14 @@ _RATES: Mapping[str, Tuple[str, ...]] = {
 _NOISY = ("td3", "ddpg")
 
 
-def _of_first(kind: str, settings: Mapping[str, Any]) -> Dict[str, Any]:
+def _of_first(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     given = {_RENAMED.get(name, name): value for name, value in settings.items()}
     rates = given.pop("learning_rate", None)
     if rates is not None:
         names = _RATES.get(kind, ("learning_rate",))
-        given.update(zip(names, rates if isinstance(rates, tuple) else (rates,) * len(names)))
+        given.update(
+            zip(names, rates if isinstance(rates, tuple) else (rates,) * len(names), strict=False)
+        )
     for name in ("learning_rate_scheduler", "learning_rate_scheduler_kwargs"):
         if isinstance(given.get(name), tuple):
             # one for all of them
@@ -110,7 +113,7 @@ def epsilon(first: float, last: float, falls: float) -> Callable[[int, int], flo
     return numbers if FIRST else schedule  # type: ignore[return-value]
 
 
-def act(of: Any, given: Any) -> Tuple[Any, ...]:
+def act(of: Any, given: Any) -> tuple[Any, ...]:
     """What an agent returns for observations; the actions are first."""
     if FIRST:
         return of.act(given, timestep=0, timesteps=1)
@@ -131,7 +134,7 @@ def record(of: Any, given: Any, actions: Any, ended: bool) -> None:
     of.record_transition(observations=given, next_observations=given, **step)
 
 
-def gaussian(mean: Any, log_std: Any, kept: Mapping[str, Any]) -> Tuple[Any, ...]:
+def gaussian(mean: Any, log_std: Any, kept: Mapping[str, Any]) -> tuple[Any, ...]:
     """What the ``compute`` of a Gaussian model returns.
 
     Args:
@@ -140,17 +143,17 @@ def gaussian(mean: Any, log_std: Any, kept: Mapping[str, Any]) -> Tuple[Any, ...
     return (mean, log_std, dict(kept)) if FIRST else (mean, {"log_std": log_std, **kept})
 
 
-def log_prob(acted: Tuple[Any, ...]) -> Any:
+def log_prob(acted: tuple[Any, ...]) -> Any:
     """The log-probability in what the ``act`` of a model returned."""
     return acted[1] if FIRST else acted[1]["log_prob"]
 
 
-def mean(acted: Tuple[Any, ...]) -> Any:
+def mean(acted: tuple[Any, ...]) -> Any:
     """The mean of the actions in what the ``act`` of a model returned."""
     return acted[-1]["mean_actions"]
 
 
-def with_log_prob(acted: Tuple[Any, ...], number: Any) -> Tuple[Any, ...]:
+def with_log_prob(acted: tuple[Any, ...], number: Any) -> tuple[Any, ...]:
     """What ``act`` returned, with another log-probability."""
     if FIRST:
         return (acted[0], number, *acted[2:])
@@ -168,7 +171,7 @@ def stored(memory: Any, name: str) -> Any:
     return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)
 
 
-def state_space(environment: Any) -> Dict[str, Any]:
+def state_space(environment: Any) -> dict[str, Any]:
     """The space of states beside observations, of an environment that has them; none in skrl 1."""
     space = None if FIRST else getattr(environment, "state_space", None)
     return {} if space is None else {"state_space": space}
@@ -205,10 +208,10 @@ def value_clip(of: Any) -> Any:
     return setting(of, "value_clip") or None
 
 
-def by_name(names: Any, tensors: Any) -> Dict[str, Any]:
+def by_name(names: Any, tensors: Any) -> dict[str, Any]:
     """What a memory hands out, by the names of skrl 2."""
     if FIRST:
         names = [
             {"states": "observations", "next_states": "next_observations"}.get(n, n) for n in names
         ]
-    return dict(zip(names, tensors))
+    return dict(zip(names, tensors, strict=False))

@@ -5,8 +5,9 @@ Sizes of networks and of a memory are the user's, and have no default.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Dict, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 from torch import nn
@@ -39,7 +40,7 @@ _RATES = {"learning_rate": 0, "critic_learning_rate": 1, "temperature_learning_r
 _BOUND = np.ones(2)
 
 
-def names() -> Dict[Tuple[str, str], Dict[str, str]]:
+def names() -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> setting of the agent.
 
     Raises:
@@ -62,18 +63,18 @@ def _made(algorithm: str, **arguments: Any) -> Training:
     return Training(algorithm, environment, **arguments)
 
 
-def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+def values() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without settings."""
     return read_each(
         {(algorithm, "library"): partial(_default, algorithm) for algorithm in SETTINGS}
     )
 
 
-def _default(algorithm: str) -> Dict[str, Any]:
+def _default(algorithm: str) -> dict[str, Any]:
     return _values_of(algorithm, _made(algorithm))
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
     made = _made(algorithm, **arguments_of(algorithm, hyperparameters))
     policy = next(iter(made.models.values()))
@@ -82,7 +83,7 @@ def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any
     return {**_values_of(algorithm, made), **memory, "hidden_sizes": sizes}
 
 
-def _values_of(algorithm: str, made: Training) -> Dict[str, Any]:
+def _values_of(algorithm: str, made: Training) -> dict[str, Any]:
     agent = made.agent
     found = {
         name: compat.setting(agent, setting)

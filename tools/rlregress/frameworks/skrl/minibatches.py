@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.samples import array, flat, noted_targets
@@ -23,7 +24,7 @@ def minibatches(
         more = {"vectorised": {"autoreset_mode": _AUTORESET[around.autoreset]}}
     made = new(request, environments, **more)
     steps = request.total_steps // environments
-    read: List[Minibatch] = []
+    read: list[Minibatch] = []
     if request.algorithm == "ppo":
         _note_rollouts(made, read)
         made.run(steps)
@@ -34,7 +35,7 @@ def minibatches(
     return read
 
 
-def _note_samples(made: Training, read: List[Minibatch]) -> None:
+def _note_samples(made: Training, read: list[Minibatch]) -> None:
     """Every minibatch that the memory hands out."""
     sample = made.memory.sample
 
@@ -55,10 +56,10 @@ def _note_samples(made: Training, read: List[Minibatch]) -> None:
     made.memory.sample = noted_sample
 
 
-def _note_rollouts(made: Training, read: List[Minibatch]) -> None:
+def _note_rollouts(made: Training, read: list[Minibatch]) -> None:
     """Every minibatch of an epoch, with what the update asks the policy about it."""
     sample = getattr(made.memory, compat.sampling(made.agent))
-    handed: List[Dict[str, Any]] = []
+    handed: list[dict[str, Any]] = []
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
         found = sample(names=names, **keywords)

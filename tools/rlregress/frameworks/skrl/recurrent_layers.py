@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -31,7 +32,7 @@ class Memory(NamedTuple):
         """Numbers that the layers output for a step."""
         return _SIZE
 
-    def specification(self) -> Dict[str, Any]:
+    def specification(self) -> dict[str, Any]:
         """What ``get_specification`` of a model returns."""
         sizes = [(_LAYERS, self.environments, _SIZE)] * _KINDS[self.kind][1]
         return {"rnn": {"sequence_length": self.steps, "sizes": sizes}}
@@ -47,7 +48,7 @@ class RecurrentLayers(nn.Module):
 
     def forward(
         self, given: torch.Tensor, inputs: Mapping[str, Any]
-    ) -> Tuple[torch.Tensor, List[torch.Tensor]]:
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Outputs [rows, size] and the states behind them, [layers, environments, size] each.
 
         Args:
@@ -72,7 +73,7 @@ class RecurrentLayers(nn.Module):
 
     def _step(
         self, given: torch.Tensor, states: Sequence[torch.Tensor]
-    ) -> Tuple[torch.Tensor, List[torch.Tensor]]:
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         held = [state.contiguous() for state in states]
         outputs, new = self.layers(given, tuple(held) if len(held) > 1 else held[0])
         return outputs, list(new) if len(held) > 1 else [new]

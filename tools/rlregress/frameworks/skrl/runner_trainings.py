@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from typing import Any, Callable, Dict, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from skrl.utils.runner.torch import Runner
 
@@ -19,7 +20,7 @@ _STEPS = 48
 
 def _model(
     kind: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **more: Any
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """The configuration of a network of two layers: what it is ``taken`` from, and its output."""
     layers = {"name": "net", "input": taken, "layers": [16, 8], "activations": ["elu", "tanh"]}
     return {"class": f"{kind}Mixin", "network": [layers], "output": output, **more}
@@ -30,7 +31,7 @@ _SQUASHED = _model("Deterministic", "tanh(ACTIONS)", clip_actions=True)
 _VALUE = _model("Deterministic", "ONE")
 _Q = _model("Deterministic", "ONE", "concatenate([OBSERVATIONS, ACTIONS])")
 _TWINS = {f"{start}critic_{number}": _Q for start in ("", "target_") for number in (1, 2)}
-_ON_POLICY: Dict[str, Any] = {
+_ON_POLICY: dict[str, Any] = {
     "rollouts": 12,
     "learning_epochs": 2,
     "mini_batches": 2,
@@ -53,7 +54,7 @@ _ON_POLICY: Dict[str, Any] = {
 }
 #: what A2C is not configured with
 _OF_PPO = ("learning_epochs", "clip_predicted_values", "value_clip")
-_OFF_POLICY: Dict[str, Any] = {
+_OFF_POLICY: dict[str, Any] = {
     "batch_size": 8,
     "polyak": 0.05,
     "random_timesteps": 6,
@@ -64,7 +65,7 @@ _OFF_POLICY: Dict[str, Any] = {
 
 def _configuration(
     kind: str, settings: Mapping[str, Any], models: Mapping[str, Any], together: bool = False
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Of an agent of this kind whose two models may be one."""
     quiet = {"directory": "", "write_interval": 0, "checkpoint_interval": 0}
     return {
@@ -83,11 +84,11 @@ def _configuration(
     }
 
 
-def _noise(scale: float) -> Dict[str, Any]:
+def _noise(scale: float) -> dict[str, Any]:
     return {"mean": 0.0, "std": scale}
 
 
-_CONFIGURATIONS: Mapping[str, Callable[[], Dict[str, Any]]] = {
+_CONFIGURATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "runner_ppo": lambda: _configuration(
         "PPO", _ON_POLICY, {"policy": _GAUSSIAN, "value": _VALUE}, together=True
     ),
@@ -112,7 +113,7 @@ _CONFIGURATIONS: Mapping[str, Callable[[], Dict[str, Any]]] = {
 }
 
 
-def _training(configuration: Callable[[], Dict[str, Any]]) -> Any:
+def _training(configuration: Callable[[], dict[str, Any]]) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         environment = wrapped([make_env(first=number) for number in range(2)], {})
         made = {**configuration(), "seed": seed}

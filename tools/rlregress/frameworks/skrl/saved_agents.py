@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Callable, Dict, Iterator, Tuple
+from typing import Any
 
 import numpy as np
 from skrl.utils import set_seed
@@ -53,7 +54,7 @@ def _state(made: Training) -> Iterator[Item]:
     yield "values", agent.value(observations), load
 
 
-def _preprocessors(made: Training) -> Dict[str, Any]:
+def _preprocessors(made: Training) -> dict[str, Any]:
     modules = made.agent.checkpoint_modules
     return {name: module.state_dict() for name, module in modules.items()
             if name.endswith("preprocessor") and hasattr(module, "state_dict")}  # fmt: skip
@@ -66,7 +67,7 @@ def _go_on(made: Training) -> Iterator[Item]:
     yield "continued training", parameters, type(made.agent).load
 
 
-def _saving(kind: str) -> Tuple[Saving]:
+def _saving(kind: str) -> tuple[Saving]:
     way = "agent.save and agent.load"
     file = FileKind(f"{kind} agent", way, _save, partial(_load, kind), _state, _go_on)
     return (Saving(partial(_trained, kind), (file,)),)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,14 +84,14 @@ _TRACKED = {
 }
 
 
-def _noise(name: str, deviation: Any) -> Dict[str, Any]:
+def _noise(name: str, deviation: Any) -> dict[str, Any]:
     """Settings of a Gaussian noise in the environment's units; none without a deviation."""
     if not deviation:
         return {}
     return {name: GaussianNoise, f"{name}_kwargs": {"mean": 0.0, "std": deviation, "device": "cpu"}}
 
 
-def _of_ppo(given: Dict[str, Any], environments: int, steps: int, reasons: List[str]) -> Any:
+def _of_ppo(given: dict[str, Any], environments: int, steps: int, reasons: list[str]) -> Any:
     rollout, size = given["rollout_steps"], given.pop("minibatch_size")
     rows, made = rollout * environments, {}
     if rows % size:
@@ -111,7 +112,7 @@ def _of_ppo(given: Dict[str, Any], environments: int, steps: int, reasons: List[
     return made, rollout
 
 
-def _of_sac(given: Dict[str, Any]) -> Dict[str, Any]:
+def _of_sac(given: dict[str, Any]) -> dict[str, Any]:
     target, constant = given.pop("target_entropy"), given.pop("fixed_temperature", None)
     rate = given.pop("learning_rate")
     others = ("critic_learning_rate", "temperature_learning_rate")
@@ -123,7 +124,7 @@ def _of_sac(given: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _of_dqn(given: Dict[str, Any], environments: int, reasons: List[str]) -> Dict[str, Any]:
+def _of_dqn(given: dict[str, Any], environments: int, reasons: list[str]) -> dict[str, Any]:
     final, falls = given.pop("exploration_final"), given.pop("exploration_steps", 0)
     held = max(given.pop("target_update_interval") // environments, 1)
     updates = held * given["updates_per_collection"] / given["steps_per_collection"]
@@ -139,7 +140,7 @@ def _of_dqn(given: Dict[str, Any], environments: int, reasons: List[str]) -> Dic
 
 def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], environments: int = 1, steps: int = 0
-) -> Dict[str, Any]:
+) -> dict[str, Any]:
     """Arguments of ``Training``; UserError for what the algorithm does not have.
 
     Args:
@@ -148,7 +149,7 @@ def arguments_of(
     """
     given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
     # the activation is the one of skrl's examples
-    made: Dict[str, Any] = {"layers": Layers(given.pop("hidden_sizes"), nn.ReLU)}
+    made: dict[str, Any] = {"layers": Layers(given.pop("hidden_sizes"), nn.ReLU)}
     if algorithm == "ppo":
         settings, made["rows"] = _of_ppo(given, environments, steps, reasons)
     else:
@@ -180,7 +181,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _inputs(observations: Any, actions: Any = None) -> Dict[str, Any]:
+def _inputs(observations: Any, actions: Any = None) -> dict[str, Any]:
     inputs = {compat.OBSERVATIONS: torch.as_tensor(np.asarray(observations, np.float32))}
     return inputs if actions is None else {**inputs, "taken_actions": actions}
 
@@ -227,7 +228,7 @@ def _drawn(made: Training) -> Any:
         return None
     policy = made.models["policy"]
 
-    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Tuple[Any, Any]:
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
         with normal_draws(numbers):
             acted = policy.act(_inputs(observations), role="policy")
         if not hasattr(policy, "log_std"):
@@ -283,14 +284,14 @@ def behind_steps(agent: Any, look: Callable[[int], None]) -> None:
     agent.post_interaction = post_interaction
 
 
-def _watch(made: Training, request: TrainingRequest) -> Dict[str, List[float]]:
+def _watch(made: Training, request: TrainingRequest) -> dict[str, list[float]]:
     """Call ``on_checkpoint`` behind the steps of the trainer; returns what skrl tracks."""
     agent, scale = made.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
     tracked = dict(_TRACKED.get(request.algorithm, {}))
     # without an entropy in its loss PPO tracks none
     if request.algorithm == "ppo" and not scale:
         tracked = {}
-    diagnostics: Dict[str, List[float]] = {name: [] for name in tracked}
+    diagnostics: dict[str, list[float]] = {name: [] for name in tracked}
     passing = Passing(request.checkpoints)
 
     def look(done: int) -> None:
@@ -319,7 +320,7 @@ def train(request: TrainingRequest) -> Trained:
     return trained(made, request.total_steps, diagnostics)
 
 
-def trained(made: Training, steps: int, diagnostics: Mapping[str, List[float]]) -> Trained:
+def trained(made: Training, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
     """What an agent is after its training."""
     parameters = {
         f"{name}.{key}": tensor.detach().numpy().copy()

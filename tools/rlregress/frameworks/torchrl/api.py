@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import importlib
 import multiprocessing.reduction
-from typing import Any, Dict, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.multiprocessing.reductions
@@ -18,7 +19,7 @@ from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.families import Absent
 
 #: where a name stands: "module", or "module:name" where it has another one there; newest first.
-_PLACES: Dict[str, Sequence[str]] = {
+_PLACES: dict[str, Sequence[str]] = {
     "AddStateIndependentNormalScale": ("tensordict.nn",),
     "AdditiveGaussianModule": ("torchrl.modules",),
     "AdditiveGaussianWrapper": ("torchrl.modules",),
@@ -95,7 +96,7 @@ _PLACES: Dict[str, Sequence[str]] = {
 }
 
 
-def numbers(package: str) -> Tuple[int, ...]:
+def numbers(package: str) -> tuple[int, ...]:
     """Major and minor number of an installed package; ``torchrl.__version__`` is wrong in 0.10."""
     version = installed_metadata.versions((package,))[package]
     return tuple(int(number) for number in version.split(".")[:2])

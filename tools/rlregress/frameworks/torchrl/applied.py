@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import gymnasium
 
@@ -14,7 +15,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, checked, single_precision
 
 
-def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of a trainer that is made with a set, as a training makes it.
 
     Raises:
@@ -37,7 +38,7 @@ def number(value: Any) -> float:
     return float(f"{float(value):.6g}")
 
 
-def _shared(trainer: Any, loss: Any, optimizer: Any) -> Dict[str, Any]:
+def _shared(trainer: Any, loss: Any, optimizer: Any) -> dict[str, Any]:
     return {
         "learning_rate": optimizer.param_groups[0]["lr"],
         "adam_epsilon": optimizer.param_groups[0]["eps"],
@@ -46,7 +47,7 @@ def _shared(trainer: Any, loss: Any, optimizer: Any) -> Dict[str, Any]:
     }
 
 
-def _ppo(trainer: Any, loss: Any) -> Dict[str, Any]:
+def _ppo(trainer: Any, loss: Any) -> dict[str, Any]:
     clip_value = loss.clip_value
     shared = _shared(trainer, loss, trainer.optimizer)
     # the trainer's own estimator is the one that counts: the loss keeps its default
@@ -64,7 +65,7 @@ def _ppo(trainer: Any, loss: Any) -> Dict[str, Any]:
     }
 
 
-def _off_policy(trainer: Any, loss: Any, optimizer: Any) -> Dict[str, Any]:
+def _off_policy(trainer: Any, loss: Any, optimizer: Any) -> dict[str, Any]:
     return {
         **_shared(trainer, loss, optimizer),
         "replay_size": trainer.replay_buffer._storage.max_size,
@@ -75,7 +76,7 @@ def _off_policy(trainer: Any, loss: Any, optimizer: Any) -> Dict[str, Any]:
     }
 
 
-def _sac(trainer: Any, loss: Any) -> Dict[str, Any]:
+def _sac(trainer: Any, loss: Any) -> dict[str, Any]:
     automatic = float(loss.target_entropy) == -1.0
     return {
         **_off_policy(trainer, loss, trainer.optimizer),
@@ -84,7 +85,7 @@ def _sac(trainer: Any, loss: Any) -> Dict[str, Any]:
     }
 
 
-def _td3(trainer: Any, loss: Any) -> Dict[str, Any]:
+def _td3(trainer: Any, loss: Any) -> dict[str, Any]:
     stepper, noise = trainer.optimization_stepper, trainer.exploration_module
     return {
         **_off_policy(trainer, loss, stepper.optimizer_actor),

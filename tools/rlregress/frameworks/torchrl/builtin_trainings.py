@@ -5,7 +5,8 @@ Each trains twice: on one environment with an evaluation, and on two side by sid
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -29,7 +30,7 @@ _OFF_POLICY = {
     "critic_loss": "l2",
     "duplicate_critic": True,
 }
-SETTINGS: Dict[str, Dict[str, Any]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     # 64 samples in minibatches of 24: the last one is incomplete
     "ppo": {
         **_SHARED,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, List, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -54,7 +54,7 @@ def _environment(request: TrainingRequest, environments: int, around: TrainingVa
 
 def trainer_and_loss(
     request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN
-) -> Tuple[Any, Any]:
+) -> tuple[Any, Any]:
     """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
@@ -80,7 +80,7 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
     trainer, _ = trainer_and_loss(request, environments)
     on_policy = request.algorithm == "ppo"
-    stored: List[Any] = []
+    stored: list[Any] = []
     if on_policy:
         trainer.register_op("post_steps", lambda: stored.append(trainer.replay_buffer[:].clone()))
     trainer.train()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import Any, Dict, List, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -67,7 +68,7 @@ def parameter(called: Any, name: str) -> inspect.Parameter:
     return parameters_of(called)[keyword(called, name)]
 
 
-def options(called: Any, **given: Any) -> Dict[str, Any]:
+def options(called: Any, **given: Any) -> dict[str, Any]:
     """Keyword arguments, in the names of the installed version."""
     known = parameters_of(called)
     return {
@@ -155,7 +156,7 @@ def td3_loss(actor: Any, critics: Sequence[Any], **given: Any) -> Any:
     return _off_policy_loss(TD3Loss, actor, critics, given)
 
 
-def _off_policy_loss(kind: Any, actor: Any, critics: Any, given: Dict[str, Any]) -> Any:
+def _off_policy_loss(kind: Any, actor: Any, critics: Any, given: dict[str, Any]) -> Any:
     if not isinstance(critics, (list, tuple)) or numbers("torchrl") >= (0, 14):
         return made(kind, actor, critics, **given)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
@@ -202,7 +203,7 @@ def entry(output: Any, name: str) -> Any:
 
 def next_values(loss: Any, batch: Any) -> torch.Tensor:
     """What the target networks of a ``TD3Loss`` say of each next state, [batch]."""
-    recorded: List[torch.Tensor] = []
+    recorded: list[torch.Tensor] = []
     estimate = loss.value_estimator.value_estimate
 
     def noted(given: Any, *arguments: Any, **more: Any) -> Any:
@@ -218,7 +219,7 @@ def next_values(loss: Any, batch: Any) -> torch.Tensor:
     return recorded[-1]
 
 
-def with_gaussian_noise(actor: Any, spec: Any, **given: Any) -> Tuple[Any, Any]:
+def with_gaussian_noise(actor: Any, spec: Any, **given: Any) -> tuple[Any, Any]:
     """A policy that explores around another, and what holds the noise."""
     if not absent(AdditiveGaussianModule):
         noise = made(AdditiveGaussianModule, spec=spec, **given)

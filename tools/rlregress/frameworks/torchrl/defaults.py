@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Set, Tuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from torch import nn
 
@@ -125,7 +126,7 @@ _FILES = {
 }
 
 #: (algorithm, scope) -> hyperparameter -> (what is called, its keyword).
-_KEYWORDS: Mapping[Tuple[str, str], Mapping[str, Tuple[Any, str]]] = {
+_KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
     ("ppo", "library"): {
         "clip_range": (ClipPPOLoss, "clip_epsilon"),
         "value_clip_range": (ClipPPOLoss, "clip_value"),
@@ -181,8 +182,8 @@ _KEYWORDS: Mapping[Tuple[str, str], Mapping[str, Tuple[Any, str]]] = {
 }
 
 
-@functools.lru_cache(maxsize=None)
-def _attributes(algorithm: str) -> Set[str]:
+@functools.cache
+def _attributes(algorithm: str) -> set[str]:
     """Dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
     for name in _FILES[algorithm]:
@@ -194,14 +195,14 @@ def _attributes(algorithm: str) -> Set[str]:
     return attributes
 
 
-def names() -> Dict[Tuple[str, str], Dict[str, str]]:
+def names() -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> keyword, or attribute of a program's configuration.
 
     Raises:
         Unprobed: there is no such keyword, or no program reads such an attribute. Of versions older
             than those that the names were written for, these are left out.
     """
-    by_cell: Dict[Tuple[str, str], Dict[str, str]] = {}
+    by_cell: dict[tuple[str, str], dict[str, str]] = {}
     for cell, keywords in _KEYWORDS.items():
         by_cell[cell] = {}
         for name, (called, own) in keywords.items():
@@ -233,12 +234,12 @@ def _left_out_if_older(reason: str) -> Iterator[None]:
             raise Unprobed(reason, known=True) from error
 
 
-def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
+def values() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value, of objects made without arguments.
 
     What the installed version does not have is left out.
     """
-    cells: Dict[Tuple[str, str], Callable[[], Dict[str, Any]]] = {
+    cells: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
         ("ppo", "library"): _ppo,
         ("ppo", "trainer"): lambda: _signature("ppo"),
         ("sac", "library"): _sac,
@@ -254,7 +255,7 @@ def values() -> Dict[Tuple[str, str], Dict[str, Any]]:
     return {cell: given for cell, given in supported.items() if given}
 
 
-def _supported(readers: Mapping[Any, Callable[[], Any]]) -> Dict[Any, Any]:
+def _supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
     """What each reader reads; those of what the installed version does not have are left out."""
     supported = {}
     for name, read_one in readers.items():
@@ -263,7 +264,7 @@ def _supported(readers: Mapping[Any, Callable[[], Any]]) -> Dict[Any, Any]:
     return supported
 
 
-def _signature(algorithm: str) -> Dict[str, Any]:
+def _signature(algorithm: str) -> dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
     keywords = _KEYWORDS[algorithm, "trainer"]
 
@@ -273,7 +274,7 @@ def _signature(algorithm: str) -> Dict[str, Any]:
     return _supported({name: functools.partial(default, *pair) for name, pair in keywords.items()})
 
 
-def _ppo() -> Dict[str, Any]:
+def _ppo() -> dict[str, Any]:
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), IndependentNormal)
     loss = ppo_loss(actor, v_network(Constant(0.0)))
 
@@ -300,7 +301,7 @@ def _critics() -> Any:
     return [q_network(Constant(0.0)) for _ in range(2)]
 
 
-def _off_policy(loss: Any) -> Dict[str, Any]:
+def _off_policy(loss: Any) -> dict[str, Any]:
     loss.make_value_estimator()
     return {
         "learning_starts": parameter(Collector, "init_random_frames").default,
@@ -309,7 +310,7 @@ def _off_policy(loss: Any) -> Dict[str, Any]:
     }
 
 
-def _sac() -> Dict[str, Any]:
+def _sac() -> dict[str, Any]:
     dimensions = 2
     actor = policy(Numbers([0.0] * 2, [1.0] * 2), box([-1.0] * 2, [1.0] * 2), TanhNormal)
     loss = sac_loss(actor, _critics())
@@ -321,7 +322,7 @@ def _sac() -> Dict[str, Any]:
     }
 
 
-def _td3() -> Dict[str, Any]:
+def _td3() -> dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
     loss = td3_loss(actor, _critics(), action_spec=box(-1.0, 1.0))
     _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
@@ -333,7 +334,7 @@ def _td3() -> Dict[str, Any]:
     }
 
 
-def _ddpg() -> Dict[str, Any]:
+def _ddpg() -> dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
     loss = DDPGLoss(actor, q_network(Constant(0.0)))
     _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
@@ -343,7 +344,7 @@ def _ddpg() -> Dict[str, Any]:
     }
 
 
-def _dqn() -> Dict[str, Any]:
+def _dqn() -> dict[str, Any]:
     spec = OneHot(2)
     loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
     greedy = EGreedyModule(spec)
@@ -356,6 +357,6 @@ def _dqn() -> Dict[str, Any]:
     }
 
 
-def _hidden_sizes() -> List[int]:
+def _hidden_sizes() -> list[int]:
     layers = [m for m in MLP(in_features=3, out_features=1).modules() if isinstance(m, nn.Linear)]
     return [layer.out_features for layer in layers[:-1]]

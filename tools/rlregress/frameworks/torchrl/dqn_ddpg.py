@@ -6,8 +6,9 @@ are the framework's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -70,7 +71,7 @@ class _Scaled(nn.Module):
         return pictures.float() / 255.0
 
 
-def _network(given: Mapping[str, Any], shape: Tuple[int, ...], outputs: int) -> nn.Module:
+def _network(given: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
     if len(shape) == 3:
         # Mnih et al. 2015, as the other frameworks have it
         features = ConvNet(

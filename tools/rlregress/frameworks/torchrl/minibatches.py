@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any, List, Sequence
+from typing import Any
 
 import torch
 
@@ -18,7 +19,7 @@ def minibatches(
 ) -> Sequence[Minibatch]:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
     trainer, loss = trainer_and_loss(request, environments, around)
-    read: List[Minibatch] = []
+    read: list[Minibatch] = []
 
     def note(batch: Any) -> None:
         fields = {

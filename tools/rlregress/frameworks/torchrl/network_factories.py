@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -25,12 +26,12 @@ OBSERVATIONS, ACTIONS = 3, 2
 CHOICES = 4
 
 
-def dictionary(items: Dict[str, Any], shape: Sequence[int]) -> Any:
+def dictionary(items: dict[str, Any], shape: Sequence[int]) -> Any:
     """A tensordict."""
     return TensorDict(items, batch_size=list(shape))
 
 
-def composite(specs: Dict[str, Any], shape: Sequence[int] = ()) -> Any:
+def composite(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
     """Specifications by name."""
     return library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def running_statistics(request: TrainingRequest, environments: int) -> RunningSt
     # a collector that has handed out its last batch has closed its environments
     longer = replace(request, total_steps=2 * request.total_steps)
     trainer, loss = trainer_and_loss(longer, environments, _RUNNING)
-    found: Dict[str, Any] = {}
+    found: dict[str, Any] = {}
 
     def look() -> None:
         if trainer.collected_frames >= request.total_steps:
@@ -40,7 +40,7 @@ def running_statistics(request: TrainingRequest, environments: int) -> RunningSt
     return RunningStatistics(found["trained"], found["evaluated"], _of(again))
 
 
-def _environments(trainer: Any) -> List[Any]:
+def _environments(trainer: Any) -> list[Any]:
     environment = trainer.collector.env
     return list(environment._envs) if isinstance(environment, SerialEnv) else [environment]
 

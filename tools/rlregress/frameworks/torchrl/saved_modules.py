@@ -10,8 +10,9 @@ import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Callable, Dict, Iterator
+from typing import Any
 
 import torch
 
@@ -50,7 +51,7 @@ def _tanh_normal() -> Any:
 
 def _loss(algorithm: str) -> Any:
     objective = partial(library, _OBJECTIVES)
-    makers: Dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], Any]] = {
         "ppo": lambda: ppo_loss(_tanh_normal(), value(), clip_epsilon=0.2),
         "sac": lambda: sac_loss(
             _tanh_normal(), [action_value(), action_value()], alpha_init=0.5, target_entropy=-2.0
@@ -102,7 +103,7 @@ class _Learner:
         return [_tensors(self.loss), self.optimizer.state_dict()]
 
 
-def _tensors(module: Any) -> Dict[str, Any]:
+def _tensors(module: Any) -> dict[str, Any]:
     """What a module holds, without what tensordict until 0.11 notes beside it: sizes, devices."""
     state = module.state_dict()
     return {name: held for name, held in state.items() if isinstance(held, torch.Tensor)}

@@ -9,7 +9,8 @@ from __future__ import annotations
 import copyreg
 import math
 import warnings
-from typing import Any, Dict, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -118,7 +119,7 @@ _KEYS = {
 }  # fmt: skip
 
 
-def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> Dict[str, Any]:
+def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """What the builders of this module read of a hyperparameter set, and nothing else.
 
     Raises:
@@ -154,7 +155,7 @@ class Space:
         self.actions = self.spec.shape[-1]
 
     @property
-    def bounds(self) -> Dict[str, Any]:
+    def bounds(self) -> dict[str, Any]:
         """Of actions that are numbers, not one of several."""
         return {"low": self.spec.space.low, "high": self.spec.space.high}
 
@@ -192,7 +193,7 @@ def _q_networks(space: Space, given: Mapping[str, Any]):
     return networks[0] if given.get("duplicate_critic") else networks
 
 
-def _outputs_of(critics) -> List[Any]:
+def _outputs_of(critics) -> list[Any]:
     """The output layers, of which the target networks are copies that a loss has yet to make."""
     networks = critics if isinstance(critics, list) else [critics]
     return [last_linear(network) for network in networks]
@@ -444,7 +445,7 @@ class _Diagnostics:
 
     def __init__(self, algorithm: str) -> None:
         self._returned = _RETURNED.get(algorithm, {})
-        self.values: Dict[str, List[float]] = {name: [] for name in self._returned}
+        self.values: dict[str, list[float]] = {name: [] for name in self._returned}
 
     def __call__(self, module, arguments, returned) -> None:
         for name, key in self._returned.items():
@@ -461,7 +462,7 @@ class _AfterBatch:
         self._request: Any = None
         self._passing = Passing(())
 
-    def __getstate__(self) -> Dict[str, Any]:
+    def __getstate__(self) -> dict[str, Any]:
         # the request is of one process
         return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any, Callable, List, Mapping, Optional, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +28,7 @@ class Driver:
 
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source, self._settings = source, settings
-        self._policies: Optional[Tuple[float, float]] = None
+        self._policies: tuple[float, float] | None = None
         self._runs = False
 
     def _names(self) -> Mapping[str, Any]:
@@ -49,7 +50,7 @@ class Driver:
 
     def _give_policies(self) -> None:
         if self._policies is not None:
-            for name, number in zip(("actor", "target_actor"), self._policies):
+            for name, number in zip(("actor", "target_actor"), self._policies, strict=False):
                 make_constant(self._part(name), [number])
 
     def fill(self, online: float, target: float) -> None:
@@ -58,14 +59,14 @@ class Driver:
         for name in ("qf1_target", "target_actor"):
             fill(self._part(name).parameters(), target)
 
-    def target_parameters(self) -> Tuple[float, Optional[float]]:
+    def target_parameters(self) -> tuple[float, float | None]:
         networks = (self._part("qf1_target"), self._part("target_actor"))
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def networks(self) -> Tuple[int, int]:
+    def networks(self) -> tuple[int, int]:
         """Those that the optimiser of the values holds, and others of their kind."""
-        counted: List[Tuple[int, int]] = []
+        counted: list[tuple[int, int]] = []
 
         def count(_: int) -> None:
             trained = q_networks(self._names())
@@ -76,7 +77,7 @@ class Driver:
         self._play(self._envs(), count, total_timesteps=1)
         return counted[0]
 
-    def losses(self, online: float, target: float) -> Tuple[float, float]:
+    def losses(self, online: float, target: float) -> tuple[float, float]:
         """What the last update differentiates, when the memory holds one minibatch."""
         with differentiated() as losses:
             self._update(lambda: self.set_values(online, target))
@@ -85,7 +86,7 @@ class Driver:
 
     def target_actions(self) -> np.ndarray:
         """What the target Q network receives in the last update."""
-        recorded: List[np.ndarray] = []
+        recorded: list[np.ndarray] = []
 
         def watch() -> None:
             self._part("qf1_target").register_forward_pre_hook(

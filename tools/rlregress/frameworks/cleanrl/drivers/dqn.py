@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, List, Mapping, Optional, Sequence
+from typing import Any
 
 import gymnasium
 
@@ -68,7 +69,7 @@ class Driver:
             self._play(envs, begin, between)
         return envs.run()
 
-    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """The last action of the script, or the first of its evaluation afterwards."""
         evaluates = "save_model" in defaults(self._source.script(_SCRIPT))
         if deterministic and not evaluates:
@@ -84,7 +85,7 @@ class Driver:
                 os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
 
         self._play(envs, begin, nothing, **arguments)
-        played: List[List[float]] = [actions for actions in envs.run().actions if actions]
+        played: list[list[float]] = [actions for actions in envs.run().actions if actions]
         return int(played[-1][0] if deterministic else played[0][-1])
 
     def _play(self, envs: ScriptedEnvs, begin: Look, between: Look, **arguments: Any) -> None:

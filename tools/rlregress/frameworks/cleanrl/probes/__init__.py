@@ -10,8 +10,9 @@ import functools
 import importlib
 import pkgutil
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Callable, Mapping, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def _bound(probe: Callable[..., np.ndarray], source: Source) -> Probe:
 
 
 @functools.lru_cache(maxsize=16)
-def bound_to(source: Source) -> Mapping[Tuple[str, str], Probe]:
+def bound_to(source: Source) -> Mapping[tuple[str, str], Probe]:
     """(detail id, "script") -> probe of this copy of the scripts."""
     without = absent(source)
     return MappingProxyType(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict
+from collections.abc import Callable
 
 import numpy as np
 
 from rlregress.frameworks.cleanrl.drivers.ddpg import measured
 from rlregress.measurements import ddpg
 
-PROBES: Dict[str, Callable[..., np.ndarray]] = {
+PROBES: dict[str, Callable[..., np.ndarray]] = {
     "ddpg.networks": measured(ddpg.networks),
     "ddpg.target.action": measured(ddpg.target_action),
     "ddpg.target.terminal": measured(ddpg.target_terminal),

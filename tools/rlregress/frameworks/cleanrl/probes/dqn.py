@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict
+from collections.abc import Callable
 
 import numpy as np
 
 from rlregress.frameworks.cleanrl.drivers.dqn import measured
 from rlregress.measurements import dqn
 
-PROBES: Dict[str, Callable[..., np.ndarray]] = {
+PROBES: dict[str, Callable[..., np.ndarray]] = {
     "dqn.target.double": measured(dqn.target_double),
     "dqn.target.ties": measured(dqn.target_ties),
     "dqn.target.terminal": measured(dqn.target_terminal),

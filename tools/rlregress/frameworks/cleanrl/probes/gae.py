@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages, value_targets
 from rlregress.frameworks.cleanrl.script_sources import Source
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "gae.truncation": advantages,
     "gae.value_target": value_targets,
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Callable, List, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,7 +52,7 @@ def _episode_return(source: Source, i: Inputs) -> np.ndarray:
     return np.array(Walk(made, length).returns)
 
 
-def _default(script: str, steps: List[int]) -> SourceProbe:
+def _default(script: str, steps: list[int]) -> SourceProbe:
     def probe(source: Source, i: Inputs) -> np.ndarray:
         playback = {"observations": np.append(0.0, i["observations"]), "rewards": i["rewards"]}
         walk = Walk(environments(source, playback, script=script), len(i["rewards"]))
@@ -64,7 +65,7 @@ class _Noting:
     """In the place of an agent: writes down what it is given."""
 
     def __init__(self, envs: Any) -> None:
-        self.inputs: List[float] = []
+        self.inputs: list[float] = []
         self._shape = (1, *envs.single_action_space.shape)
 
     def to(self, device: Any) -> _Noting:
@@ -93,7 +94,7 @@ def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
         "terminated": np.arange(length) == length - 1,
     }
     evaluate = source.module(_EVALUATOR).evaluate
-    agents: List[_Noting] = []
+    agents: list[_Noting] = []
 
     def made(envs: Any) -> _Noting:
         agents.append(_Noting(envs))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Callable, Dict
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([stored[2], stored[4]])
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "sac.target_update.parameter": partial(_coefficient, _SAC),
     "td3.target_update.parameter": partial(_coefficient, _TD3),
     "td3.target_noise.parameter": _target_noise,

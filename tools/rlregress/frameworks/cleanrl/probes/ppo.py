@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -90,7 +91,7 @@ def value_loss_distance(source: Source, inputs: Inputs) -> np.ndarray:
 def _value_clip(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
     losses = [
         _value_loss(source, inputs["value"], returns, old_values, **chosen)
-        for returns, old_values in zip(inputs["returns"], inputs["old_values"])
+        for returns, old_values in zip(inputs["returns"], inputs["old_values"], strict=False)
     ]
     return np.array([losses[0] / losses[2], losses[1] / losses[2]])
 
@@ -167,7 +168,7 @@ def adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([log_epsilon(names["optimizer"], names["agent"].parameters())])
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.policy_loss.clip": policy_loss,
     "ppo.advantage_normalisation": normalisation,
     "ppo.advantage_normalisation.epsilon": normalisation_epsilon,

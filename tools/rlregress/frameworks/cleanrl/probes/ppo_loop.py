@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict, List
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from rlregress.measurements import ppo_loop as loop
 
 def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
     """See ``measurements.ppo_loop.Train``."""
-    chosen: Dict[str, Any] = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
+    chosen: dict[str, Any] = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
     if settings.target is not None:
         chosen["target_kl"] = settings.target
         if "kle_stop" in defaults(source.script(SCRIPT)):
@@ -60,7 +61,7 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
     """Stored observations of three rollouts, and whether the terminal one is among them."""
     limit = int(inputs["time_limit"])
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
-    terminal: List[bool] = []
+    terminal: list[bool] = []
 
     def look(run: Any, number: int) -> None:
         del number
@@ -72,7 +73,7 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.minibatches": _of_script(loop.minibatches),
     "ppo.minibatches.remainder": _of_script(loop.remainder),
     "ppo.minibatches.parameter": _of_script(loop.parameter),
@@ -88,6 +89,6 @@ PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
 }
 
 #: detail id -> what CleanRL does not have.
-ABSENT: Dict[str, str] = {
+ABSENT: dict[str, str] = {
     "ppo.adam.epsilon.custom": "has no options of the optimiser to set: they stand in the script",
 }

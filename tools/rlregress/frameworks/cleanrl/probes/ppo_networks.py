@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -61,7 +62,7 @@ def _value_gradients(source: Source, inputs: Inputs, clip: bool) -> np.ndarray:
     agent: Any = part.agent
     bias = last_linear(agent.critic).bias
     gradients = []
-    for value, wanted in zip(inputs["values"], inputs["returns"]):
+    for value, wanted in zip(inputs["values"], inputs["returns"], strict=False):
         part.fix_value(float(value))
         part.feed(returns=wanted, values=inputs["old_value"])
         loss = part.value("value loss", "v_loss")["v_loss"]
@@ -112,7 +113,7 @@ def normalisation_of_one(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.networks": networks,
     "ppo.log_std": log_std,
     "ppo.action.distribution": action_distribution,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -116,7 +117,7 @@ def entropy(source: Source, inputs: Inputs) -> np.ndarray:
     return -np.array(training.log_std_gradients) / start
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.learning_rate.schedule": rates,
     "ppo.learning_rate.schedule.asked": requested_rates,
     "ppo.learning_rate.negative": lowest,

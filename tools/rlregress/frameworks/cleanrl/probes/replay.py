@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -90,7 +91,13 @@ def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
         "args": arguments(script, gamma=inputs["discount"]),
         "device": CPU,
         "data": drawn,
-        **dict(zip(("s_obs", "s_actions", "s_rewards", "s_next_obses", "s_dones"), columns)),
+        **dict(
+            zip(
+                ("s_obs", "s_actions", "s_rewards", "s_next_obses", "s_dones"),
+                columns,
+                strict=False,
+            )
+        ),
         "next_state_actions": torch.zeros(2, 1),
         "qf1_target": value,
         "qf2_target": value,
@@ -101,7 +108,7 @@ def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
     return target.vector("next_q_value")[:1]
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "replay.sampling": _sampling,
     "replay.warmup": _warmup,
     "replay.overwriting": _overwriting,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict
+from typing import Any
 
 import numpy as np
 import torch
@@ -116,7 +117,7 @@ def replay_action(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([playing.received[-1].item(), stored(agent.part("rb"))["action"].item()])
 
 
-def stored(buffer: Any) -> Dict[str, np.ndarray]:
+def stored(buffer: Any) -> dict[str, np.ndarray]:
     """The first row of a replay buffer."""
     if hasattr(buffer, "actions"):
         return {"action": buffer.actions[0], "done": buffer.dones[0]}
@@ -124,7 +125,7 @@ def stored(buffer: Any) -> Dict[str, np.ndarray]:
     return {"action": np.asarray(action), "done": np.asarray(done)}
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "sac.critic_loss.scale": critics.of_loss(critic_loss.scale, SCRIPT),
     "sac.critic_loss.reduction": critics.of_loss(critic_loss.reduction, SCRIPT),
     "sac.critic_loss.distance": critics.of_loss(critic_loss.distance, SCRIPT),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,17 +33,17 @@ def _report(names: Mapping[str, Any], log_prob: float) -> None:
 
 def _first_update(
     source: Source, inputs: Inputs, learning_rate: float, log_prob: float
-) -> Tuple[float, float]:
+) -> tuple[float, float]:
     """The first update of the policy: target of the Q networks before it, and its loss.
 
     The policy reports ``log_prob``; the Q networks were 0.
     """
-    targets: List[float] = []
-    actor_losses: List[float] = []
+    targets: list[float] = []
+    actor_losses: list[float] = []
 
     def prepare(names: Mapping[str, Any]) -> None:
         _report(names, log_prob)
-        constant: List[Tuple[Any, float]] = [(n, 0.0) for n in off_policy_runs.q_networks(names)]
+        constant: list[tuple[Any, float]] = [(n, 0.0) for n in off_policy_runs.q_networks(names)]
         for name in off_policy_runs.TARGETS:
             constant.append(
                 (off_policy_runs.part(names, "target network", name), float(inputs["target_q"]))
@@ -81,7 +82,7 @@ def _update_schedule(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
-    recorded: List[float] = []
+    recorded: list[float] = []
 
     def look(role: str, stepping: Any) -> None:
         if role == "temperature":
@@ -99,7 +100,7 @@ def _temperature_rate(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _temperature_initial(source: Source, inputs: Inputs) -> np.ndarray:
-    script_arguments: Dict[str, Any] = {"alpha": float(inputs["asked"])}
+    script_arguments: dict[str, Any] = {"alpha": float(inputs["asked"])}
     runs = [
         off_policy_runs.run(source, _SCRIPT, 1, batch_size=4, **settings)
         for settings in ({}, script_arguments)
@@ -117,7 +118,7 @@ def _target_interval(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _reward_scaling(source: Source, inputs: Inputs) -> np.ndarray:
-    targets: List[float] = []
+    targets: list[float] = []
     size = int(inputs["batch_size"])
 
     def nothing_to_add(names: Mapping[str, Any]) -> None:
@@ -144,7 +145,7 @@ def _initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     return initialisation(first.weight, first.bias)
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "sac.networks": partial(off_policy_agents.networks, script=_SCRIPT),
     "sac.gradient_clip": partial(off_policy_agents.gradient_clip, script=_SCRIPT),
     "sac.adam.epsilon": partial(off_policy_agents.adam_epsilon, script=_SCRIPT),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -86,7 +87,7 @@ def policy_delay(source: Source, inputs: Inputs) -> np.ndarray:
         "policy": [agent.actor],
         "targets": [agent.part("qf1_target"), agent.part("qf2_target")],
     }
-    moved: Dict[str, List[float]] = {name: [] for name in recorded}
+    moved: dict[str, list[float]] = {name: [] for name in recorded}
     for number in range(int(inputs["updates"])):
         before = {name: _parameters(networks) for name, networks in recorded.items()}
         agent.update(agent.first_update + number)
@@ -99,7 +100,7 @@ def _parameters(networks: Any) -> torch.Tensor:
     return torch.cat([p.detach().flatten().clone() for net in networks for p in net.parameters()])
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "td3.critic_loss.scale": critics.of_loss(critic_loss.scale, SCRIPT),
     "td3.critic_loss.reduction": critics.of_loss(critic_loss.reduction, SCRIPT),
     "td3.critic_loss.distance": critics.of_loss(critic_loss.distance, SCRIPT),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Callable, Dict, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def _exploration_warmup(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(np.abs(actions) >= 1.0)])
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "td3.networks": partial(off_policy_agents.networks, script=_SCRIPT),
     "td3.gradient_clip": partial(off_policy_agents.gradient_clip, script=_SCRIPT),
     "td3.adam.epsilon": partial(off_policy_agents.adam_epsilon, script=_SCRIPT),

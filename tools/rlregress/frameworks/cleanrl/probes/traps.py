@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import traceback
-from typing import Any, Callable, Dict, List, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -131,7 +132,7 @@ def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
-    counts: List[float] = []
+    counts: list[float] = []
     for name in (_SAC, _TD3):
         made = small_runs.off_policy(source, name, 1)
         optimizer = off_policy_runs.optimizer(made.globals, "critic")
@@ -141,7 +142,7 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
-    copies: List[int] = []
+    copies: list[int] = []
 
     def look(made: Any) -> None:
         # what the step before this one has left behind
@@ -238,7 +239,7 @@ def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
-PROBES: Dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "gae.lambda_zero": _lambda_zero,
     "gae.stored_values": _stored_values,
     "policy.centre.deterministic": _deterministic_centre,

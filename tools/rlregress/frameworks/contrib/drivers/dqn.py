@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sb3_contrib import QRDQN
@@ -16,7 +17,7 @@ class Driver(dqn.Driver):
     algorithm = QRDQN
     networks = ("quantile_net", "quantile_net_target")
 
-    def policy_arguments(self) -> Dict[str, Any]:
+    def policy_arguments(self) -> dict[str, Any]:
         """What the networks are made with."""
         count = self._settings.quantiles
         own = {} if count is None else {"n_quantiles": count}

@@ -6,7 +6,8 @@ the adapter.
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
@@ -29,7 +30,7 @@ def _by_scope(family: Any, detail: str, given: Any) -> Mapping[str, Probe]:
 
 
 #: (detail id, scope) -> probe.
-PROBES: Mapping[Tuple[str, str], Probe] = {
+PROBES: Mapping[tuple[str, str], Probe] = {
     (detail, scope): probe
     for family in _FAMILIES
     for detail, given in family.PROBES.items()

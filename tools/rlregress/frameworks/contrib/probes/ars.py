@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -30,7 +31,7 @@ def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
         policy_kwargs={"net_arch": [8]},
         device="cpu",
     )
-    evaluated: List[torch.Tensor] = []
+    evaluated: list[torch.Tensor] = []
 
     def returns(candidates: torch.Tensor, *more: Any) -> torch.Tensor:
         evaluated.append(candidates)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Iterator, List, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from rlregress.frameworks.scripted import Scripted
 #: a warm-up is looked for among so many updates
 _LONGEST = 2**21
 #: numbers that a normalisation received and made, of one input, [rows] each
-_Pass = Tuple[np.ndarray, np.ndarray]
+_Pass = tuple[np.ndarray, np.ndarray]
 
 
 def _agent(environment: Any = None, **arguments: Any) -> Any:
@@ -41,7 +42,7 @@ def _transitions(agent: Any, observations: Any, next_observation: float) -> None
         buffer.add(observation, following, action, flags, flags, [{}])
 
 
-def _normalisations(network: torch.nn.Module) -> List[Any]:
+def _normalisations(network: torch.nn.Module) -> list[Any]:
     return [layer for layer in network.modules() if isinstance(layer, BatchRenorm1d)]
 
 
@@ -60,9 +61,9 @@ def _remember(layer: Any, inputs: Inputs) -> None:
 
 
 @contextmanager
-def _passes(layer: Any) -> Iterator[List[_Pass]]:
+def _passes(layer: Any) -> Iterator[list[_Pass]]:
     """What a normalisation makes of the observation, at each call."""
-    recorded: List[_Pass] = []
+    recorded: list[_Pass] = []
 
     def look(_: Any, given: Any, made: torch.Tensor) -> None:
         recorded.append((given[0][:, 0].detach().numpy(), made[:, 0].detach().double().numpy()))
@@ -74,7 +75,7 @@ def _passes(layer: Any) -> Iterator[List[_Pass]]:
         handle.remove()
 
 
-def _made_of(passes: List[_Pass], number: float) -> float:
+def _made_of(passes: list[_Pass], number: float) -> float:
     """What became of an observation in the one pass that holds it."""
     found = [made[given == np.float32(number)] for given, made in passes]
     rows = [float(made.mean()) for made in found if len(made)]
@@ -99,10 +100,10 @@ def _target(inputs: Inputs) -> np.ndarray:
     for critic, number in [*((one, "before") for one in critics), (agent.critic, "value")]:
         constant_agents.make_critics_constant(critic, [inputs[number]] * len(critic.q_networks))
     constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]))
-    gradients: List[float] = []
+    gradients: list[float] = []
 
     def look() -> None:
-        layers: List[Any] = [last_linear(network) for network in agent.critic.q_networks]
+        layers: list[Any] = [last_linear(network) for network in agent.critic.q_networks]
         gradients.append(float(np.mean([float(layer.bias.grad) for layer in layers])))
 
     with watched_updates.before_steps(agent.critic.optimizer, look):
@@ -149,7 +150,7 @@ def _running_statistics(inputs: Inputs) -> np.ndarray:
     agent = _agent()
     agent.policy.set_training_mode(True)
     away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
-    statistics: List[float] = []
+    statistics: list[float] = []
     for layer in (_of_critic(agent), _of_policy(agent)):
         _normalised(layer, away + float(inputs["batch_mean"]), updates=0)
         statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
@@ -183,7 +184,7 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
     rows = agent.replay_buffer._get_samples(np.arange(size))
     agent.replay_buffer.sample = lambda *_, **__: rows
     critic = _of_critic(agent)
-    stepped: List[int] = []
+    stepped: list[int] = []
 
     def learnt() -> None:
         # the loss of the critics has moved them
@@ -196,7 +197,7 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
         agent.train(gradient_steps=1, batch_size=size)
     passes = [policy, policy, passed[stepped[0] :]]
     names = ("next", "other", "other")
-    return np.array([_made_of(of, inputs[name]) for of, name in zip(passes, names)])
+    return np.array([_made_of(of, inputs[name]) for of, name in zip(passes, names, strict=False)])
 
 
 def _policy_delay(inputs: Inputs) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,7 +59,7 @@ def _entropy(inputs: Inputs) -> np.ndarray:
 
 def _update(inputs: Inputs) -> np.ndarray:
     agent = _agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
-    gradients: List[float] = []
+    gradients: list[float] = []
 
     def look() -> None:
         gradients.append(float(agent.policy.action_net.bias.grad[2]))

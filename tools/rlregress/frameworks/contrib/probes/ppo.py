@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Mapping, Tuple
 
 from rlregress.frameworks.base import Probe
 from rlregress.frameworks.contrib.probes.helpers.on_policy_classes import KINDS
@@ -31,7 +31,7 @@ def probe_of(detail: str, name: str) -> Probe:
 
 
 #: detail -> the classes that it is checked on, each of which is a scope
-PROBES: Mapping[str, Tuple[str, ...]] = {
+PROBES: Mapping[str, tuple[str, ...]] = {
     "ppo.policy_loss.clip": _CLIPPED,
     "ppo.advantage_normalisation": _CLIPPED,
     "ppo.advantage_normalisation.epsilon": _CLIPPED,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,7 +59,7 @@ def _with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
         **arguments,
     )
     for critic in (agent.critic, agent.critic_target):
-        for network, numbers in zip(critic.q_networks, inputs["quantiles"]):
+        for network, numbers in zip(critic.q_networks, inputs["quantiles"], strict=False):
             make_constant(network, numbers)
     constant_agents.fix_log_prob(agent.actor, 0.0)
     constant_agents.add_transitions(agent, _ROWS, reward=0.0)
@@ -68,7 +69,7 @@ def _with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
 def _dropped(inputs: Inputs) -> np.ndarray:
     discount = float(inputs["discount"])
     agent = _with_quantiles(inputs, gamma=discount)
-    targets: List[np.ndarray] = []
+    targets: list[np.ndarray] = []
     with quantile_targets.observed_targets(lambda target: targets.append(target.numpy().copy())):
         agent.train(gradient_steps=1, batch_size=_ROWS)
     (found,) = targets

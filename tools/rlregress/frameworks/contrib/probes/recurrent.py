@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, List, Mapping, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -45,11 +46,11 @@ class _InParts(gymnasium.ObservationWrapper):
 
 def _learn(
     settings: Settings, wrap: Any = None, **given: Any
-) -> Tuple[ppo_trainings.AgentTraining, Record]:
+) -> tuple[ppo_trainings.AgentTraining, Record]:
     """An agent that went through a training, and what was recorded of it."""
     record = Record()
-    agents: List[Any] = []
-    means: List[np.ndarray] = []
+    agents: list[Any] = []
+    means: list[np.ndarray] = []
     # the entropy of a Gaussian is that of padding, too
     discrete: Mapping[str, Any] = {"discrete": 2} if settings.constant else {}
     environments = [Scripted(**script, **discrete) for script in settings.scripts]

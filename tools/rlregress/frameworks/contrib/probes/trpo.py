@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import torch
@@ -20,9 +20,9 @@ from rlregress.measurements import trpo
 def _step(
     actions: Sequence[float],
     advantages: Sequence[float],
-    bound: Optional[float] = None,
-    damping: Optional[float] = None,
-) -> Tuple[float, float]:
+    bound: float | None = None,
+    damping: float | None = None,
+) -> tuple[float, float]:
     """See ``measurements.trpo.Step``."""
     count, settings = len(actions), {"target_kl": bound, "cg_damping": damping}
     agent = constant_agents.make(
@@ -55,7 +55,7 @@ def _step(
 def _critic_updates(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     agent = constant_agents.make(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
-    steps: List[None] = []
+    steps: list[None] = []
     with watched_updates.before_steps(agent.policy.optimizer, lambda: steps.append(None)):
         agent.learn(2 * size)
     return np.array([len(steps) / 2])

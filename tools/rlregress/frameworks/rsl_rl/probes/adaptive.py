@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -80,7 +81,7 @@ def _negative(inputs: Inputs) -> np.ndarray:
     def prepare(agent: Any) -> None:
         torch.nn.init.constant_(compat.deviation(agent)[0], float(inputs["parameter"]))
 
-    scales: List[float] = []
+    scales: list[float] = []
     try:
         train(
             Scripted(),

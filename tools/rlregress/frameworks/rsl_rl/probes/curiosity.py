@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def _train(
 
 
 def _reward(inputs: Inputs, **settings: Any) -> np.ndarray:
-    rewards: List[float] = []
+    rewards: list[float] = []
     _train(inputs, change=lambda storage: rewards.append(storage.rewards[0].item()), **settings)
     return np.array(rewards)
 
@@ -68,8 +69,8 @@ def _weight(inputs: Inputs) -> np.ndarray:
 
 def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
     """What the predictor is given for the last reward and the last loss, and that reward."""
-    given: List[float] = []
-    rewards: List[float] = []
+    given: list[float] = []
+    rewards: list[float] = []
 
     def prepare(agent: Any) -> None:
         make_constant(agent.rnd.target, factor * inputs["error"])
@@ -116,7 +117,7 @@ def _loss(inputs: Inputs) -> np.ndarray:
 
 def _gradient_clip(inputs: Inputs) -> np.ndarray:
     far = 1e3 * float(inputs["raw_norm"])
-    norms: List[float] = []
+    norms: list[float] = []
     _train(
         {"fixed": [far], "predicted": [0.0]},
         lambda agent: norms.append(gradient_norm(compat.curiosity_optimizer(agent))),
@@ -125,7 +126,7 @@ def _gradient_clip(inputs: Inputs) -> np.ndarray:
 
 
 def _learning_rate(inputs: Inputs) -> np.ndarray:
-    rates: List[float] = []
+    rates: list[float] = []
 
     def look(agent: Any) -> None:
         for optimizer in (agent.optimizer, compat.curiosity_optimizer(agent)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, List, Mapping, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from rsl_rl import runners
@@ -20,7 +21,7 @@ from rlregress.frameworks.scripted import Scripted
 class _Distilled(NamedTuple):
     """The losses that steps of the optimiser follow, and the first action that was received."""
 
-    losses: List[float]
+    losses: list[float]
     received: float
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import counting
 
 #: every way to make an action; the two laws of Gaussians take their mean apart by different lines
-_POLICIES: List[Dict[str, Any]] = [
+_POLICIES: list[dict[str, Any]] = [
     {},
     {"memory": "gru"},
     {"memory": "lstm"},
@@ -30,7 +31,7 @@ _ONCE: Mapping[str, Any] = {"num_learning_epochs": 1, "num_mini_batches": 1}
 _NEGLIGIBLE = 1e-5
 
 #: how it acts, and how it is reset
-_Exported = Tuple[Callable[..., torch.Tensor], Callable[[], Any]]
+_Exported = tuple[Callable[..., torch.Tensor], Callable[[], Any]]
 
 
 def _images(numbers: torch.Tensor) -> torch.Tensor:
@@ -58,7 +59,7 @@ def _to_script(network: Any) -> _Exported:
 def _for_onnx(network: Any) -> _Exported:
     """How the module acts that ONNX is made from: it is handed its memory, and hands it back."""
     exported = network.as_onnx(verbose=False).eval()
-    inputs = dict(zip(exported.input_names, exported.get_dummy_inputs()))
+    inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
     begun = [given for name, given in inputs.items() if name.endswith("_in")]
     memory = list(begun)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, List, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -52,7 +53,7 @@ def _large_offset(i: Inputs) -> np.ndarray:
 
 def _default(i: Inputs) -> np.ndarray:
     observations = np.append(0.0, i["observations"])
-    rewards: List[np.ndarray] = []
+    rewards: list[np.ndarray] = []
     training = trainings.train(
         _showing(observations, rewards=i["rewards"]),
         1,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,7 +57,7 @@ def _segments(inputs: Inputs) -> np.ndarray:
 
 
 def _scheduled(
-    inputs: Inputs, change: Optional[Callable[[Any], None]] = None, **algorithm: Any
+    inputs: Inputs, change: Callable[[Any], None] | None = None, **algorithm: Any
 ) -> trainings.AgentTraining:
     steps, minibatches = int(inputs["rollout_steps"]), int(inputs["minibatches"])
     return trainings.train(

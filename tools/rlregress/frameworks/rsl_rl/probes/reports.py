@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Dict, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from rlregress.frameworks.rsl_rl.probes.symmetry import mirror
 from rlregress.frameworks.scripted import counting
 
 
-def _beside() -> Dict[str, Any]:
+def _beside() -> dict[str, Any]:
     """What adds losses to those of PPO, where this version has it; a configuration is used up."""
     hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     further = {

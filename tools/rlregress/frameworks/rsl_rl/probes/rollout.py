@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,7 +47,7 @@ def _log_std(inputs: Inputs) -> np.ndarray:
         for layer in linear_layers(compat.network(agent, "actor")):
             torch.nn.init.zeros_(layer.bias)
 
-    scales: List[float] = []
+    scales: list[float] = []
     for observation in (0.0, float(inputs["observation"])):
         trainings.train(
             Scripted(observations=observation, next_observations=observation),
@@ -68,10 +69,10 @@ def _narrow(mean: float) -> Any:
     return prepare
 
 
-def _executed(inputs: Inputs, mean: float) -> List[float]:
+def _executed(inputs: Inputs, mean: float) -> list[float]:
     """The action of a rollout's first step as the environment receives it, and as it is stored."""
     environment = Scripted(inputs["low"], inputs["high"])
-    stored: List[float] = []
+    stored: list[float] = []
     trainings.train(
         environment,
         1,
@@ -124,7 +125,7 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
         rewards=inputs["rewards"],
         **script,
     )
-    found: List[np.ndarray] = []
+    found: list[np.ndarray] = []
 
     def look(storage: Any) -> None:
         # those of 2.1 are always normalised
@@ -154,7 +155,7 @@ def _lambda_zero(inputs: Inputs) -> np.ndarray:
 
 
 def _stored_values(inputs: Inputs) -> np.ndarray:
-    found: List[float] = []
+    found: list[float] = []
 
     def prepare(agent: Any) -> None:
         critic, compute = compat.network(agent, "critic"), agent.compute_returns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.scripted import Scripted
 
 
-def mirror(obs: Any = None, actions: Any = None, **_: Any) -> List[Any]:
+def mirror(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
     """Observations and actions, then those of the other sign, in one."""
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
-
 import numpy as np
 from stable_baselines3 import DDPG
 from stable_baselines3.common.noise import NormalActionNoise
@@ -56,16 +54,16 @@ class Driver:
         for followed in (agent.critic_target, agent.actor_target):
             fill(followed.parameters(), target)
 
-    def target_parameters(self) -> Tuple[float, Optional[float]]:
+    def target_parameters(self) -> tuple[float, float | None]:
         networks = (self._agent.critic_target, self._agent.actor_target)
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def networks(self) -> Tuple[int, int]:
+    def networks(self) -> tuple[int, int]:
         """Of the critic and of its target."""
         return len(self._agent.critic.q_networks), len(self._agent.critic_target.q_networks)
 
-    def losses(self, online: float, target: float) -> Tuple[float, float]:
+    def losses(self, online: float, target: float) -> tuple[float, float]:
         """What ``train`` differentiates, of transitions that ``learn`` has collected."""
         self._collect()
         self.set_values(online, target)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any, Dict, Iterator, Optional, Sequence
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -52,7 +53,7 @@ class Driver:
         )
         self._collected = False
 
-    def policy_arguments(self) -> Dict[str, Any]:
+    def policy_arguments(self) -> dict[str, Any]:
         """What the networks are made with."""
         return {"net_arch": [4]}
 
@@ -64,11 +65,11 @@ class Driver:
         return (getattr(self._agent, name) for name in self.networks)
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        for network, values in zip(self._networks(), (online, target)):
+        for network, values in zip(self._networks(), (online, target), strict=False):
             make_constant(network, self.outputs(values))
 
     def fill(self, online: float, target: float) -> None:
-        for network, number in zip(self._networks(), (online, target)):
+        for network, number in zip(self._networks(), (online, target), strict=False):
             fill(network.parameters(), number)
 
     def target_parameter(self) -> float:
@@ -100,7 +101,7 @@ class Driver:
         between(envs.steps)
         return envs.run()
 
-    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """``predict``, after a run to the end of the schedule."""
         self.set_values(values, values)
         self.run()

@@ -6,7 +6,8 @@ event of the trace: ``Class(option=value) input call``. What a version lacks is 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.option_variants import Names, Subject, cases, outputs_of
@@ -31,19 +32,19 @@ def _keyword(called: Any, name: str) -> str:
 NAMES = Names(library, _keyword)
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Part -> classes and functions."""
     tables = (space_tables, number_tables, layer_tables, buffer_tables, wrapper_tables, agent_calls)
     return {part: some for table in tables for part, some in table.subjects().items()}
 
 
-def calls(part: str, seed: int) -> Dict[str, Callable[[], Any]]:
+def calls(part: str, seed: int) -> dict[str, Callable[[], Any]]:
     """Name -> call, of a part."""
     return {
         name: call for each in subjects()[part] for name, call in cases(each, seed, NAMES).items()
     }
 
 
-def use(part: str, seed: int) -> Dict[str, Any]:
+def use(part: str, seed: int) -> dict[str, Any]:
     """What each call of a part shows; raises as ``outputs_of``."""
     return outputs_of(calls(part, seed), part)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -101,7 +102,9 @@ def _goes_on(agent: Any, folder: str) -> Any:
     def again(made: Any) -> Any:
         rows = [kept for _, kept in rows_of(made)]
         made._setup_model()
-        return [kept is new for kept, (_, new) in zip(rows, rows_of(made))], state(made)
+        return [kept is new for kept, (_, new) in zip(rows, rows_of(made), strict=False)], state(
+            made
+        )
 
     on = partial(learnt, steps=8, reset_num_timesteps=False)
     elsewhere_, anew = partial(elsewhere, False), partial(elsewhere, True)
@@ -153,7 +156,7 @@ def _lacking(agent: Any, folder: str) -> Any:
     """Ends of episodes of which environments tell less, in a normaliser too."""
     del folder
 
-    def trained(around: Any, words: Tuple[str, ...], made: Any) -> Any:
+    def trained(around: Any, words: tuple[str, ...], made: Any) -> Any:
         made.set_env(around(_Lacking(_like(made, made.n_envs), *words)))
         names = ("rewards", "returns", "dones", "timeouts", "next_observations")
         made.learn(32 * made.n_envs)
@@ -175,7 +178,7 @@ def _collected(agent: Any, folder: str) -> Any:
         callback.init_callback(made)
         _, rows = next(rows_of(made))
         if hasattr(made, "rollout_buffer"):
-            named: Dict[str, Any] = {"rollout_buffer": rows, "n_rollout_steps": 5}
+            named: dict[str, Any] = {"rollout_buffer": rows, "n_rollout_steps": 5}
         else:
             named = {"replay_buffer": rows, "train_freq": how or made.train_freq}
         ended = made.collect_rollouts(env=made.get_env(), callback=callback, **named)
@@ -197,9 +200,9 @@ def _called_back(agent: Any, folder: str) -> Any:
     del folder
     every, listed = (library(_CALLBACKS, name) for name in ("EveryNTimesteps", "CallbackList"))
     several_ = [[Looks(), Looks(2)], [Looks(3), Looks()], [Looks(2)]]
-    results: List[Any] = []
+    results: list[Any] = []
 
-    def function(known: Dict[str, Any], others: Dict[str, Any]) -> bool:
+    def function(known: dict[str, Any], others: dict[str, Any]) -> bool:
         results.append([len(known.get("rewards", ())), "np" in others])
         return True
 
@@ -218,7 +221,7 @@ class _Remembering:
 
     def __init__(self, agent: Any) -> None:
         self._agent = agent
-        self.results: List[Any] = []
+        self.results: list[Any] = []
 
     def predict(self, observation: Any, **named: Any) -> Any:
         """The action of the library's agent; the state counts."""
@@ -232,17 +235,17 @@ def _evaluated(agent: Any, folder: str) -> Any:
     del folder
     judge = library("common.evaluation", "evaluate_policy")
     monitor = library("common.monitor", "Monitor")
-    noted: List[Any] = []
+    noted: list[Any] = []
 
-    def look(known: Dict[str, Any], _: Dict[str, Any]) -> None:
+    def look(known: dict[str, Any], _: dict[str, Any]) -> None:
         noted.append([float(known["reward"]), int(known["done"])])
 
-    def judged(model: Any, count: int, around: Any, named: Dict[str, Any], by: Any) -> Any:
+    def judged(model: Any, count: int, around: Any, named: dict[str, Any], by: Any) -> Any:
         return by(model, _like(agent, count, around), 3, **named)
 
     both = {"callback": look, "return_episode_rewards": True}
     remembering, drawn = _Remembering(agent), _Lacking(_like(agent, 2))
-    ways: List[Any] = [(agent, n, around, named) for n in (1, 2) for around in (None, monitor)
+    ways: list[Any] = [(agent, n, around, named) for n in (1, 2) for around in (None, monitor)
             for named in (both, {"deterministic": False})]  # fmt: skip
     ways += [(remembering, 2, None, {"deterministic": best}) for best in (True, False)]
     ways += [(agent, 1, None, {"reward_threshold": least}) for least in (-1e9, 1e9)]
@@ -261,14 +264,14 @@ def _evaluated_between(agent: Any, folder: str) -> Any:
     kind, stop, stuck = (library(_CALLBACKS, name) for name in (
         "EvalCallback", "StopTrainingOnRewardThreshold", "StopTrainingOnNoModelImprovement"
     ))  # fmt: skip
-    cases: List[Dict[str, Any]] = [
+    cases: list[dict[str, Any]] = [
         {"callback_on_new_best": stop(-1e9)},
         {"callback_on_new_best": stop(1e9), "callback_after_eval": Looks(3)},
         {"callback_after_eval": stuck(1, min_evals=1)},
         {"callback_after_eval": stuck(0, min_evals=2), "deterministic": False},
     ]
 
-    def between(given: Dict[str, Any], made: Any) -> Any:
+    def between(given: dict[str, Any], made: Any) -> Any:
         place = os.path.join(folder, str(cases.index(given)))
         best = os.path.join(place, "best")
         callback = kind(_like(made, 1, user_code.Successes), n_eval_episodes=2, eval_freq=3,
@@ -291,7 +294,7 @@ def _kept_between(agent: Any, folder: str) -> Any:
     """Files of the agent, its rows and its statistics every few calls."""
     kind = library(_CALLBACKS, "CheckpointCallback")
 
-    def kept(given: Dict[str, Any], made: Any) -> Any:
+    def kept(given: dict[str, Any], made: Any) -> Any:
         place = os.path.join(folder, f"kept-{len(given)}")
         made.learn(7 * made.n_envs, callback=kind(3, place, name_prefix="agent", **given))
         return sorted(os.listdir(place))
@@ -308,7 +311,7 @@ def _looked_into(agent: Any, folder: str) -> Any:
     path, read = os.path.join(folder, "parts.zip"), library(_FILES, "load_from_zip_file")
     agent.learn(STEPS)
 
-    def parts(options: Dict[str, Any], made: Any) -> Any:
+    def parts(options: dict[str, Any], made: Any) -> Any:
         made.save(path, **options)
         data, parameters, variables = read(path, device="cpu")
         with zipfile.ZipFile(path) as archive:
@@ -343,7 +346,7 @@ def _loaded(agent: Any, folder: str) -> Any:
     with open(text, "w", encoding="utf-8") as file:
         file.write("no archive")
 
-    def load(where: Any, options: Dict[str, Any], _: Any) -> Any:
+    def load(where: Any, options: dict[str, Any], _: Any) -> Any:
         made = silent(kind.load(where, device="cpu", **options))
         facts = [made.gamma, made.n_envs, made.get_env() is None, made.num_timesteps]
         facts += [made._last_obs is None, repr(made.policy_kwargs), _acted(made)]
@@ -352,9 +355,9 @@ def _loaded(agent: Any, folder: str) -> Any:
             facts += [made.num_timesteps, made.get_env().num_envs]
         return facts
 
-    cases: List[Tuple[Any, Dict[str, Any]]] = [(whole, {}), (memory, {}), (untold, {}), (text, {})]
+    cases: list[tuple[Any, dict[str, Any]]] = [(whole, {}), (memory, {}), (untold, {}), (text, {})]
     cases += [(path + "-none", {}), (whole, {"env": _like(agent)})]
-    options: List[Dict[str, Any]] = [{}, {"gamma": 0.5, "policy_kwargs": agent.policy_kwargs}]
+    options: list[dict[str, Any]] = [{}, {"gamma": 0.5, "policy_kwargs": agent.policy_kwargs}]
     options += [{"custom_objects": {"gamma": 0.25, "n_envs": 1}}, {"env": _like(agent)}]
     options += [{"policy_kwargs": {"net_arch": [3]}}, {"custom_objects": [1]}]
     options += [{"env": several(1, around=user_code.UnboundedActions)}]
@@ -591,7 +594,7 @@ def _derived(agent: Any, folder: str) -> Any:
     bits = ([{"is_success": True, "episode": {"r": 1.0, "l": 2}}, {}],)
     ends = ([{"is_success": True}, {"is_success": False}], np.array([True, False]))
 
-    def own(given: Dict[str, Any], count: int, _: Any) -> Any:
+    def own(given: dict[str, Any], count: int, _: Any) -> Any:
         made = _of_base(type(agent.policy), **given)(several(count) if count else None)
         return done(silent(made), lambda a: a.env is None, "n_envs", "num_timesteps", "use_sde",
                     "_current_progress_remaining", lambda a: accepted(a.learn, 7),
@@ -611,7 +614,7 @@ def _derived(agent: Any, folder: str) -> Any:
 def _named(agent: Any, folder: str) -> Any:
     """Agents in environments that are made by name; one that has none; other seeds; no actor."""
     del folder
-    known: List[Any] = []
+    known: list[Any] = []
 
     def make(whole: bool, **given: Any) -> Any:
         known.append(sorted(given))
@@ -663,7 +666,7 @@ CALLS = {
 }  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """One part for each algorithm."""
     gsde = dict.fromkeys(("PPO", "A2C", "SAC"), [{"use_sde": True, "sde_sample_freq": 3}])
     two = ("two goes on", "two collects", "two calls back", "two is loaded")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,13 +30,13 @@ _COUNTERS = (
     *("num_timesteps", "_total_timesteps", "_num_timesteps_at_start", "_episode_num"),
     *("_n_updates", "_n_calls", "_current_progress_remaining", "exploration_rate", "n_envs"),
 )
-_ON: Dict[str, Any] = {"n_steps": 8, "learning_rate": 0.01}
-_OFF: Dict[str, Any] = {
+_ON: dict[str, Any] = {"n_steps": 8, "learning_rate": 0.01}
+_OFF: dict[str, Any] = {
     "buffer_size": 20, "learning_starts": 6, "batch_size": 4, "train_freq": 2,
     "learning_rate": 0.01,
 }  # fmt: skip
 #: algorithm -> what makes it small.
-_SMALL: Dict[str, Any] = {
+_SMALL: dict[str, Any] = {
     "PPO": {**_ON, "batch_size": 4, "n_epochs": 2}, "A2C": _ON,
     "SAC": _OFF, "TD3": _OFF, "DDPG": _OFF, "DQN": {**_OFF, "target_update_interval": 6},
 }  # fmt: skip
@@ -44,10 +45,10 @@ _POLICIES = {"image": "CnnPolicy", "dict": "MultiInputPolicy", "goal": "MultiInp
 STEPS = 16
 
 
-def arguments(name: str, observations: str = "box", copies: int = 1, **more: Any) -> Dict[str, Any]:
+def arguments(name: str, observations: str = "box", copies: int = 1, **more: Any) -> dict[str, Any]:
     """What an agent is made with."""
     actions = "discrete" if name == "DQN" else more.pop("actions", "box")
-    networks: Dict[str, Any] = {"net_arch": [5]}
+    networks: dict[str, Any] = {"net_arch": [5]}
     if observations == "image":
         networks["features_extractor_kwargs"] = {"features_dim": 4}
     if observations == "goal":
@@ -66,14 +67,14 @@ def other(agent: Any, **options: Any) -> Any:
 # -- what is shown of an agent ------------------------------------------------------------------
 
 
-def rows_of(agent: Any) -> Iterator[Tuple[str, Any]]:
+def rows_of(agent: Any) -> Iterator[tuple[str, Any]]:
     """Its buffers by name."""
     for name in _BUFFERS:
         if getattr(agent, name, None) is not None:
             yield name, getattr(agent, name)
 
 
-def counted(agent: Any) -> List[Any]:
+def counted(agent: Any) -> list[Any]:
     """Counters, how full the rows are, and what the next action is chosen by."""
     results = [getattr(agent, name, None) for name in _COUNTERS]
     for name, rows in rows_of(agent):
@@ -82,9 +83,9 @@ def counted(agent: Any) -> List[Any]:
     return [*results, *(getattr(agent, n, None) for n in ("_last_obs", "_last_episode_starts"))]
 
 
-def state(agent: Any) -> List[Any]:
+def state(agent: Any) -> list[Any]:
     """What is counted, modes of all networks, optimisers, what is drawn next."""
-    results: List[Any] = [[n for n, part in agent.policy.named_modules() if part.training]]
+    results: list[Any] = [[n for n, part in agent.policy.named_modules() if part.training]]
     results += counted(agent)
     for optimizer in user_code.optimizers(agent):
         kept = optimizer.state_dict()["state"].values()
@@ -94,12 +95,12 @@ def state(agent: Any) -> List[Any]:
     return [*results, len(getattr(agent, "ep_info_buffer", None) or ())]
 
 
-def networks(agent: Any) -> List[Any]:
+def networks(agent: Any) -> list[Any]:
     """Weights by name and device, what is optimised how, temperature and target entropy."""
     weights = agent.policy.state_dict()
     groups = [optimizer.param_groups for optimizer in user_code.optimizers(agent)]
     plain = [{k: v for k, v in group.items() if k != "params"} for some in groups for group in some]
-    results: List[Any] = [list(weights), repr(plain), str(agent.device), str(agent.policy.device)]
+    results: list[Any] = [list(weights), repr(plain), str(agent.device), str(agent.policy.device)]
     for name in ("log_ent_coef", "ent_coef_tensor", "target_entropy"):
         value = getattr(agent, name, None)
         device, moved = getattr(value, "device", None), getattr(value, "requires_grad", None)
@@ -133,7 +134,7 @@ class Looks(BaseCallback):
 
     def __init__(self, steps: int = 10**6, look: Callable[[Any], Any] = counted) -> None:
         super().__init__()
-        self.results: List[Any] = []
+        self.results: list[Any] = []
         self._steps, self._look = steps, look
 
     def _note(self, when: str, look: Callable[[Any], Any] = state) -> None:
@@ -171,7 +172,7 @@ def _trained(agent: Any, folder: str) -> Any:
     return Items([*results.items(), *settings(agent).items()])
 
 
-def _rows(observations: List[Any]) -> Any:
+def _rows(observations: list[Any]) -> Any:
     if isinstance(observations[0], dict):
         return {name: _rows([one[name] for one in observations]) for name in observations[0]}
     return np.stack(observations)
@@ -236,13 +237,13 @@ def unbounded() -> Any:
     return user_code.UnboundedActions(environment())
 
 
-def _options(name: str) -> Dict[str, Any]:
+def _options(name: str) -> dict[str, Any]:
     on, acts = name in ("PPO", "A2C"), "discrete" if name == "DQN" else "box"
     apart = {"pi": [4], "vf" if on else "qf": [3, 2]}
-    sized: List[Any] = [[], [5, 4], None] if name == "DQN" else [[], [5, 4], None, apart]
+    sized: list[Any] = [[], [5, 4], None] if name == "DQN" else [[], [5, 4], None, apart]
     if on:
         sized += [[apart], compat.networks(apart)][: 1 + (compat.networks(apart) != apart)]
-    policies: List[Any] = [{"net_arch": sizes} for sizes in sized]
+    policies: list[Any] = [{"net_arch": sizes} for sizes in sized]
     policies += [{"n_critics": 1}, {"n_critics": 3}, {"share_features_extractor": True}, {},
                  {"ortho_init": False}, {"log_std_init": -1.5}, {"full_std": False}, {"none": 1},
                  {"optimizer_kwargs": {"eps": 0.01}}, {"activation_fn": nn.ELU},
@@ -289,7 +290,7 @@ def agents(name: str, calls: Mapping[str, Callable[[Any, str], Any]], *thorough:
         options = _options(name)
     except Unsupported:
         options = {}
-    uses: Dict[str, Any] = {"": _trained, **calls}
+    uses: dict[str, Any] = {"": _trained, **calls}
     return Subject(f"{name.lower()}:{name}", made, ("",), options=options, together=together,
                    calls={label: partial(_in_folder, call) for label, call in uses.items()},
                    prepare=silent, thorough=thorough,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from rlregress.frameworks.sb3.scenario_request import library
 _COPIES = 2
 
 
-def _spaces(kind: str) -> Tuple[Any, Any]:
+def _spaces(kind: str) -> tuple[Any, Any]:
     """Spaces of observations and actions: "box", "choices" or "dict"."""
     spaces = gyms.spaces
     box = spaces.Box(-9.0, 9.0, (2,), np.float32)
@@ -34,7 +34,7 @@ def _observed(kind: str, number: int) -> Any:
     return {"choices": modes, "dict": {"box": box, "mode": modes}}.get(kind, box)
 
 
-def _row(kind: str, number: int) -> Tuple[Any, ...]:
+def _row(kind: str, number: int) -> tuple[Any, ...]:
     """A transition of two environments, which end at different rows, by each kind of end."""
     ones = np.array([number % 9, (number + 1) % 9])
     pairs = np.stack([ones, ones[::-1]], axis=1)
@@ -68,7 +68,7 @@ def _filled(buffer: Any, kind: str) -> Any:
 
 def _extended(buffer: Any, kind: str) -> Any:
     """Rows that are added together, and too few of one kind; arrays as tensors."""
-    rows = list(zip(*(_row(kind, number) for number in range(4))))
+    rows = list(zip(*(_row(kind, number) for number in range(4)), strict=False))
     numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
 
     def tensors(made: Any) -> Any:
@@ -89,7 +89,7 @@ def _normalised(buffer: Any, kind: str) -> Any:
     return done(buffer, partial(_fill, kind, 0, 5), partial(_sampled, env=normaliser), _sampled)
 
 
-def _arguments(kind: str, size: int, **more: Any) -> Dict[str, Any]:
+def _arguments(kind: str, size: int, **more: Any) -> dict[str, Any]:
     observations, actions = _spaces(kind)
     given = {"observation_space": observations, "action_space": actions, "device": "cpu"}
     return {"buffer_size": size, "n_envs": _COPIES, **given, **more}
@@ -171,7 +171,7 @@ def _goals(buffer: Any, _: str) -> Any:
 
 
 def _hindsight() -> Subject:
-    def arguments() -> Dict[str, Any]:
+    def arguments() -> dict[str, Any]:
         env = several(1, "goal")
         spaces = {name: getattr(env, name) for name in ("observation_space", "action_space")}
         # of versions whose buffer keeps episodes by itself the last is an unknown argument
@@ -185,7 +185,7 @@ def _hindsight() -> Subject:
                               "copy_info_dict": True}], skip=("holds",))  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """All buffers."""
     return {
         "buffers": [

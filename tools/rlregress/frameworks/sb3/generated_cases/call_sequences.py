@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +14,15 @@ from rlregress.frameworks.option_variants import Call, Items, Kit, Subject, item
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.toys import Ends
 
-Step = Union[str, Tuple[Any, ...], Callable[[Any], Any]]
-Arguments = Callable[[], Dict[str, Any]]
+Step = str | tuple[Any, ...] | Callable[[Any], Any]
+Arguments = Callable[[], dict[str, Any]]
 
 
-class Named(Dict[str, Any]):
+class Named(dict[str, Any]):
     """Keywords of a call, the last of its arguments."""
 
 
-def called(function: Any, given: Tuple[Any, ...]) -> Any:
+def called(function: Any, given: tuple[Any, ...]) -> Any:
     """What a function returns."""
     named = given[-1] if given and isinstance(given[-1], Named) else {}
     return function(*given[: len(given) - bool(named)], **named)
@@ -93,7 +94,7 @@ class Noting(user_code.Informations):
 
 
 def environment(
-    observations: str = "box", actions: str = "box", first: int = 0, around: Optional[Any] = None
+    observations: str = "box", actions: str = "box", first: int = 0, around: Any | None = None
 ) -> Any:
     """One environment, whose draws do not depend on what was made before."""
     inner = Ends(actions=actions, observations=observations, first=first)
@@ -103,7 +104,7 @@ def environment(
     return made if around is None else around(made)
 
 
-def several(count: int = 2, *kinds: str, around: Optional[Any] = None) -> Any:
+def several(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
     """Environments side by side, which begin with different ends."""
     make: Any = environment
     made = [make(*kinds, first=number, around=around) for number in range(count)]

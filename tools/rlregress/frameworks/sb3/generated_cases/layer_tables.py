@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ _ROWS = torch.tensor([[0.3, -0.7], [1.2, 0.1], [-0.4, 0.9]])
 _LOGITS = torch.cat([_ROWS, -_ROWS, 0.5 * _ROWS], dim=1)
 _LOG_STD = torch.tensor([-0.5, 0.2])
 #: distribution -> what its sizes are called, the sizes, and whether its numbers are logits.
-_DISTRIBUTIONS: Dict[str, Any] = {
+_DISTRIBUTIONS: dict[str, Any] = {
     "DiagGaussian": ("action_dim", 2, False), "SquashedDiagGaussian": ("action_dim", 2, False),
     "Categorical": ("action_dim", 6, True), "MultiCategorical": ("action_dims", [2, 4], True),
     "Bernoulli": ("action_dims", 6, True),
@@ -32,10 +32,10 @@ def _parameters(name: str, by: float) -> Any:
     return ((1.0 + by) * _LOGITS,) if logits else (_ROWS + by, _LOG_STD - by)
 
 
-def kinds(layers: Any) -> List[str]:
+def kinds(layers: Any) -> list[str]:
     """Kinds and sizes of layers, in words."""
     sizes = [tuple(getattr(layer, "weight", torch.zeros(0)).shape) for layer in layers]
-    return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes)]
+    return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes, strict=False)]
 
 
 def _layered(make: Any, given: Any) -> Any:
@@ -51,7 +51,7 @@ def _made(name: str, size: Any, by: float = 0.0, given: Any = None) -> Any:
     return kind(size).proba_distribution(*parameters)
 
 
-def _pairs() -> Dict[str, Any]:
+def _pairs() -> dict[str, Any]:
     """Two of a kind, two kinds, and as many choices of other or more actions."""
     known = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
     several = partial(_made, "MultiCategorical")
@@ -120,7 +120,7 @@ def _extractor(name: str, **labels: Any) -> Subject:
                    skip=("holds",))  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Layers, extractors and distributions."""
     layers, own, known = partial("common.torch_layers:{}".format), gyms.spaces, spaces()
     sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},

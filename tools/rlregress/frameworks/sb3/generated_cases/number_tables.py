@@ -7,7 +7,7 @@ import os
 import random
 import tempfile
 from functools import partial
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ def _rated(rate: Any, given: Any) -> Any:
     return [made(left) for left in (1.0, 0.8, 0.5, 0.2, 0.0)]
 
 
-def _rates(*others: str) -> Dict[str, Any]:
+def _rates(*others: str) -> dict[str, Any]:
     """What is a rate, in the library's classes too, and what is none."""
     own = user_code.linear(0.5, np.float64)
     given = {"float": 0.5, "int": 2, "own": own, "word": "fast", "none": None}
@@ -42,7 +42,7 @@ def _written(call: Any, given: Any) -> Any:
 
 
 def _slowed(call: Any, rate: Any) -> Any:
-    groups: List[Dict[str, Any]] = [
+    groups: list[dict[str, Any]] = [
         {"params": [nn.Parameter(torch.ones(2))]},
         {"params": [nn.Parameter(torch.zeros(2))], "lr": 0.3},
     ]
@@ -83,7 +83,7 @@ def _put(noise: Any, noises: Any) -> Any:
     return [*results, noise()]
 
 
-def _noises() -> List[Subject]:
+def _noises() -> list[Subject]:
     walk, normal = partial(_noise, "OrnsteinUhlenbeck"), partial(_noise, "Normal")
     draws: Any = (("__call__",), ("__call__",), ("reset",), ("__call__",), ("__repr__",))
     single = {"": lambda: {"mean": np.array([0.1, -0.2]), "sigma": _WIDE}}
@@ -145,7 +145,7 @@ def _kept(save: Any, given: Any) -> Any:
         return [os.listdir(os.path.dirname(path)), read(path), read(memory)]
 
 
-def _files() -> List[Subject]:
+def _files() -> list[Subject]:
     kept = {"number": 3, "list": [1, 2.5], "array": np.arange(3.0), "none": None, "rate": abs}
 
     def closed() -> Any:
@@ -179,7 +179,7 @@ def _files() -> List[Subject]:
     ]  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Functions of numbers, noise, statistics and files."""
     utils, numbers = partial("common.utils:{}".format), np.array([1.0, 2.0, 4.0])
     layers = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ def _image(*shape: int, low: Any = 0, high: Any = 255, dtype: Any = np.uint8) ->
     return gyms.spaces.Box(low, high, shape, dtype)
 
 
-def spaces() -> Dict[str, Any]:
+def spaces() -> dict[str, Any]:
     """One space of each kind that the library knows, and one that it does not."""
     known = gyms.spaces
     box = known.Box(-2.0, 3.0, (3,), np.float32)
@@ -37,7 +37,7 @@ def spaces() -> Dict[str, Any]:
     }
 
 
-def _images() -> Dict[str, Any]:
+def _images() -> dict[str, Any]:
     """Images of every number of channels, first, last, in the middle; and what looks like one."""
     shape = (_EDGE, _EDGE, 3)
     return {
@@ -60,12 +60,12 @@ def _array(space: Any, *rows: int) -> Any:
     return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape) % 2
 
 
-def _observed() -> Dict[str, Any]:
+def _observed() -> dict[str, Any]:
     """Observations of each space: alone, in rows, in rows of rows, in wrong shapes, mixed."""
     known = spaces()
-    inputs: Dict[str, Any] = {"int": (1, known["discrete"])}
+    inputs: dict[str, Any] = {"int": (1, known["discrete"])}
     for name, space in known.items():
-        wrong: List[Any] = [np.zeros(5), np.zeros((2, 5)), np.zeros((2, 2, 3))]
+        wrong: list[Any] = [np.zeros(5), np.zeros((2, 5)), np.zeros((2, 2, 3))]
         if name == "dict":
             wrong = [{"box": array, "mode": array} for array in wrong]
         rows = [] if name == "tuple" else [_array(space, *n) for n in ((), (1,), (2,), (2, 2))]
@@ -77,8 +77,8 @@ def _observed() -> Dict[str, Any]:
     return inputs
 
 
-def _prepared() -> Dict[str, Any]:
-    inputs: Dict[str, Any] = {}
+def _prepared() -> dict[str, Any]:
+    inputs: dict[str, Any] = {}
     for name, space in spaces().items():
         scale = 51 if name == "image" else 1
         rows: Any = _array(space, 2) if name != "tuple" else 0.0
@@ -87,7 +87,7 @@ def _prepared() -> Dict[str, Any]:
     return inputs
 
 
-def _turned() -> Dict[str, Any]:
+def _turned() -> dict[str, Any]:
     shapes = ((3, 7, 7), (7, 7, 3), (2, 3, 7, 7), (2, 7, 7, 3), (7, 7, 2), (7, 3, 7))
     numbers = np.arange(128, dtype=np.uint8).reshape(2, 4, 4, 4)
     return {
@@ -99,7 +99,7 @@ def _turned() -> Dict[str, Any]:
     }
 
 
-def _pairs() -> Dict[str, Any]:
+def _pairs() -> dict[str, Any]:
     known, own = spaces(), gyms.spaces
     box, inner = known["box"], known["dict"]
     parts = {"box": known["matrix"], "mode": known["multi-binary"]}
@@ -114,7 +114,7 @@ def _pairs() -> Dict[str, Any]:
     }
 
 
-def _fitting() -> Dict[str, Any]:
+def _fitting() -> dict[str, Any]:
     given = spaces()
     pairs = (("box", "discrete"), ("box", "multi-discrete"), ("matrix", "discrete"))
     right = given["box"], given["discrete"]
@@ -124,7 +124,7 @@ def _fitting() -> Dict[str, Any]:
     }
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """What the library asks of spaces, and does to observations."""
     prepared = partial("common.preprocessing:{}".format)
     known, own, device = spaces(), gyms.spaces, torch.device("cpu")
@@ -154,7 +154,7 @@ def subjects() -> Dict[str, List[Subject]]:
     }  # fmt: skip
 
 
-def _rebuilt() -> Dict[str, Any]:
+def _rebuilt() -> dict[str, Any]:
     """Spaces, and the rows by which environments side by side keep their observations."""
     known, own, rows = spaces(), gyms.spaces, np.ones((1, 3))
     parts = own.Tuple((known["box"], known["discrete"]))

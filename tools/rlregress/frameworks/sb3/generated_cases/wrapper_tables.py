@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 from functools import partial
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
 
@@ -153,7 +153,7 @@ def _saved(made: Any, _: Any) -> Any:
         )  # fmt: skip
 
 
-def _venv(count: int, kind: str, **given: Any) -> Dict[str, Any]:
+def _venv(count: int, kind: str, **given: Any) -> dict[str, Any]:
     return {"venv": several(count, kind, around=Noting if kind == "box" else None), **given}
 
 
@@ -180,7 +180,7 @@ def _checked(made: Any, _: Any) -> Any:
     return done(made, ("reset",), *(partial(warned, given) for given in numbers))
 
 
-def _wrapped() -> Dict[str, Any]:
+def _wrapped() -> dict[str, Any]:
     """Environments in a monitor and a normaliser, in two of them, and in none."""
     inner, normaliser = _several(), vectorised("VecNormalize")
     monitor = vectorised("VecMonitor")
@@ -194,7 +194,7 @@ def _looked(find: Any, given: Any) -> Any:
     return found if isinstance(found, bool) else type(found).__name__
 
 
-def _found() -> List[Subject]:
+def _found() -> list[Subject]:
     wrappers = ("VecNormalize", "VecMonitor", "VecFrameStack")
     sides = {f"{label} {name}": lambda label=label, name=name: (_wrapped()[label], vectorised(name))
              for label in ("once", "bare") for name in wrappers}  # fmt: skip
@@ -216,7 +216,7 @@ def _found() -> List[Subject]:
     ]  # fmt: skip
 
 
-def _synced() -> Dict[str, Any]:
+def _synced() -> dict[str, Any]:
     bare = several(1)
     kinds = {"same": "VecNormalize", "monitor": "VecMonitor"}
     return {"bare": bare, **{label: vectorised(name)(bare) for label, name in kinds.items()}}
@@ -231,7 +231,7 @@ def _several_made(make: Any, given: Any) -> Any:
                 ("env_is_wrapped", user_code.MatrixActions))  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Wrappers of one environment and of several, and the functions that look through them."""
     pictures = partial(several, 2, around=Pictured)
     also = {"together": lambda made, _: _together(made, ""), "seeded": _seeded}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from typing import Mapping, Tuple
+from collections.abc import Mapping
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
@@ -14,7 +14,7 @@ _FAMILIES = families.load_all(
 )
 
 #: (detail id, scope) -> probe.
-PROBES: Mapping[Tuple[str, str], Probe] = {
+PROBES: Mapping[tuple[str, str], Probe] = {
     (detail, "library"): probe for family in _FAMILIES for detail, probe in family.PROBES.items()
 }
 

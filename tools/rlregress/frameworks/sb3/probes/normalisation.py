@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from stable_baselines3 import PPO, SAC
@@ -56,7 +57,7 @@ def _episode_return(i: Inputs) -> np.ndarray:
     return np.array([agent.ep_info_buffer[-1]["r"]])
 
 
-def _default(algorithm: Any, steps: List[int], i: Inputs) -> np.ndarray:
+def _default(algorithm: Any, steps: list[int], i: Inputs) -> np.ndarray:
     environment = showing(np.append(0.0, i["observations"]), rewards=i["rewards"])
     given = walk(
         algorithm("MlpPolicy", gyms.native(environment), device="cpu").get_env(), len(i["rewards"])
@@ -85,7 +86,7 @@ def _evaluated(i: Inputs, **options: Any) -> np.ndarray:
         verbose=0,
         **compat.taken(EvalCallback, warn=False),
     )
-    recorded: List[float] = []
+    recorded: list[float] = []
     predict = agent.predict
 
     def recording(observation: np.ndarray, *arguments: Any, **keywords: Any) -> Any:

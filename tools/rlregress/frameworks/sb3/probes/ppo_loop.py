@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def _kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
-    terminal: List[bool] = []
+    terminal: list[bool] = []
 
     def look(buffer: Any) -> None:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Callable, Mapping, Optional
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def _falling(start: float) -> Callable[[float], float]:
 def _training(
     kind: OnPolicy,
     inputs: Inputs,
-    change: Optional[Callable[[Any], None]] = None,
+    change: Callable[[Any], None] | None = None,
     **arguments: Any,
 ) -> ppo_trainings.AgentTraining:
     n = int(inputs["rollout_steps"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
     """The array ``name`` of the rollout buffer after one rollout, flattened."""
-    arrays: List[np.ndarray] = []
+    arrays: list[np.ndarray] = []
 
     def look(agent: Any) -> None:
         arrays.append(np.array(getattr(agent.rollout_buffer, name)).flatten())
@@ -44,7 +45,7 @@ def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         policy.value_net,
     )
     layers = [m for part in parts for m in part.modules() if isinstance(m, nn.Linear)]
-    extremes: List[float] = []
+    extremes: list[float] = []
     with torch.no_grad():
         for layer in layers:
             singular = torch.linalg.svdvals(layer.weight)

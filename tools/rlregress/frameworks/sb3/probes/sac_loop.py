@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ def _zero(network: Any) -> None:
 
 def _first_update(
     algorithm: Any, inputs: Inputs, learning_rate: float, log_prob: float
-) -> Tuple[float, float]:
+) -> tuple[float, float]:
     """Target of the Q networks and loss of the policy, which reports ``log_prob``."""
     agent = constant_agents.make_off_policy(
         algorithm, Scripted(), learning_rate=learning_rate, gamma=float(inputs["discount"])
@@ -39,7 +40,7 @@ def _first_update(
     constant_agents.fix_log_prob(agent.actor, log_prob)
     size = int(inputs["batch_size"])
     constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]))
-    losses: Dict[str, List[float]] = {}
+    losses: dict[str, list[float]] = {}
 
     def update() -> None:
         train = partial(agent.train, gradient_steps=1, batch_size=size)
@@ -67,7 +68,7 @@ def update_schedule(algorithm: Any, inputs: Inputs) -> np.ndarray:
 
 def temperature_rate(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """First change of log alpha; its last change over its first; rates of critics and policy."""
-    recorded: List[float] = []
+    recorded: list[float] = []
 
     def prepare(agent: Any) -> None:
         constant_agents.fix_log_prob(agent.actor, float(inputs["log_prob"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -94,7 +94,7 @@ def _policy_delay(inputs: Inputs) -> np.ndarray:
         TD3, Scripted(), policy_delay=int(inputs["delay"]), learning_starts=0, batch_size=8
     )
     networks = (agent.actor, agent.critic_target)
-    snapshots: List[List[torch.Tensor]] = []
+    snapshots: list[list[torch.Tensor]] = []
 
     def take() -> None:
         snapshots.append(
@@ -108,8 +108,8 @@ def _policy_delay(inputs: Inputs) -> np.ndarray:
     if len(snapshots) != updates + 1:
         raise RuntimeError(f"expected {updates} critic updates, saw {len(snapshots) - 1}")
     moved = [
-        [not torch.equal(before, after) for before, after in zip(*pair)]
-        for pair in zip(snapshots, snapshots[1:])
+        [not torch.equal(before, after) for before, after in zip(*pair, strict=False)]
+        for pair in zip(snapshots, snapshots[1:], strict=False)
     ]
     return np.array(moved, dtype=np.float64).T.flatten()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -141,7 +142,7 @@ def hard_update_period(driver: Any, inputs: Inputs) -> np.ndarray:
         gradient_steps=0,
     )
     online, target = (getattr(agent, name) for name in driver.networks)
-    copies: List[int] = []
+    copies: list[int] = []
     after_step = agent._on_step
     step = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 import numpy as np
 from skrl.resources.noises.torch import GaussianNoise
@@ -14,7 +14,7 @@ from rlregress.frameworks.skrl.agents import NEVER, Training, watch
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 
-def constant_noise(number: float) -> Dict[str, Any]:
+def constant_noise(number: float) -> dict[str, Any]:
     """Settings of an agent whose exploration adds a number."""
     # of a deviation of 0 PyTorch makes no distribution
     spread = {"mean": float(number), "std": 1e-9, "device": "cpu"}
@@ -28,7 +28,7 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
         self._training = self._made(settings.starts)
-        self._fed: Optional[Training] = None
+        self._fed: Training | None = None
 
     def _made(self, starts: int) -> Training:
         settings = self._settings
@@ -57,19 +57,19 @@ class Driver:
         for name, network in self._training.models.items():
             fill(network.parameters(), target if name.startswith("target") else online)
 
-    def target_parameters(self) -> Tuple[float, Optional[float]]:
+    def target_parameters(self) -> tuple[float, float | None]:
         """The first ones."""
         networks = (self._training.models[name] for name in ("target_critic", "target_policy"))
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
-    def networks(self) -> Tuple[int, int]:
+    def networks(self) -> tuple[int, int]:
         """Those that the agent reads from the models that it is given."""
         names = [name for name in self._training.agent.checkpoint_modules if "critic" in name]
         made = [name for name in names if "optimizer" not in name]
         return sum("target" not in n for n in made), sum("target" in n for n in made)
 
-    def losses(self, online: float, target: float) -> Tuple[float, float]:
+    def losses(self, online: float, target: float) -> tuple[float, float]:
         """What ``update`` differentiates, of transitions that a training has collected."""
         fed = self._collected()
         _set(fed, ("critic", "target_critic"), online, target)
@@ -109,6 +109,6 @@ class Driver:
         return envs.run()
 
 
-def _set(training: Training, names: Tuple[str, str], online: float, target: float) -> None:
-    for name, number in zip(names, (online, target)):
+def _set(training: Training, names: tuple[str, str], online: float, target: float) -> None:
+    for name, number in zip(names, (online, target), strict=False):
         make_constant(training.models[name], [number])

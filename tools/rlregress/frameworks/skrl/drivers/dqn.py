@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any, Dict, Optional, Sequence
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -25,11 +26,11 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         self._training = self._made(settings.starts)
-        self._fed: Optional[Training] = None
+        self._fed: Training | None = None
 
     def _made(self, starts: int) -> Training:
         settings = self._settings
-        interval: Dict[str, Any] = {}
+        interval: dict[str, Any] = {}
         if settings.target_every is not None:
             interval["target_update_interval"] = settings.target_every
         made = [self._envs.environment() for _ in range(settings.environments)]
@@ -52,7 +53,7 @@ class Driver:
 
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
-        for network, number in zip(self._training.models.values(), (online, target)):
+        for network, number in zip(self._training.models.values(), (online, target), strict=False):
             fill(network.parameters(), number)
 
     def target_parameter(self) -> float:
@@ -80,7 +81,7 @@ class Driver:
         between(envs.steps)
         return envs.run()
 
-    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """An action of an evaluation, or of the training, whose end has come."""
         self.set_values(values, values)
         trainer = self._training.trainer(self._settings.steps)
@@ -103,5 +104,5 @@ class Driver:
 
 
 def _set(training: Training, online: Sequence[float], target: Sequence[float]) -> None:
-    for network, values in zip(training.models.values(), (online, target)):
+    for network, values in zip(training.models.values(), (online, target), strict=False):
         make_constant(network, np.asarray(values))

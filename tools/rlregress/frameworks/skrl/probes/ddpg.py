@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Mapping
 
 from rlregress.frameworks.base import Probe
 from rlregress.frameworks.skrl.drivers.ddpg import Driver

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,13 +39,13 @@ def _identity(training: Training) -> None:
     _set_value(training, 1.0)
 
 
-def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> List[torch.Tensor]:
+def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[torch.Tensor]:
     """Advantages and value targets of a rollout, [T] each: values stored, and added to these.
 
     The value network says scaled values, which have to be scaled back wherever they are added to
     rewards.
     """
-    found: List[torch.Tensor] = []
+    found: list[torch.Tensor] = []
     steps = len(inputs["rewards"])
     script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
     environment = Scripted(

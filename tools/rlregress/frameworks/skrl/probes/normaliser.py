@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -59,13 +60,13 @@ def _fixed_epsilon(inputs: Inputs) -> np.ndarray:
     return np.log10([float(scaler(_rows(inputs["distance"])))])
 
 
-def _preprocessed(name: str) -> Dict[str, Any]:
+def _preprocessed(name: str) -> dict[str, Any]:
     options = {"size": 1, "device": "cpu"}
     return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": options}
 
 
 def _targets(inputs: Inputs) -> np.ndarray:
-    rewards, found = inputs["rewards"], []  # type: Any, List[np.ndarray]
+    rewards, found = inputs["rewards"], []  # type: Any, list[np.ndarray]
 
     def look(tensors: Any) -> None:
         found.extend(
@@ -122,12 +123,12 @@ def _showing(observations: Any, **script: Any) -> Scripted:
     return Scripted(observations=observations[:-1], next_observations=observations[1:], **script)
 
 
-def _default(kind: str, steps: List[int], inputs: Inputs) -> np.ndarray:
+def _default(kind: str, steps: list[int], inputs: Inputs) -> np.ndarray:
     """What the policy is given, and what is stored as its reward, by default."""
-    given: List[float] = []
+    given: list[float] = []
     rows = len(inputs["rewards"])
     environment = _showing(np.append(0.0, inputs["observations"]), rewards=inputs["rewards"])
-    never: Dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
+    never: dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
     training = Training(kind, environment, rows=rows + 1, **never)
     policy = training.models["policy"]
     watch(policy, lambda acted, _: given.append(float(compat.observations(acted)[0, 0])))

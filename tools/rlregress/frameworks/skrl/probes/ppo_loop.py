@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, List, Mapping
+from typing import Any
 
 import numpy as np
 from skrl.resources.schedulers.torch import KLAdaptiveLR
@@ -45,7 +46,7 @@ def _train(settings: loop.Settings) -> AgentTraining:
     return training
 
 
-def _adaptive(divergences: List[float]) -> Any:
+def _adaptive(divergences: list[float]) -> Any:
     """skrl's schedule by divergence, which keeps those that it is told."""
     try:
         KLAdaptiveLR(Training("ppo").optimizers["policy"])
@@ -64,7 +65,7 @@ def _adaptive(divergences: List[float]) -> Any:
 
 
 def _kl_estimator(inputs: Inputs) -> np.ndarray:
-    divergences: List[float] = []
+    divergences: list[float] = []
     count = len(inputs["ratios"])
     train(
         count,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,8 +43,8 @@ def _forget(training: Training) -> None:
 def _train(kind: str, settings: Settings) -> Record:
     """See ``measurements.recurrent.Train``."""
     record = Record()
-    made: List[Training] = []
-    means: List[np.ndarray] = []
+    made: list[Training] = []
+    means: list[np.ndarray] = []
 
     def acted(inputs: Any, outputs: Any) -> None:
         if "taken_actions" not in inputs:
@@ -57,7 +58,7 @@ def _train(kind: str, settings: Settings) -> Record:
             make_constant(training.models["value"], 0.0)
             _forget(training)
 
-    def change(tensors: Dict[str, torch.Tensor]) -> None:
+    def change(tensors: dict[str, torch.Tensor]) -> None:
         names = ("values", "rewards", "returns")
         stored = [made[0].stored(name)[..., 0].numpy().copy() for name in names]
         record.rollouts.append(Rollout(np.array(means), *stored))
@@ -104,7 +105,7 @@ def _remembering(*environments: Scripted) -> Training:
     return training
 
 
-def _second(ended: Optional[bool]) -> bool:
+def _second(ended: bool | None) -> bool:
     """Whether a second action is another, behind a first one that is recorded, or not (None)."""
     training = _remembering()
     training.trainer(1)

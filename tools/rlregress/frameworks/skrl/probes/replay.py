@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -114,7 +115,7 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
         learning_rate=0.0,
         batch_size=1,
     )
-    copies: List[int] = []
+    copies: list[int] = []
     online, target = training.models.values()
     update, step = getattr(training.agent, compat.UPDATE), 0
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -21,7 +22,7 @@ from rlregress.frameworks.skrl.probes.helpers import critics, instantiated
 from rlregress.measurements import critic_loss
 
 
-def _fixed(inputs: Inputs) -> Dict[str, Any]:
+def _fixed(inputs: Inputs) -> dict[str, Any]:
     temperature = float(inputs.get("temperature", 0.1))
     return {"learn_entropy": False, "initial_entropy_value": temperature}
 
@@ -88,7 +89,7 @@ def _replay_action(inputs: Inputs) -> np.ndarray:
     return critics.executed_and_stored(training)
 
 
-def _first_update(inputs: Inputs, rate: float, log_prob: float) -> Tuple[float, float]:
+def _first_update(inputs: Inputs, rate: float, log_prob: float) -> tuple[float, float]:
     training = critics.fed(
         "sac",
         int(inputs["batch_size"]),
@@ -101,7 +102,7 @@ def _first_update(inputs: Inputs, rate: float, log_prob: float) -> Tuple[float, 
     )
     for name in critics.CRITICS[:2]:
         fill(training.models[name].parameters(), 0.0)
-    losses: Dict[str, List[float]] = {}
+    losses: dict[str, list[float]] = {}
 
     def update() -> None:
         losses.update(watched_updates.losses_of_update(training.update, training.optimizers))
@@ -117,7 +118,7 @@ def _update_schedule(inputs: Inputs) -> np.ndarray:
 
 
 def _temperature_rate(inputs: Inputs) -> np.ndarray:
-    recorded: List[float] = []
+    recorded: list[float] = []
 
     def look(training: Training) -> None:
         recorded.append(float(training.agent.log_entropy_coefficient.detach()))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -23,7 +24,7 @@ from rlregress.measurements.noise_bounds import beyond_bounds
 from rlregress.measurements.spread import log2_spread, spread_between_environments
 
 
-def _smoothing(deviation: float, **bound: float) -> Dict[str, Any]:
+def _smoothing(deviation: float, **bound: float) -> dict[str, Any]:
     spread = {"mean": 0.0, "std": deviation, "device": "cpu"}
     return {
         "smooth_regularization_noise": GaussianNoise,
@@ -46,7 +47,7 @@ def _smoothed(inputs: Inputs, **settings: Any) -> np.ndarray:
     )
     inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)
     make_constant(training.models["target_policy"], np.arctanh(inside))
-    recorded: List[np.ndarray] = []
+    recorded: list[np.ndarray] = []
     watch(
         training.models["target_critic_1"],
         lambda given, _: recorded.append(given["taken_actions"].double().numpy().copy()),
@@ -79,7 +80,7 @@ def _noise_parameter(inputs: Inputs) -> np.ndarray:
 
 
 def _executed(
-    inputs: Inputs, pre_tanh: float, noise: Optional[float] = None, squash: bool = True
+    inputs: Inputs, pre_tanh: float, noise: float | None = None, squash: bool = True
 ) -> np.ndarray:
     """One action of a training, and the same as it is stored."""
     added = {} if noise is None else constant_noise(noise)
@@ -100,7 +101,7 @@ def _exploration(inputs: Inputs) -> np.ndarray:
 
 
 def _policy_delay(inputs: Inputs) -> np.ndarray:
-    snapshots: List[List[torch.Tensor]] = []
+    snapshots: list[list[torch.Tensor]] = []
 
     def take(training: Training) -> None:
         parts = [training.models[name].parameters() for name in ("policy", "target_critic_1")]
@@ -115,8 +116,8 @@ def _policy_delay(inputs: Inputs) -> np.ndarray:
     )
     take(trained)
     moved = [
-        [not torch.equal(before, after) for before, after in zip(*pair)]
-        for pair in zip(snapshots, snapshots[1:])
+        [not torch.equal(before, after) for before, after in zip(*pair, strict=False)]
+        for pair in zip(snapshots, snapshots[1:], strict=False)
     ]
     return np.array(moved, dtype=np.float64).T.flatten()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -23,12 +24,12 @@ from rlregress.measurements import trpo
 def _step(
     actions: Sequence[float],
     advantages: Sequence[float],
-    bound: Optional[float] = None,
-    damping: Optional[float] = None,
-) -> Tuple[float, float]:
+    bound: float | None = None,
+    damping: float | None = None,
+) -> tuple[float, float]:
     """See ``measurements.trpo.Step``."""
     count = len(actions)
-    settings: Dict[str, Any] = {"max_kl_divergence": bound, "damping": damping}
+    settings: dict[str, Any] = {"max_kl_divergence": bound, "damping": damping}
     training = Training(
         "trpo",
         # observations of 0: of the layer of the mean the bias alone counts
@@ -62,7 +63,7 @@ def _step(
 def _critic_updates(inputs: Inputs) -> np.ndarray:
     rows = 2 * int(inputs["batch_size"])
     training = Training("trpo", rows=rows, rollouts=rows)
-    steps: List[None] = []
+    steps: list[None] = []
     with watched_updates.before_steps(training.optimizers["critic"], lambda: steps.append(None)):
         training.run(rows)
     return np.array([len(steps) / 2])

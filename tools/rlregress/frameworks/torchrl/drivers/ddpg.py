@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wr
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 
-def _layer(parameters: Any) -> Tuple[torch.Tensor, torch.Tensor]:
+def _layer(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Weight and bias of the one layer that a network has."""
     named = {key if isinstance(key, str) else key[-1]: p for key, p in parameters.items(True, True)}
     return named["weight"].data, named["bias"].data
@@ -76,17 +76,17 @@ class Driver:
             if self._has_target(name):
                 fill(_layer(getattr(self._loss, f"target_{name}_network_params")), target)
 
-    def target_parameters(self) -> Tuple[float, Optional[float]]:
+    def target_parameters(self) -> tuple[float, float | None]:
         loss = self._loss
         policy = float(_layer(loss.target_actor_network_params)[1])
         values = float(_layer(loss.target_value_network_params)[1])
         return values, policy if self._has_target("actor") else None
 
-    def networks(self) -> Tuple[int, int]:
+    def networks(self) -> tuple[int, int]:
         """The one that the loss takes, and its target."""
         return 1, int(self._has_target("value"))
 
-    def losses(self, online: float, target: float) -> Tuple[float, float]:
+    def losses(self, online: float, target: float) -> tuple[float, float]:
         """What ``DDPGLoss`` returns for a batch as a replay buffer gives it."""
         self.set_values(online, target)
         losses = self._loss(self._batch())

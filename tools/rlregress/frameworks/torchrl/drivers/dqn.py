@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from typing import Any
 
 import torch
 from torch import nn
@@ -64,11 +65,11 @@ class Driver:
         self._loss = DQNLoss(self._actor, action_space=self._spec)
         self._loss.make_value_estimator(gamma=settings.discount)
 
-    def _parameters(self) -> Tuple[Any, Any]:
+    def _parameters(self) -> tuple[Any, Any]:
         return self._loss.value_network_params, self._loss.target_value_network_params
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        for parameters, numbers in zip(self._parameters(), (online, target)):
+        for parameters, numbers in zip(self._parameters(), (online, target), strict=False):
             last = {
                 key[-1]: parameter
                 for key, parameter in parameters.items(True, True)
@@ -79,7 +80,7 @@ class Driver:
                 last["bias"].data.copy_(torch.tensor(list(numbers)))
 
     def fill(self, online: float, target: float) -> None:
-        for parameters, number in zip(self._parameters(), (online, target)):
+        for parameters, number in zip(self._parameters(), (online, target), strict=False):
             fill([parameter.data for parameter in parameters.values(True, True)], number)
 
     def target_parameter(self) -> float:
@@ -93,7 +94,7 @@ class Driver:
         loss = self._loss(batch(self._settings, action))["loss"]
         return float(loss.detach())
 
-    def act(self, values: Sequence[float], deterministic: bool) -> Optional[int]:
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """The policy under one type of exploration or the other."""
         self.set_values(values, values)
         self._exploration.step(self._settings.steps)
@@ -150,7 +151,7 @@ def _drawing(draw: float) -> Iterator[None]:
 
     def fixed(module: Any, tensordict: Any) -> Any:
         rand = torch.rand
-        first: List[bool] = []
+        first: list[bool] = []
 
         def coin(*shape: Any, **options: Any) -> torch.Tensor:
             if first:

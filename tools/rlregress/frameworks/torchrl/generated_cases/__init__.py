@@ -6,7 +6,8 @@ event of the trace: ``Class(option=value) input call``. What a version lacks is 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 from rlregress.frameworks.option_variants import Names, Subject, cases, outputs_of
 from rlregress.frameworks.torchrl import compat
@@ -23,20 +24,20 @@ from rlregress.frameworks.torchrl.generated_cases import (
 NAMES = Names(compat.library, compat.keyword)
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Part -> classes and functions."""
     tables = (loss_tables, estimator_tables, action_tables, network_tables, data_tables,
               environment_tables, trainer_tables)  # fmt: skip
     return {part: some for table in tables for part, some in table.subjects().items()}
 
 
-def calls(part: str, seed: int) -> Dict[str, Callable[[], Any]]:
+def calls(part: str, seed: int) -> dict[str, Callable[[], Any]]:
     """Name -> call, of a part."""
     return {
         name: call for each in subjects()[part] for name, call in cases(each, seed, NAMES).items()
     }
 
 
-def use(part: str, seed: int) -> Dict[str, Any]:
+def use(part: str, seed: int) -> dict[str, Any]:
     """What each call of a part shows; raises as ``outputs_of``."""
     return outputs_of(calls(part, seed), part)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import itertools
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import methodcaller
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -31,12 +32,12 @@ _SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}
 # -- distributions ---------------------------------------------------------------------------------
 
 
-def _parameters(label: str) -> Dict[str, Any]:
+def _parameters(label: str) -> dict[str, Any]:
     """Parameters of every kind of distribution, and values to score: inside, outside, at bounds."""
     shape, _, change = label.partition(" ")
     size = _SHAPES[shape]
     many = (*size[:-1], CHOICES)
-    given: Dict[str, Any] = {
+    given: dict[str, Any] = {
         "loc": numbers(*size, of="loc"),
         "scale": numbers(*size, of="scale", low=0.3, high=1.5),
         "param": numbers(*size, of="param", low=-0.9, high=0.9),
@@ -74,7 +75,7 @@ _READ = (
 )  # fmt: skip
 
 
-def _distribution(kind: Any, given: Dict[str, Any]) -> Any:
+def _distribution(kind: Any, given: dict[str, Any]) -> Any:
     """A distribution of the parameters in the input that it takes."""
     known = parameters_of(kind.func)
     names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in known]
@@ -86,10 +87,10 @@ def _distribution(kind: Any, given: Dict[str, Any]) -> Any:
     return kind(**leaves), leaves
 
 
-def _probed(kind: Any, given: Dict[str, Any]) -> Any:
+def _probed(kind: Any, given: dict[str, Any]) -> Any:
     """Attributes, draws with gradients, scores with gradients, and what is updated."""
     made, leaves = _distribution(kind, given)
-    outputs: Dict[str, Any] = {
+    outputs: dict[str, Any] = {
         n: refused(partial(getattr, made, n))
         for n in _READ
         if hasattr(type(made), n) or n in vars(made)
@@ -127,7 +128,7 @@ def _probed(kind: Any, given: Dict[str, Any]) -> Any:
     return Items(outputs)
 
 
-def _updated(kind: Any, given: Dict[str, Any]) -> Any:
+def _updated(kind: Any, given: dict[str, Any]) -> Any:
     """Other parameters in the same object."""
     made, leaves = _distribution(kind, given)
     refused(lambda: made.mode)
@@ -144,15 +145,15 @@ def _updated(kind: Any, given: Dict[str, Any]) -> Any:
         )
 
 
-def _aside(made: Any, other: Dict[str, Any]) -> Any:
+def _aside(made: Any, other: dict[str, Any]) -> Any:
     """Where a scale goes whose location is on another device."""
     made.update(*(item if n == "scale" else item.to("meta") for n, item in other.items()))
     return str(made.scale.device)
 
 
-def _distributions() -> List[Subject]:
+def _distributions() -> list[Subject]:
     low, high = torch.tensor([-2.0, 0.0]), torch.tensor([2.0, 1.0])
-    between: Sequence[Dict[str, Any]] = (
+    between: Sequence[dict[str, Any]] = (
         {"low": -2.0, "high": 2.0}, {"low": 0.0, "high": 1.0}, {"low": low, "high": high},
         {"low": -1.0, "high": 0.5}, {"low": -0.5, "high": 1.0}, {"low": -3.0}, {"high": 3.0},
         {"low": torch.tensor([-1.0, -1.0]), "high": torch.tensor([1.0, 2.0])},
@@ -201,14 +202,14 @@ class _Own(torch.distributions.Normal):
 class _Silent(torch.distributions.Distribution):
     """A distribution of a user's of which nothing is known."""
 
-    arg_constraints: Dict[str, Any] = {}
+    arg_constraints: dict[str, Any] = {}
 
 
 def _made(name: str) -> Any:
     given = _parameters("rows")
     loc, scale = given["loc"], given["scale"]
     d = torch.distributions
-    plain: Dict[str, Callable[[], Any]] = {
+    plain: dict[str, Callable[[], Any]] = {
         "plain": lambda: type("Fresh", (d.Normal,), {})(loc, scale),
         "own": lambda: _Own(loc, scale),
         "silent": lambda: _Silent(validate_args=False),
@@ -245,7 +246,7 @@ def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
 def _helped(helper: Any, made: Any) -> Any:
     """A helper of one distribution, of two, and of what is drawn; sums over heads or none."""
     summed = library("tensordict.nn", "set_composite_lp_aggregate")
-    outputs: Dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     for total in (True, False):
         for label, arguments in (
             ("one", (made,)), ("two", (made, _made("plain"))), ("three", (made, (3,))),
@@ -278,8 +279,8 @@ _KINDS = ("plain", "own", "silent", "uniform", "whole", "logarithms", "Independe
           "TanhNormal", "TruncatedNormal", "OneHotCategorical", "Delta")  # fmt: skip
 
 
-def _helpers() -> List[Subject]:
-    heads: Dict[str, Callable[[], Any]] = {
+def _helpers() -> list[Subject]:
+    heads: dict[str, Callable[[], Any]] = {
         "composite": _composite, "nested": partial(_composite, True),
         "blocks": partial(_composite, wide=True), "nested blocks": partial(_composite, True, True),
         "loose": partial(_composite, False, True, 1), "looser": partial(_composite, False, True, 0),
@@ -334,7 +335,7 @@ def _noised(noise: Any, given: Any) -> Any:
     """Three steps, some of them starts, under each type of exploration; rates that fall."""
     from torchrl.envs.utils import ExplorationType, set_exploration_type
 
-    outputs: Dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     for kind in ("RANDOM", "DETERMINISTIC", "MODE", "MEAN"):
         if not hasattr(ExplorationType, kind):
             continue
@@ -363,20 +364,20 @@ def _later_spec(noise: Any, given: Any) -> Any:
     return outputs
 
 
-def _noise() -> List[Subject]:
+def _noise() -> list[Subject]:
     def kit(kind: str, *shape: int, key: Any = "action", policy: bool = False, **more: Any) -> Kit:
-        def arguments() -> Dict[str, Any]:
-            given: Dict[str, Any] = {"spec": _specification(kind, key, *shape)}
+        def arguments() -> dict[str, Any]:
+            given: dict[str, Any] = {"spec": _specification(kind, key, *shape)}
             if policy:
                 given["policy"] = deterministic()
             return {**given, **more, **({"action_key": key} if key != "action" else {})}
 
         return Kit(arguments, _acting)
 
-    every: List[Subject] = []
+    every: list[Subject] = []
     nested = ("body", "action")
     for name in ("AdditiveGaussian", "OrnsteinUhlenbeckProcess", "EGreedy"):
-        options: Dict[str, Sequence[Any]] = {
+        options: dict[str, Sequence[Any]] = {
             "annealing_num_steps": [0, 1, 7], "safe": [True, False], "sigma_init": [0.1, 0.5],
             "sigma_end": [0.5], "eps_init": [0.1, 0.5], "eps_end": [0.5], "mean": [0.3, 0],
             "std": [0.5, 1], "x0": [0.3, torch.tensor([0.4, -0.2])], "sigma_min": [0.05],
@@ -439,7 +440,7 @@ _following = partial(batch, "continuous")
 
 def _next(function: Any, given: Any) -> Any:
     predicted = numbers(*given.shape, 1, of="predicted")
-    calls: Dict[str, Dict[str, Any]] = {
+    calls: dict[str, dict[str, Any]] = {
         "given": {"pred_next_val": predicted}, "none": {"pred_next_val": predicted, "gamma": 0},
         "no number": {"pred_next_val": float("nan") * predicted, "gamma": 0},
         "whole": {"pred_next_val": predicted, "gamma": 1},
@@ -484,7 +485,10 @@ def _grouped(function: Any, given: Any) -> Any:
     def run(*kinds: Any) -> Any:
         layers = [nn.Linear(1, 1) for _ in kinds]
         joined = function(
-            *(k(n.parameters(), lr=0.1 / (i + 1)) for i, (k, n) in enumerate(zip(kinds, layers)))
+            *(
+                k(n.parameters(), lr=0.1 / (i + 1))
+                for i, (k, n) in enumerate(zip(kinds, layers, strict=False))
+            )
         )
         return [type(joined).__name__, [group["lr"] for group in joined.param_groups]]
 
@@ -521,7 +525,7 @@ def _reduced(function: Any, given: Any) -> Any:
     ]
 
 
-def _losses_helpers() -> List[Subject]:
+def _losses_helpers() -> list[Subject]:
     calls = {
         "next_state_value": _next, "distance_loss": _distance, "hold_out_net": _held,
         "hold_out_params": _held, "group_optimizers": _grouped, "_reduce": _reduced,
@@ -537,7 +541,7 @@ def _losses_helpers() -> List[Subject]:
         finally:
             place.RANDOM_MODULE_LIST = before
 
-    rates: Dict[str, Dict[str, Any]] = {
+    rates: dict[str, dict[str, Any]] = {
         "": {"target_kl": 0.01}, "low": {"target_kl": 0.01, "max_lr": 1.5e-3, "min_lr": 9e-4},
         "steep": {"target_kl": 0.01, "factor": 3.0}, "wrong": {"target_kl": -1.0},
         "wide": {"target_kl": 0.5},
@@ -563,7 +567,7 @@ def _losses_helpers() -> List[Subject]:
     ]  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Distributions, noise and helpers by name."""
     return {
         "distributions": _distributions(),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any
 
 import torch
 
@@ -66,7 +67,7 @@ def _noting() -> Any:
     class Noting(library("torchrl.envs", "Transform")):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__(in_keys=[], out_keys=[])
-            self.shapes: List[str] = []
+            self.shapes: list[str] = []
 
         def forward(self, tensordict: Any) -> Any:
             return tensordict
@@ -84,7 +85,7 @@ def _shown(held: Any) -> Any:
     return [len(held), refused(lambda: held[:]), str(noted)]
 
 
-def _filled(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
+def _filled(make: Any, given: Callable[[], dict[str, Any]]) -> Any:
     """Single steps and batches, further ones between samples."""
     held = make(**given())
     outputs = {"added": refused(lambda: [held.add(row) for row in rows()[:3].unbind(0)])}
@@ -96,12 +97,12 @@ def _filled(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
     return Items(outputs, content=refused(partial(_shown, held)))
 
 
-def _passes(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
+def _passes(make: Any, given: Callable[[], dict[str, Any]]) -> Any:
     """Three passes over a buffer, each ended where it ends by itself, or after nine batches."""
     # three batches and a rest
     held = make(**{**given(), "batch_size": 2})
     held.extend(rows())
-    outputs: List[Any] = []
+    outputs: list[Any] = []
     for _ in range(3):
         outputs.append([])
         for batch in islice(held, 9):
@@ -111,7 +112,7 @@ def _passes(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
     return outputs
 
 
-def _restored(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
+def _restored(make: Any, given: Callable[[], dict[str, Any]]) -> Any:
     """A state that one buffer has given and another has loaded and written over."""
     first, second, third = (make(**given()) for _ in range(3))
     first.extend(rows())
@@ -126,8 +127,8 @@ def _restored(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
     return [answers, order, third.sample(), *map(_shown, (first, second, third))]
 
 
-def _buffers() -> List[Subject]:
-    def given(label: str) -> Callable[[], Dict[str, Any]]:
+def _buffers() -> list[Subject]:
+    def given(label: str) -> Callable[[], dict[str, Any]]:
         storage = "ListStorage" if label == "list" else "LazyTensorStorage"
         return lambda: {"storage": library("torchrl.data", storage)(7), "batch_size": 4}
 
@@ -147,7 +148,7 @@ def _buffers() -> List[Subject]:
     ]  # fmt: skip
 
 
-def _everything(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
+def _everything(make: Any, given: Callable[[], dict[str, Any]]) -> Any:
     """All that is done with a buffer, each time with new ones."""
 
     def fresh(**arguments: Any) -> Any:
@@ -155,7 +156,7 @@ def _everything(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
         return make.func(**{**arguments, **options})
 
     ways = (_filled, _passes, _restored)
-    outputs: Dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     for way in ways if "prefetch" not in make.keywords else ways[:2]:
         # of several threads it is not known which one draws first
         if way is _passes or make.keywords.get("prefetch", 0) < 2:
@@ -167,7 +168,7 @@ def _everything(make: Any, given: Callable[[], Dict[str, Any]]) -> Any:
 
 # -- samplers --------------------------------------------------------------------------------------
 
-_SLICED: Sequence[Dict[str, Any]] = (
+_SLICED: Sequence[dict[str, Any]] = (
     *({"traj_key": "episode", "slice_len": 3, "span": span}
       for span in (True, (True, False), (False, True), 2)),
     {"num_slices": 4, "traj_key": "episode", "span": True},
@@ -235,7 +236,7 @@ def _scheduled(make: Any, label: str) -> Any:
     return [recorded_, recorded(state), refused(lambda: str(schedule.load_state_dict(state)))]
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Buffers and samplers by name."""
     kit = {"": Kit(dict, str)}
     lines = ("0.5 -0.6", "-0.5 -0.6", "0.5 0.6")

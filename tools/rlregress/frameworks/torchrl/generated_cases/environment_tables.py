@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -136,7 +137,7 @@ def _by_name(environment: Any, count: str) -> Any:
         def _async_env(self, makers: Any, **options: Any) -> Any:
             return gymnasium.vector.SyncVectorEnv(makers, **options)
 
-    made: List[int] = []
+    made: list[int] = []
 
     def entry(**options: Any) -> Any:
         made.append(len(made))
@@ -150,24 +151,24 @@ def _by_name(environment: Any, count: str) -> Any:
     return {"rolled": rolled, "made": len(made)}
 
 
-def _environments() -> List[Subject]:
-    single: Dict[str, Dict[str, Any]] = {
+def _environments() -> list[Subject]:
+    single: dict[str, dict[str, Any]] = {
         "": {},
         **{kind: {"observations": kind} for kind in ("integer", "float64", "image", "dict")},
         **{kind: {"actions": kind} for kind in ("discrete", "multi-discrete", "multi-binary")},
     }  # fmt: skip
-    vectors: Dict[str, Any] = {
+    vectors: dict[str, Any] = {
         "several": (3, {}), "one": (1, {}), "choices": (3, {"discrete": True}),
         "one of choices": (1, {"discrete": True}), "integers": (3, {"observations": "integer"}),
     }  # fmt: skip
-    makers: Dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], Any]] = {
         **{label: partial(Ends, **options) for label, options in single.items()},
         **{label: partial(_vector, n, **options) for label, (n, options) in vectors.items()},
         "masked": lambda: _Masked(Ends(actions="multi-discrete")),
         "masked categorical": lambda: _Masked(Ends(actions="multi-discrete")),
     }
 
-    def arguments(label: str) -> Dict[str, Any]:
+    def arguments(label: str) -> dict[str, Any]:
         more = {"categorical_action_encoding": True} if "categorical" in label else {}
         return {"env": makers[label](), "device": "cpu", **more}
 
@@ -240,16 +241,16 @@ def _stepped(transform: Any, observations: str) -> Any:
     return [environment.step(chosen), transform.intervals]
 
 
-_SEEN: Dict[str, Any] = {"in_keys": ["observation"]}
-_RENAMED: Dict[str, Any] = {**_SEEN, "out_keys": ["seen"]}
-_INVERSE: Dict[str, Any] = {"in_keys_inv": ["action"], "out_keys_inv": ["state_value"]}
-_STATISTICS: Dict[str, Any] = {"loc": 0.2, "scale": 0.4}
+_SEEN: dict[str, Any] = {"in_keys": ["observation"]}
+_RENAMED: dict[str, Any] = {**_SEEN, "out_keys": ["seen"]}
+_INVERSE: dict[str, Any] = {"in_keys_inv": ["action"], "out_keys_inv": ["state_value"]}
+_STATISTICS: dict[str, Any] = {"loc": 0.2, "scale": 0.4}
 _SMALL = {
     name: partial(torch.tensor, [1e-9, 1e-4, 2.0], dtype=kind)
     for name, kind in (("single", torch.float32), ("double", torch.float64))
 }
 #: transform -> its arguments, and options that are set beside the generated ones.
-_TRANSFORMS: Dict[str, Sequence[Any]] = {
+_TRANSFORMS: dict[str, Sequence[Any]] = {
     "CatFrames": (
         {"N": 3, "dim": -1, **_SEEN}, {"padding": "constant"}, {"out_keys": ["seen"]},
         {"padding": "constant", "padding_value": 1.5}, {"dim": -3},
@@ -289,8 +290,8 @@ _TRANSFORMS: Dict[str, Sequence[Any]] = {
 }  # fmt: skip
 
 
-def _transforms() -> List[Subject]:
-    ways: Dict[str, Dict[str, Any]] = {
+def _transforms() -> list[Subject]:
+    ways: dict[str, dict[str, Any]] = {
         "ActionDiscretizer": {"": _stepped}, "Reward2GoTransform": {"": _over_rows},
     }  # fmt: skip
     kinds = {
@@ -299,7 +300,7 @@ def _transforms() -> List[Subject]:
     }  # fmt: skip
 
     def of(name: str, given: Mapping[str, Any], *more: Mapping[str, Any]) -> Subject:
-        def arguments(options: Mapping[str, Any]) -> Dict[str, Any]:
+        def arguments(options: Mapping[str, Any]) -> dict[str, Any]:
             made = {**given, **options}
             return {key: v() if callable(v) else deepcopy(v) for key, v in made.items()}
 
@@ -366,7 +367,7 @@ def policy(entries: int = 1, described: bool = False, named: Sequence[str] = ())
     return made
 
 
-def collecting(copies: int = 1, made: Callable[[], Any] = policy, **more: Any) -> Dict[str, Any]:
+def collecting(copies: int = 1, made: Callable[[], Any] = policy, **more: Any) -> dict[str, Any]:
     """Arguments of a collector of four batches."""
     makers = [partial(environment_of, k) for k in range(copies)]
     environment = makers[0]() if copies == 1 else SerialEnv(copies, makers)
@@ -421,8 +422,8 @@ def _processing() -> Any:
     return _processed
 
 
-def _collectors() -> List[Subject]:
-    policies: Dict[str, Callable[[], Any]] = {
+def _collectors() -> list[Subject]:
+    policies: dict[str, Callable[[], Any]] = {
         "described": partial(policy, described=True), "more": partial(policy, 3, True),
         "plain": partial(policy, 3), "named": partial(policy, 3, named=("sum", "more")),
         "beyond": partial(policy, 3, named=("sum",)), "nameless": _Nameless, "bare": Drawn,
@@ -487,7 +488,7 @@ def _from_a_process(collector: Any, given: str) -> Any:
         collector.shutdown()
 
 
-def _processes() -> List[Subject]:
+def _processes() -> list[Subject]:
     """Each waits for all of its processes, so that nothing depends on who is first."""
     makers = [partial(environment_of, k) for k in range(2)]
     # of several collectors, the first to end an episode has the next number
@@ -502,7 +503,7 @@ def _processes() -> List[Subject]:
     ]  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Environments, transforms and collectors by name."""
     return {
         "environments": _environments(), "transforms": _transforms(),

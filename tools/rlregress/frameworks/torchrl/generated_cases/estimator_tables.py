@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -117,7 +118,7 @@ def _estimate(estimator: Any, data: Any) -> Any:
 
 
 def _keys(estimator: Any, data: Any) -> Any:
-    outputs: Dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     for name, key in sorted(vars(estimator.tensor_keys).items()):
         renamed = data.clone()
         if isinstance(key, str) and key in renamed["next"]:
@@ -156,7 +157,7 @@ def _moded(estimator: Any, data: Any) -> Any:
         return [first, recorded(estimator(data))]
 
 
-_CALLS: Dict[str, Callable[[Any, Any], Any]] = {
+_CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "": _forward,
     "parameters": _with_parameters("params"),
     "targets": _with_parameters("target_params"),
@@ -169,7 +170,7 @@ _CALLS: Dict[str, Callable[[Any, Any], Any]] = {
     "names": _named,
     "modes": _moded,
 }
-_OPTIONS: Dict[str, Sequence[Any]] = {
+_OPTIONS: dict[str, Sequence[Any]] = {
     "shifted": [True, "legacy", "packed", "auto"],
     "skip_existing": [True, False],
     "time_dim": [0, 1, -1],
@@ -187,7 +188,7 @@ _OPTIONS: Dict[str, Sequence[Any]] = {
     "gamma": [torch.tensor([0.8]), 0.0, 1.0],
     "lmbda": [torch.tensor([0.6]), 0.0, 1.0],
 }
-_SHIFTED: List[Dict[str, Any]] = [
+_SHIFTED: list[dict[str, Any]] = [
     {"shifted": True, **more}
     for more in (
         {"differentiable": True}, {"deactivate_vmap": True}, {"shifted_budget": 2},
@@ -195,7 +196,7 @@ _SHIFTED: List[Dict[str, Any]] = [
         {"value_chunk_size": 2}, {"time_dim": 1}, {"auto_reset_env": True}, {"group_key": "group"},
     )
 ]  # fmt: skip
-_CHUNKS: List[Dict[str, Any]] = [
+_CHUNKS: list[dict[str, Any]] = [
     {"value_chunk_size": 2, "value_chunk_dim": 1}, {"value_chunk_size": 2, "num_chunks": 2},
     {"num_chunks": 2, "num_chunk": 3}, {"num_chunks": 2, "num_chunk": 2},
     {"deactivate_vmap": True, "differentiable": True}, {"deactivate_vmap": True, "num_chunks": 2},
@@ -208,14 +209,14 @@ _CHUNKS: List[Dict[str, Any]] = [
 
 def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
     def kit(valued: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any) -> Kit:
-        def arguments() -> Dict[str, Any]:
+        def arguments() -> dict[str, Any]:
             made = {name: make() for name, make in required.items()}
             return {"gamma": 0.9, "value_network": valued(), **made, **options}
 
         return Kit(arguments, given)
 
     average = {"GAE": "average_gae", "MultiAgentGAE": "average_gae", "VTrace": "average_adv"}
-    averaged: Dict[str, Any] = {average.get(name, "average_rewards"): True}
+    averaged: dict[str, Any] = {average.get(name, "average_rewards"): True}
 
     def starts() -> Any:
         return critic(_Starts(), "observation", "is_init")
@@ -256,21 +257,21 @@ def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
 
 # -- functions -------------------------------------------------------------------------------------
 
-_SHAPES: Dict[str, Any] = {
+_SHAPES: dict[str, Any] = {
     "rows": (6, 1), "time": (2, 6, 1), "blocks": (2, 3, 6, 1), "long": (3, 40, 1),
     "wide": (2, 6, 2),
     "one": (1, 1),
 }  # fmt: skip
 
 
-def _arguments(label: str) -> Dict[str, Any]:
+def _arguments(label: str) -> dict[str, Any]:
     """Values, rewards and ends of a shape: "time", or "time" with discounts of every step."""
     shape, _, change = label.partition(" ")
     size = _SHAPES[shape]
     over = flags(size[:-1], 3).expand(size).clone()
     cut = flags(size[:-1], 1).expand(size).clone()
     gamma = numbers(*size, of="gamma", low=0.5, high=1.0)
-    given: Dict[str, Any] = {
+    given: dict[str, Any] = {
         "gamma": 0.9, "lmbda": 0.7,
         "state_value": numbers(*size, of="value"), "next_state_value": numbers(*size, of="next"),
         "reward": numbers(*size, of="reward"), "done": over | cut, "terminated": over,
@@ -279,7 +280,7 @@ def _arguments(label: str) -> Dict[str, Any]:
     floats = {name: item for name, item in given.items()
               if isinstance(item, torch.Tensor) and item.is_floating_point()}  # fmt: skip
     decays = numbers(*size, of="lambda", low=0.3, high=1.0)
-    changed: Dict[str, Dict[str, Any]] = {
+    changed: dict[str, dict[str, Any]] = {
         "": {},
         "tensors": {"gamma": torch.tensor([0.9]), "lmbda": torch.tensor([0.7])},
         "each": {"gamma": gamma, "lmbda": decays},
@@ -306,7 +307,7 @@ def _arguments(label: str) -> Dict[str, Any]:
     return {**given, **changed[change]}
 
 
-def _computed(function: Any, given: Dict[str, Any]) -> Any:
+def _computed(function: Any, given: dict[str, Any]) -> Any:
     known = parameters_of(function.func)
     for name in ("rolling_gamma", "time_dim", "rho_thresh"):
         if name in given:
@@ -335,18 +336,18 @@ def _function(name: str, labels: Sequence[str]) -> Subject:
     )  # fmt: skip
 
 
-def _to_go(label: str) -> Dict[str, Any]:
+def _to_go(label: str) -> dict[str, Any]:
     given = _arguments(label)
     return {name: given[name] for name in ("reward", "done", "gamma", "time_dim") if name in given}
 
 
-def _rolled(label: str) -> Dict[str, Any]:
+def _rolled(label: str) -> dict[str, Any]:
     dim, shift = map(int, label.split())
     shifts = torch.full((3,), shift) * torch.arange(3)
     return {"mat": numbers(3, 3, of="mat"), "dim": dim, "shifts": shifts}
 
 
-def _layers(name: str) -> Dict[str, Any]:
+def _layers(name: str) -> dict[str, Any]:
     states = ["hidden", "cell"] if name == "LSTMModule" else ["hidden"]
     return {
         "input_size": OBSERVATIONS, "hidden_size": 4, "in_keys": ["observation", *states],
@@ -371,7 +372,7 @@ def _recurrent(module: Any, given: Any) -> Any:
     return outputs
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """The estimators and functions by name."""
     labels = [
         *(f"{s} {c}".strip() for s in ("rows", "time", "blocks", "wide")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -30,7 +31,7 @@ def flags(shape: Sequence[int], *places: int) -> torch.Tensor:
 
 
 #: what a step's action is -> how it is made for a shape.
-ACTS: Dict[str, Callable[[Tuple[int, ...]], torch.Tensor]] = {
+ACTS: dict[str, Callable[[tuple[int, ...]], torch.Tensor]] = {
     "continuous": lambda shape: numbers(*shape, ACTIONS, of="action", low=-0.95, high=0.95),
     "one_hot": lambda shape: torch.nn.functional.one_hot(_choices(shape), CHOICES),
     "index": lambda shape: _choices(shape),
@@ -38,7 +39,7 @@ ACTS: Dict[str, Callable[[Tuple[int, ...]], torch.Tensor]] = {
 }
 
 
-def _choices(shape: Tuple[int, ...]) -> torch.Tensor:
+def _choices(shape: tuple[int, ...]) -> torch.Tensor:
     return (numbers(*shape, of="choice", low=0, high=CHOICES)).long()
 
 
@@ -107,7 +108,7 @@ def _all(batch: Any, *names: str) -> Any:
 
 
 #: label -> what is done with plain steps.
-CHANGES: Dict[str, Callable[[Any], Any]] = {
+CHANGES: dict[str, Callable[[Any], Any]] = {
     "counted": lambda b: _with(b, shifted_valid=~flags(b.shape, 4).squeeze(-1)),
     "column": lambda b: _with(b, shifted_valid=b["shifted_valid"].unsqueeze(-1)),
     "collected": lambda b: _with(
@@ -141,7 +142,7 @@ CHANGES: Dict[str, Callable[[Any], Any]] = {
     "hopeless": lambda b: _following(b, "reward", float("nan") * b["next", "reward"]),
     "double": lambda b: b.apply(lambda x: x.double() if x.is_floating_point() else x),
 }
-SHAPES: Dict[str, Tuple[int, ...]] = {
+SHAPES: dict[str, tuple[int, ...]] = {
     "one": (1,), "rows": (6,), "time": (2, 6), "blocks": (2, 3, 6), "long": (3, 40),
     "pair": (2,), "thin": (2, 1, 3),
 }  # fmt: skip

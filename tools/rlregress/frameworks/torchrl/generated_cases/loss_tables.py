@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Any
 
 import torch
 from torch import nn
@@ -107,7 +108,7 @@ def _wide_layer() -> nn.Module:
     return nn.Linear(OBSERVATIONS, 2 * ACTIONS)
 
 
-def _of_one_layer() -> Dict[str, Any]:
+def _of_one_layer() -> dict[str, Any]:
     """Actor and critic with all layers in common."""
     layer = _wide_layer()
     return {
@@ -120,7 +121,7 @@ def _judging(action: str) -> Any:
     return critic(_Judging(_wide_layer()), "observation", action)
 
 
-def _judged() -> Dict[str, Any]:
+def _judged() -> dict[str, Any]:
     """Critics with all layers in common, whose losses are apart."""
     judge = _Judging(_wide_layer())
     return {
@@ -130,7 +131,7 @@ def _judged() -> Dict[str, Any]:
     }
 
 
-def _in_common() -> Dict[str, Any]:
+def _in_common() -> dict[str, Any]:
     """Actor and critic with layers in common."""
     actor = _actor(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
@@ -219,7 +220,7 @@ def _moved(label: str) -> Any:
     return given.update({"move": given["action"], "move_log_prob": given["action_log_prob"]})
 
 
-def _in_keys(loss: Any) -> List[str]:
+def _in_keys(loss: Any) -> list[str]:
     """They are a set: their order says nothing."""
     return sorted(map(str, getattr(loss, "in_keys", ()) or ()))
 
@@ -325,7 +326,7 @@ def _own_discount(loss: Any, given: Any) -> Any:
 def _below(loss: Any, given: Any) -> Any:
     """Limits of actions that stand below others, for a derived loss."""
     kind, spec = type(loss), composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
-    key: Tuple[str, ...] = ("action",)
+    key: tuple[str, ...] = ("action",)
     outputs = []
     for place in ("agents", "team"):
         spec, key = composite({place: spec}, shape=(3,)), (place, *key)
@@ -500,7 +501,7 @@ def _own(base: Any, given: Any) -> Any:
     ]  # fmt: skip
 
 
-CALLS: Dict[str, Callable[[Any, Any], Any]] = {
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "": _forward,
     "twice": _twice,
     "doubled": _doubled,
@@ -526,7 +527,7 @@ CALLS: Dict[str, Callable[[Any, Any], Any]] = {
     ),
     "made estimator": _estimator(_made_gae),
 }  # fmt: skip
-TARGETS: Dict[str, Callable[[Any, Any], Any]] = {
+TARGETS: dict[str, Callable[[Any, Any], Any]] = {
     "soft": _updated("SoftUpdate", eps=0.9), "slow": _updated("SoftUpdate", tau=0.01),
     "both": _updated("SoftUpdate", tau=0.01, eps=0.9), "neither": _updated("SoftUpdate"),
     "hard": _updated("HardUpdate", value_network_update_interval=2),
@@ -553,11 +554,11 @@ def _composite(*shape: int, uneven: bool = False) -> Any:
     return composite({"action": spec}, shape)
 
 
-_COMMON: Dict[str, Any] = {
+_COMMON: dict[str, Any] = {
     "reduction": ["none", "sum", "mean", "median"],
     "gamma": [0.8],
 }
-_ON_POLICY: Dict[str, Any] = {
+_ON_POLICY: dict[str, Any] = {
     **_COMMON,
     "loss_critic_type": ["l1", "l2", "l3"],
     "entropy_coeff": [0.0, 0.5, {"action_log_prob": 0.2}],
@@ -575,7 +576,7 @@ _ON_POLICY: Dict[str, Any] = {
     "normalize_advantage": [True],
     "device": ["meta"],
 }
-_TOGETHER: Tuple[Mapping[str, Any], ...] = (
+_TOGETHER: tuple[Mapping[str, Any], ...] = (
     *({"normalize_advantage": True, "normalize_advantage_exclude_dims": dims}
       for dims in ((0,), (-1,), (1, -1))),
     {"clip_value": 0.1, "separate_losses": True},
@@ -585,7 +586,7 @@ _TOGETHER: Tuple[Mapping[str, Any], ...] = (
     {"critic_coeff": None, "entropy_bonus": False},
     {"functional": False, "clip_value": 0.1},
 )  # fmt: skip
-_OFF_POLICY: Dict[str, Any] = {
+_OFF_POLICY: dict[str, Any] = {
     **_COMMON,
     "loss_function": ["l1", "l2", "smooth_l1"],
     "use_prioritized_weights": [True, False],
@@ -601,7 +602,7 @@ _NONE = tuple(
     for reduction in ("none", "sum")
     for mode in ("exclude", "non_tensor")
 )
-_SPECS: Tuple[Callable[[], Any], ...] = (
+_SPECS: tuple[Callable[[], Any], ...] = (
     bounds, _flat_bounds, _composite, partial(_composite, 3),
     partial(_composite, 3, uneven=True),
     lambda: library("torchrl.data", "Unbounded", "UnboundedContinuousTensorSpec")(shape=(ACTIONS,)),
@@ -624,14 +625,14 @@ _WEIGHTED = ("time weighted", "rows weighted_counted")
 
 def _kit(
     acts: str = "continuous", given: Any = "", within: Any = None, keys: Any = None,
-    together: Callable[[], Dict[str, Any]] = dict, **arguments: Any
+    together: Callable[[], dict[str, Any]] = dict, **arguments: Any
 ) -> Kit:  # fmt: skip
     """Arguments, made if they are callable, for every input, one that is given or what makes one.
 
     ``together`` makes arguments that have something in common; ``keys`` are those of the loss.
     """
 
-    def made() -> Dict[str, Any]:
+    def made() -> dict[str, Any]:
         apart = {name: item() if callable(item) else item for name, item in arguments.items()}
         return {**together(), **apart}
 
@@ -709,7 +710,7 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
 
 
 def _off_policy(
-    name: str, kits: Dict[str, Kit], together: Any = (), brief: Any = _WEIGHTED, *,
+    name: str, kits: dict[str, Kit], together: Any = (), brief: Any = _WEIGHTED, *,
     calls: Any = CALLS, thorough: Any = (), **options: Any
 ) -> Subject:  # fmt: skip
     return Subject(
@@ -729,7 +730,7 @@ def _critics() -> Any:
     return [action_value(), action_value()]
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """The losses by name."""
 
     def acting(actor: Any = _gaussian, values: Any = action_value, **more: Any) -> Kit:

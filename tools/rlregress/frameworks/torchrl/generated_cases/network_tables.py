@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Dict, List, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -23,7 +24,7 @@ from rlregress.frameworks.torchrl.network_factories import (
 
 _IMAGES = {"num_cells": [3], "kernel_sizes": [3], "strides": [2], "depth": 1}
 #: class -> its arguments and the shape of what it takes.
-_NETWORKS: Dict[str, Any] = {
+_NETWORKS: dict[str, Any] = {
     "torchrl.modules:MLP": (
         {"in_features": OBSERVATIONS, "out_features": 4, "num_cells": [4, 4]}, OBSERVATIONS),
     "torchrl.modules:ConvNet": (
@@ -37,17 +38,17 @@ _NETWORKS: Dict[str, Any] = {
     "torchrl.modules:DdpgMlpActor": (
         {"action_dim": ACTIONS, "mlp_net_kwargs": {"num_cells": [4], "depth": 1}}, OBSERVATIONS),
 }  # fmt: skip
-_OPTIONS: Dict[str, Sequence[Any]] = {
+_OPTIONS: dict[str, Sequence[Any]] = {
     "dropout": [0.5], "strides": [2], "paddings": [1], "aggregator_class": [None],
 }  # fmt: skip
-_TOGETHER: Sequence[Dict[str, Any]] = (
+_TOGETHER: Sequence[dict[str, Any]] = (
     {"norm_class": nn.LayerNorm, "norm_kwargs": {"normalized_shape": 4}},
     {"norm_class": nn.BatchNorm2d, "norm_kwargs": {"num_features": 3}},
     {"activation_class": nn.LeakyReLU, "activation_kwargs": {"negative_slope": 0.3}},
 )
 
 
-def _network(name: str, given: Dict[str, Any], *shape: int) -> Subject:
+def _network(name: str, given: dict[str, Any], *shape: int) -> Subject:
     kit = Kit(lambda: dict(given), lambda label: numbers(5, *shape, of=name))
     return Subject(name, {"": kit}, ("",), options=_OPTIONS, together=_TOGETHER,
                    calls={"": _passed}, skip=("device", "depth"))  # fmt: skip
@@ -73,14 +74,14 @@ def _specified(policy: Any, given: Any) -> Any:
             recorded(policy(dictionary({}, ())))]  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Networks, and policies that act by a specification."""
-    specs: Dict[str, Any] = {
+    specs: dict[str, Any] = {
         "": partial(bounds, -0.3, 0.3), "none": lambda: None,
         "composite": lambda: composite({"action": bounds(-0.3, 0.3)}),
     }  # fmt: skip
 
-    def kits(name: str, **more: Any) -> Dict[str, Kit]:
+    def kits(name: str, **more: Any) -> dict[str, Kit]:
         def kit(spec: Any) -> Kit:
             return Kit(lambda: {name: spec(), **more}, partial(batch, "continuous"))
 

@@ -10,10 +10,11 @@ import io
 import itertools
 import os
 import tempfile
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any
 from unittest import mock
 
 import torch
@@ -57,7 +58,7 @@ class _Log:
     exp_name = "log"
 
     def __init__(self) -> None:
-        self.values: Dict[str, List[float]] = {}
+        self.values: dict[str, list[float]] = {}
 
     def log_scalar(self, name: str, value: Any, step: Any = None) -> None:
         # times differ from run to run
@@ -92,7 +93,7 @@ class _Pulls(nn.Module):
         return TensorDict(losses, [])
 
 
-def _looping(loss: Any = None, collector: Any = None, **more: Any) -> Dict[str, Any]:
+def _looping(loss: Any = None, collector: Any = None, **more: Any) -> dict[str, Any]:
     """Arguments of a trainer without an algorithm, of four batches."""
     loss = loss or _Pulls()
     return {
@@ -111,7 +112,7 @@ def _hook(name: str, *arguments: Any, **options: Any) -> Any:
     return made(library(_ENGINE, name), *arguments, **options)
 
 
-def _state_of(trainer: Any) -> Dict[str, Any]:
+def _state_of(trainer: Any) -> dict[str, Any]:
     """What a training has left, and what it has logged."""
     optimizer = getattr(trainer, "optimizer", None)
     updater = getattr(trainer, "target_net_updater", None)
@@ -146,7 +147,7 @@ _LOGGING = (
 
 def _staged(trainer: Any, label: str) -> Any:
     """Every stage in its order: each notes that it was entered, and changes nothing."""
-    stages: List[Any] = []
+    stages: list[Any] = []
 
     def silent(stage: str, *given: Any, **more: Any) -> None:
         stages.append([stage, trainer.collected_frames])
@@ -205,7 +206,7 @@ def _changed(trainer: Any, label: str) -> Any:
             own.register_op(stage, op, **given)
         return {**_train(own), "calls": own.loss_module.calls}
 
-    ways: Dict[str, Any] = {"ended": [("process_optim_batch", ended, {})]}
+    ways: dict[str, Any] = {"ended": [("process_optim_batch", ended, {})]}
     for stage, op in (*((stage, moved) for stage in _BATCHES), ("process_loss", scaled),
                       ("optimizer", halved)):  # fmt: skip
         ways[stage] = [(stage, op, {})]
@@ -237,10 +238,10 @@ class _Remarks:
     def __init__(self) -> None:
         self.loaded: Any = "not loaded"
 
-    def state_dict(self) -> Dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         return {"remark": _Remarks}
 
-    def load_state_dict(self, state: Dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         self.loaded = state["remark"].__name__
 
 
@@ -265,11 +266,11 @@ def _filed(
                          for more in (given, plain))  # fmt: skip
         hooks = [_hook("CountFramesLog", frame_skip=3) for _ in range(2)]
         heard = [_Remarks(), _Remarks()]
-        for trainer, hook, remark in zip((first, second), hooks, heard):
+        for trainer, hook, remark in zip((first, second), hooks, heard, strict=False):
             hook.register(trainer)
             if remarks:
                 trainer.register_module("remarks", remark)
-        times: List[Any] = []
+        times: list[Any] = []
         first.register_op("post_steps", lambda: times.append(file.exists()))
         answer = _train(first)
         before = recorded(second.loss_module)
@@ -288,7 +289,7 @@ def _filed(
         )  # fmt: skip
 
 
-def _scored(trainer: Any) -> Dict[str, Any]:
+def _scored(trainer: Any) -> dict[str, Any]:
     return {"score": -trainer.collected_frames}
 
 
@@ -306,7 +307,7 @@ def _files(trainer: Any, label: str) -> Any:
         own.register_op("batch_process", own.replay_buffer.extend)
         return own
 
-    ways: Dict[str, Dict[str, Any]] = {
+    ways: dict[str, dict[str, Any]] = {
         **{f"every {n}": {"interval": n} for n in (0, 7, 12, 1000)},
         **{kind: {"backend": kind} for kind in ("torch", "memmap", "clay", "torchsnapshot")},
         "unmapped": {"load": {"mmap": False}}, "trusted": {"load": {"weights_only": False}},
@@ -329,7 +330,7 @@ def _files(trainer: Any, label: str) -> Any:
 
 def _states(trainer: Any, label: str) -> Any:
     """The state of a trainer in another, whole and in part, with and without an optimizer."""
-    states: List[Any] = []
+    states: list[Any] = []
     _hook("CountFramesLog", frame_skip=3).register(trainer)
     trainer.register_op("post_steps", lambda: states.append(deepcopy(trainer.state_dict())))
     trainer.train()
@@ -344,13 +345,13 @@ def _states(trainer: Any, label: str) -> Any:
     return Items(outputs)
 
 
-def _trainers() -> List[Subject]:
+def _trainers() -> list[Subject]:
     stored = partial(buffer, 60)
 
     def kit(**collector: Any) -> Kit:
         return Kit(lambda: _looping(collector=Collector(**collecting(**collector))), str)
 
-    def storing(own: bool) -> Dict[str, Any]:
+    def storing(own: bool) -> dict[str, Any]:
         held = stored()
         collector = Collector(**collecting(replay_buffer=held))
         return _looping(collector=collector, **({"replay_buffer": held} if own else {}))
@@ -398,7 +399,7 @@ class _Sender:
     """What sends or receives weights, and notes how often and which."""
 
     def __init__(self) -> None:
-        self.sent: List[Any] = []
+        self.sent: list[Any] = []
 
     def update_weights(self) -> None:
         self.sent.append("sent")
@@ -414,7 +415,7 @@ def _updater() -> Any:
     return library("torchrl.objectives", "SoftUpdate")(loss, eps=0.9)
 
 
-def _playing(trainer: Any) -> Dict[str, Any]:
+def _playing(trainer: Any) -> dict[str, Any]:
     whole, compose = (library("torchrl.envs", name) for name in ("TransformedEnv", "Compose"))
     return {
         "record_interval": 2, "record_frames": 6, "frame_skip": 3, "policy_exploration": policy(),
@@ -433,7 +434,7 @@ _SIZES = tuple(
 )
 _REDUCTIONS = ["sum", "min", "max", "median"]
 #: hook -> its arguments in a trainer, and options beside the generated ones.
-_HOOKS: Dict[str, Any] = {
+_HOOKS: dict[str, Any] = {
     "SelectKeys": (lambda t: {"keys": ["observation", "next"]}, {"keys": ["action", ["action"]]}),
     "ReplayBufferTrainer": (
         lambda t: {"replay_buffer": buffer(40)},
@@ -498,7 +499,7 @@ def _made_hook(make: Any, trainer: Any, sender: Any = None) -> Any:
 def _used_alone(hook: Any, data: Any, loss: Any) -> Any:
     """What a hook does with a batch: whatever of the usual methods it has."""
     if hasattr(hook, "extend"):
-        calls: List[Any] = [hook.extend, hook.sample, hook.update_priority]
+        calls: list[Any] = [hook.extend, hook.sample, hook.update_priority]
         return [refused(partial(call, data.clone())) for call in calls]
     if hasattr(hook, "update_reward_stats"):
         hook.update_reward_stats(data.clone())
@@ -536,7 +537,7 @@ def _handled(make: Any, label: str) -> Any:
         # by itself a hook of rates or of weights has taken no step
         trainer._optim_count = 3
     outputs.update({f"use {n}": refused(partial(use, hook)) for n in range(3)})
-    states: List[Any] = []
+    states: list[Any] = []
     outputs["state"] = refused(partial(_kept, hook))
     refused(lambda: states.extend([hook.state_dict()]))
     # two of one state, of which the first has gone on
@@ -554,7 +555,7 @@ def _handled(make: Any, label: str) -> Any:
 
 def _registered(make: Any, *names: str) -> Any:
     """In a trainer, under its own name, under another, or under one that is taken."""
-    sender, rates = _Sender(), []  # type: _Sender, List[Any]
+    sender, rates = _Sender(), []  # type: _Sender, list[Any]
     trainer = _trainer(replay_buffer=buffer(40))
     trainer.register_op("batch_process", trainer.replay_buffer.extend)
     hook = _made_hook(make, trainer, sender)
@@ -576,7 +577,7 @@ def _named(make: Any, label: str) -> Any:
 
 
 _RISING, _FALLING = (0.0, 1.0, 1.5, 1.75), (3.0, 2.0, 1.0, 1.0)
-_METRICS: Dict[str, Sequence[Any]] = {
+_METRICS: dict[str, Sequence[Any]] = {
     "rising": _RISING, "falling": _FALLING, "tensors": tuple(map(torch.tensor, _FALLING)),
     "several": [torch.zeros(2)], "broken": (1.0, float("nan"), 1.0, 2.0), "none": (),
 }  # fmt: skip
@@ -584,7 +585,7 @@ _METRICS: Dict[str, Sequence[Any]] = {
 
 def _ended(hook: Any, label: str) -> Any:
     """Trainings that may end early; states of others, and ends that came before."""
-    outputs: Dict[str, Any] = {"alone": refused(lambda: hook(batch("continuous", "time")))}
+    outputs: dict[str, Any] = {"alone": refused(lambda: hook(batch("continuous", "time")))}
     for name, state in (
         ("", {}), ("later", {"best_score": 100.0, "_last_improvement_frame": 20}),
         ("worse", {"best_score": 0.001, "_last_improvement_frame": 3}),
@@ -603,7 +604,7 @@ def _ended(hook: Any, label: str) -> Any:
     return Items(outputs)
 
 
-def _hooks() -> List[Subject]:
+def _hooks() -> list[Subject]:
     inputs = ("time", "time collected", "rows", "one", "blocks")
     reading = ("ReplayBufferTrainer", "LogScalar", "RewardNormalizer", "BatchSubSampler",
                "CountFramesLog")  # fmt: skip
@@ -618,7 +619,7 @@ def _hooks() -> List[Subject]:
         for name, entry in _HOOKS.items()
     ]  # fmt: skip
     nested = {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
-    functions: Dict[str, Callable[[str], Any]] = {
+    functions: dict[str, Callable[[str], Any]] = {
         "mask_batch": partial(batch, "continuous"), "flatten_dict": lambda _: nested,
     }  # fmt: skip
     return [
@@ -642,14 +643,14 @@ def _hooks() -> List[Subject]:
 # -- steppers --------------------------------------------------------------------------------------
 
 #: label -> the calls at which a loss is not finite, or its slope, and how a trainer cuts.
-_LOSSES: Dict[str, Dict[str, Any]] = {
+_LOSSES: dict[str, dict[str, Any]] = {
     "": {}, **{f"broken {n}": {"broken": (n,)} for n in (1, 2, 3)},
     **{f"steep {n}": {"steep": (n,)} for n in (1, 2)}, "both": {"steep": (1, 2)},
     "nameless": {"name": "other"}, "unoptimised": {"optimizer": None},
     **{f"{'norm' if norm else 'values'} {limit}": {"clip_grad_norm": norm, "clip_norm": limit}
        for norm in (True, False) for limit in (0.5, 50.0)},
 }  # fmt: skip
-_HALF: Dict[str, Any] = {
+_HALF: dict[str, Any] = {
     "mixed_precision": True, "autocast_dtype": torch.float16, "device_type": "cpu",
 }  # fmt: skip
 
@@ -712,10 +713,10 @@ def _td3_stepped(make: Any, label: str) -> Any:
     return outputs
 
 
-def _steppers() -> List[Subject]:
+def _steppers() -> list[Subject]:
     mixed = (_HALF, {**_HALF, "clip_norm": None}, {**_HALF, "gradient_accumulation_steps": 2},
              {"gradient_accumulation_steps": 2, "clip_norm": 0.01})  # fmt: skip
-    options: Dict[str, Any] = {
+    options: dict[str, Any] = {
         "clip_norm": [None, 1e6, 0.01], "gradient_accumulation_steps": [0, 2, 3],
         "loss_components": [[], ["loss_first"], ["penalty", "loss_second"], ["loss_third"]],
     }  # fmt: skip
@@ -759,12 +760,12 @@ class _Doubling(nn.Module):
         return data.set("advantage", 2.0 * reward).set("value_target", reward)
 
 
-def _given_of(name: str, **more: Any) -> Dict[str, Any]:
+def _given_of(name: str, **more: Any) -> dict[str, Any]:
     """Arguments of the trainer of an algorithm, of four batches."""
     set_seed(0)
     environment = _summed(environment_of(discrete=name == "DQN"))
     objectives = partial(library, "torchrl.objectives")
-    given: Dict[str, Any] = {}
+    given: dict[str, Any] = {}
     if name in ("PPO", "A2C"):
         kind = objectives("ClipPPOLoss" if name == "PPO" else "A2CLoss")
         loss = kind(stochastic(library("torchrl.modules", "TanhNormal")), value())
@@ -829,7 +830,7 @@ def _algorithm(trainer: Any) -> str:
 
 def _elsewhere(trainer: Any, label: str) -> Any:
     """Updates of what is in the buffer, where batches are collected elsewhere, and their log."""
-    outputs: Dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     flags_ = ((), ("log_rewards",), ("log_actions",), ("log_observations",))
     kind: Any = type(trainer)
     known = parameters_of(kind)
@@ -871,8 +872,8 @@ def _agents(trainer: Any, label: str) -> Any:
     return Items(outputs)
 
 
-def _algorithms() -> List[Subject]:
-    options: Dict[str, Sequence[Any]] = {
+def _algorithms() -> list[Subject]:
+    options: dict[str, Sequence[Any]] = {
         "done_key": ["terminated"], "reward_key": ["reward_sum"], "clip_norm": [0.01],
         "episode_reward_key": ["episode_reward", "reward_sum"], "observation_key": ["action"],
         "target_net_updater": [None], "replay_buffer": [None, partial(buffer, 60, 8)],
@@ -935,7 +936,7 @@ def _described(make: Any, label: str) -> Any:
 def _configured(make: Any, label: str) -> Any:
     """What the maker of a configuration makes of its fields: kind and discount."""
     normal = stochastic(library("torchrl.modules", "TanhNormal"))
-    networks: Dict[str, Dict[str, Any]] = {
+    networks: dict[str, dict[str, Any]] = {
         "PPO": {"actor_network": normal, "critic_network": value()},
         "SAC": {"actor_network": normal, "qvalue_network": action_value()},
         "TD3": {"actor_network": deterministic(), "qvalue_network": action_value(),
@@ -991,7 +992,7 @@ def _configured_trainer(make: Any, label: str) -> Any:
             refused(partial(limits, specified=True))]  # fmt: skip
 
 
-def _configurations() -> List[Subject]:
+def _configurations() -> list[Subject]:
     try:
         importlib.import_module(f"{_ALGORITHMS}.configs")
     except ImportError:
@@ -1005,7 +1006,7 @@ def _configurations() -> List[Subject]:
     ]  # fmt: skip
 
 
-def subjects() -> Dict[str, List[Subject]]:
+def subjects() -> dict[str, list[Subject]]:
     """Trainers and what belongs to them by name."""
     return {
         "trainers": _trainers(), "hooks": _hooks(), "steppers": _steppers(),

@@ -8,7 +8,7 @@ probes run ``torchrl.trainers.algorithms``; ``script`` probes call or run the pr
 from __future__ import annotations
 
 import pkgutil
-from typing import Mapping, Tuple
+from collections.abc import Mapping
 
 from rlregress.frameworks import families
 from rlregress.frameworks.base import Probe, absences
@@ -20,7 +20,7 @@ _FAMILIES = families.load_all(
 )
 
 #: (detail id, scope) -> probe.
-PROBES: Mapping[Tuple[str, str], Probe] = {
+PROBES: Mapping[tuple[str, str], Probe] = {
     cell: quietly(probe) for family in _FAMILIES for cell, probe in family.PROBES.items()
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Tuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -170,7 +171,7 @@ def _wrapper_order(inputs: Inputs) -> np.ndarray:
         return atari_play.whole_game(player)
 
 
-PROBES: Mapping[Tuple[str, str], Probe] = {
+PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.noop_reset", "library"): _noop_reset_library,
     ("atari.noop_reset", "script"): _noop_reset_script,
     ("atari.fire_reset", "script"): _fire_reset,

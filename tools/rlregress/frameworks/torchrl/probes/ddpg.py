@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Dict, Tuple
 
 from rlregress.frameworks.torchrl.drivers.ddpg import Driver
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.measurements import ddpg
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("ddpg.networks", "library"): partial(ddpg.networks, Driver),
     ("ddpg.target.action", "library"): partial(ddpg.target_action, Driver),
     ("ddpg.target.terminal", "library"): partial(ddpg.target_terminal, Driver),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Dict, Tuple
 
 from rlregress.frameworks.torchrl.drivers.dqn import Driver
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.measurements import dqn
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("dqn.target.double", "library"): partial(dqn.target_double, Driver),
     ("dqn.target.ties", "library"): partial(dqn.target_ties, Driver),
     ("dqn.target.terminal", "library"): partial(dqn.target_terminal, Driver),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import identity, segment, v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
-Found = Tuple[np.ndarray, np.ndarray]
+Found = tuple[np.ndarray, np.ndarray]
 
 
-def _playback(i: Inputs) -> Dict[str, Any]:
+def _playback(i: Inputs) -> dict[str, Any]:
     return {
         "observations": i["values"],
         "next_observations": i["next_values"],
@@ -83,7 +84,7 @@ def _value_targets(estimate: Callable[[Inputs], Found]) -> Raw:
     return lambda i: estimate(i)[1]
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("gae.truncation", "library"): _advantages(_library),
     ("gae.truncation", "trainer"): _advantages(_trainer),
     ("gae.truncation", "script"): _advantages(_script),

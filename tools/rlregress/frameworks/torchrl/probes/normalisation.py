@@ -6,8 +6,9 @@ PPO program's ``make_env`` puts around an environment, and the SAC program's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, Dict, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,7 +51,7 @@ def _still(i: Inputs) -> np.ndarray:
     return np.append(np.zeros(int(i["still"])), i["last"])
 
 
-def _paying(i: Inputs) -> Dict[str, Any]:
+def _paying(i: Inputs) -> dict[str, Any]:
     ends = {key: i[key] for key in ("terminated", "truncated") if key in i}
     return {"rewards": i["rewards"], **ends}
 
@@ -74,7 +75,7 @@ def _trainer_rewards(i: Inputs) -> np.ndarray:
     return np.array(normalised)
 
 
-def _long(i: Inputs) -> Dict[str, Any]:
+def _long(i: Inputs) -> dict[str, Any]:
     """Only the end of a long list of rewards, for an environment that scales none."""
     return {"rewards": i["rewards"][-4:]}
 
@@ -135,7 +136,7 @@ def _saved(i: Inputs) -> np.ndarray:
         return given(program.make_render_env(spec), len(i["evaluation"]) - 1)
 
 
-PROBES: Mapping[Tuple[str, str], Raw] = {
+PROBES: Mapping[tuple[str, str], Raw] = {
     ("normalisation.observation", "library"): lambda i: _library(i["observations"])[1:],
     ("normalisation.observation", "script"): lambda i: _script(i["observations"])[1:],
     ("normalisation.observation.epsilon", "library"): lambda i: _stream(_still(i))[-1],

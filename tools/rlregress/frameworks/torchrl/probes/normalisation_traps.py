@@ -6,7 +6,8 @@ detail asks for the recommended component.
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -98,7 +99,7 @@ def _one_sided(i: Inputs) -> np.ndarray:
     return np.append(0.0, clipped[:, 0].numpy())
 
 
-PROBES: Mapping[Tuple[str, str], Raw] = {
+PROBES: Mapping[tuple[str, str], Raw] = {
     ("normalisation.terminal_observation.statistics", "library"): _terminal_statistics,
     ("normalisation.replay", "library"): _replay,
     ("normalisation.observation.early_scale", "library"): lambda i: _alternating(i)[-2:],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
 def _library_coefficient(make_loss: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         loss = make_loss(i, [0.0, 0.0])
         return critics.moved(loss, SoftUpdate(loss, tau=i["coefficient"]), i)
 
@@ -25,7 +26,7 @@ def _program_coefficient(program_polyak: Any) -> Raw:
     return lambda i: program_polyak({**i, "tau": 1.0 - i["coefficient"]})
 
 
-def _target_noise(i: Inputs) -> List[float]:
+def _target_noise(i: Inputs) -> list[float]:
     wide = off_policy_losses.smoothed_actions(i, policy_noise=5.0, noise_clip=0.3)
     narrow = off_policy_losses.smoothed_actions(i, policy_noise=0.01, noise_clip=0.5)
     return [float(np.max(np.abs(wide))), float(np.std(narrow))]
@@ -39,7 +40,7 @@ def _next_observation(i: Inputs) -> Any:
     return stored[[2, 4]].numpy()
 
 
-PROBES: Mapping[Tuple[str, str], Raw] = {
+PROBES: Mapping[tuple[str, str], Raw] = {
     ("sac.target_update.parameter", "library"): _library_coefficient(off_policy_losses.sac),
     ("sac.target_update.parameter", "script"): _program_coefficient(
         off_policy_losses.sac_program_polyak

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -72,7 +73,7 @@ def _value_coefficient(i: Inputs) -> float:
     return float(by_default.detach()) / _value_loss(1.0, batch, loss_critic_type="l2")
 
 
-def _value_distance(i: Inputs) -> List[float]:
+def _value_distance(i: Inputs) -> list[float]:
     losses = [
         _value_loss(i["return"] + e, {"count": int(i["batch_size"]), "returns": i["return"]})
         for e in i["errors"]
@@ -81,10 +82,10 @@ def _value_distance(i: Inputs) -> List[float]:
 
 
 def _value_clip(**options: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         given = {"clip_value": i["clip_range"]} if options["on"] else {}
         losses = []
-        for old, returns in zip(i["old_values"], i["returns"]):
+        for old, returns in zip(i["old_values"], i["returns"], strict=False):
             batch = {"count": len(old), "returns": returns, "old_values": old}
             output = ppo_losses.losses(i["value"], batch, loss_critic_type="l2", **given)
             losses.append(float(output["loss_critic"].detach()))
@@ -108,7 +109,7 @@ def _entropy_coefficient(i: Inputs) -> float:
     return abs(float(losses["loss_entropy"].detach()) / float(losses["entropy"]))
 
 
-def _one_step(environment: Scripted, actor: Any) -> Tuple[float, float]:
+def _one_step(environment: Scripted, actor: Any) -> tuple[float, float]:
     """What the environment received and what is stored, of one step of a collector."""
     collector = tiny_trainers.collector(environment, actor, 1)
     try:
@@ -119,7 +120,7 @@ def _one_step(environment: Scripted, actor: Any) -> Tuple[float, float]:
 
 
 def _bounding(make_actor: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         pairs = []
         for x in i["samples"]:
             environment = Scripted(i["low"], i["high"])
@@ -140,7 +141,7 @@ def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:
     return actor
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.policy_loss.clip", "library"): _clip,
     ("ppo.advantage_normalisation", "library"): _normalisation,
     ("ppo.advantage_normalisation.epsilon", "library"): _normalisation_epsilon,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import torch
 
@@ -34,7 +34,7 @@ def _run(
 
 def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
     """See ``measurements.ppo_loop.Train``; there is no threshold to set."""
-    made: List[Scripted] = []
+    made: list[Scripted] = []
     training = ppo_trainings.LossTraining(environments=made)
 
     def make(**options: Any) -> Scripted:
@@ -63,7 +63,7 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
     return training
 
 
-def _segments(scope: str, i: Inputs) -> List[float]:
+def _segments(scope: str, i: Inputs) -> list[float]:
     limit = int(i["time_limit"])
     make = ppo_trainings.counting(limit, truncated=end_after(limit), restarts=True)
     rollouts = _run(scope, make, 15, 5, 5).rollouts
@@ -75,7 +75,7 @@ def _segments(scope: str, i: Inputs) -> List[float]:
 
 _TRAINER, _SCRIPT = (partial(_train, scope) for scope in ("trainer", "script"))
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.minibatches.remainder", "trainer"): partial(loop.remainder, _TRAINER),
     ("ppo.epochs.shuffle", "trainer"): partial(loop.shuffle, _TRAINER),
     ("ppo.advantages.recomputed", "trainer"): partial(loop.recomputed, _TRAINER),
@@ -98,7 +98,7 @@ PROBES: Dict[Tuple[str, str], Raw] = {
 }
 
 #: detail id -> what TorchRL does not have.
-ABSENT: Dict[str, str] = {
+ABSENT: dict[str, str] = {
     "ppo.adam.epsilon.custom": "has no optimiser of its own whose options could be set: the user, "
     "or the program, makes it",
 }

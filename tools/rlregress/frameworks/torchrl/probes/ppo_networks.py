@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wr
 
 
 def library_networks(
-    low: List[float], high: List[float], observation_dimensions: int, hidden: int = 64
+    low: list[float], high: list[float], observation_dimensions: int, hidden: int = 64
 ) -> Any:
     """Actor and critic of the library's own parts, MLP and NormalParamExtractor.
 
@@ -61,7 +62,7 @@ def _networks(make: Callable[..., Any]) -> Raw:
 
 
 def _log_std(make: Callable[..., Any]) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         actor, _ = make([-1.0], [1.0], 1)
         for layer in linear_layers(actor):
             nn.init.zeros_(layer.bias)
@@ -75,19 +76,19 @@ def _log_std(make: Callable[..., Any]) -> Raw:
     return probe
 
 
-def _library_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
+def _library_actor(environment: Scripted, i: Inputs) -> tuple[Any, Callable[[float], Any]]:
     actor = tiny_trainers.squashed_policy(environment, [0.0], i["scale"])
     (loc,) = [p for name, p in actor.named_parameters() if "loc" in name]
     return actor, loc.data.fill_
 
 
-def _script_actor(environment: Scripted, i: Inputs) -> Tuple[Any, Callable[[float], Any]]:
+def _script_actor(environment: Scripted, i: Inputs) -> tuple[Any, Callable[[float], Any]]:
     actor, mean = programs.constant_actor(i["low"], i["high"], i["scale"])
     return actor, mean.data.fill_
 
 
 def _action_distribution(make_actor: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         executed = []
         environment = Scripted(i["low"], i["high"])
         playing = wrapped(environment)
@@ -118,7 +119,7 @@ def _value_clip_range(i: Inputs) -> float:
 
 def _value_gradients(i: Inputs, **options: Any) -> np.ndarray:
     gradients = []
-    for value, wanted in zip(i["values"], i["returns"]):
+    for value, wanted in zip(i["values"], i["returns"], strict=False):
         actor = ppo_losses.gaussian()
         loss = ppo_losses.make(actor, float(value), loss_critic_type="l2", **options)
         batch = ppo_losses.minibatch(actor, 8, returns=wanted, old_values=i["old_value"])
@@ -132,7 +133,7 @@ def _value_clip_gradient(i: Inputs) -> np.ndarray:
     return _value_gradients(i, clip_value=i["clip_range"]) / _value_gradients(i, clip_value=None)
 
 
-def _loss_sign(i: Inputs) -> List[float]:
+def _loss_sign(i: Inputs) -> list[float]:
     scale = AddStateIndependentNormalScale(1).to(torch.float64)
     actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
     loss = ppo_losses.make(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
@@ -150,7 +151,7 @@ def _loss_sign(i: Inputs) -> List[float]:
     return [*changes, (total() - without) / i["coefficient"]]
 
 
-def _normalisation_of_one(i: Inputs) -> List[float]:
+def _normalisation_of_one(i: Inputs) -> list[float]:
     batch = {"count": 1, "advantages": i["advantage"]}
     loss = float(ppo_losses.losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach())
     return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
@@ -162,7 +163,7 @@ def _kl_estimator(i: Inputs) -> float:
 
 
 def _initialisation(make: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         dimensions = int(i["action_dimensions"])
         actor, critic = make(
             [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
@@ -172,7 +173,7 @@ def _initialisation(make: Any) -> Raw:
     return probe
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.initialisation", "script"): _initialisation(programs.ppo_networks),
     ("ppo.initialisation", "library"): _initialisation(library_networks),
     ("ppo.networks", "script"): _networks(programs.ppo_networks),

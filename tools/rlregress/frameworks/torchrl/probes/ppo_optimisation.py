@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +41,7 @@ class _Steep(torch.nn.Module):
         return output, torch.full_like(output, self._scale[0])
 
 
-def _bandit(rewards: Sequence[float]) -> Dict[str, Any]:
+def _bandit(rewards: Sequence[float]) -> dict[str, Any]:
     """Episodes of one step: with values of 0 the advantages are the rewards."""
     return {"rewards": list(rewards), "terminated": [1.0] * len(rewards)}
 
@@ -49,17 +50,17 @@ def _gaussian(network: torch.nn.Module) -> Any:
     return policy(network, box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
 
 
-def _plain() -> Tuple[Any, Any]:
+def _plain() -> tuple[Any, Any]:
     actor = _gaussian(Numbers([0.0], [0.1], tiny_trainers.SINGLE))
     return actor, v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
 
 
-def _steep() -> Tuple[Any, Any]:
+def _steep() -> tuple[Any, Any]:
     return _gaussian(_Steep(1.0)), v_network(_Steep())
 
 
-def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> List[float]:
-    losses: List[float] = []
+def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> list[float]:
+    losses: list[float] = []
 
     def before_training(trainer: Any, loss: Any) -> None:
         def lower(batch: Any) -> Any:
@@ -77,7 +78,7 @@ def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> L
     return losses
 
 
-def _script_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> List[float]:
+def _script_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> list[float]:
     return programs.ppo(_bandit(rewards), _plain(), len(rewards), minibatch, ratio).losses
 
 
@@ -110,7 +111,7 @@ def _script_adam_epsilon(i: Inputs) -> float:
     return log_epsilon(run.optimizer, [p for model in models for p in model.parameters()])
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.advantage_normalisation", "trainer"): _normalisation(_trainer_losses),
     ("ppo.advantage_normalisation", "script"): _normalisation(_script_losses),
     ("ppo.advantage_normalisation.epsilon", "trainer"): _epsilon(_trainer_losses),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -73,7 +73,7 @@ def _program_lowest(i: Inputs) -> float:
     return min(training.rates) / start
 
 
-def _library_adaptive(i: Inputs) -> List[float]:
+def _library_adaptive(i: Inputs) -> list[float]:
     start = i["learning_rate"]
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=start)
     scheduler = KLAdaptiveLR(optimizer, target_kl=i["target"])
@@ -152,7 +152,7 @@ def _trainer_entropy(i: Inputs) -> np.ndarray:
     return -np.array(training.log_std_gradients) / i["coefficient"]
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.learning_rate.schedule", "trainer"): _rates,
     ("ppo.learning_rate.schedule.asked", "trainer"): _trainer_requested_rates,
     ("ppo.learning_rate.schedule.asked", "script"): _program_requested_rates,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,7 +55,7 @@ def _first_target(i: Inputs, slope: float, constant: float) -> float:
     return float(_nstep(i, _counting(i), slope, constant)[0])
 
 
-def _window(i: Inputs) -> List[float]:
+def _window(i: Inputs) -> list[float]:
     rewards, one, number = (
         _first_target(i, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
@@ -102,7 +103,7 @@ def _overwriting(i: Inputs) -> Any:
     return np.sort(buffer[:]["reward"].numpy())
 
 
-def _program_warmup(i: Inputs) -> List[float]:
+def _program_warmup(i: Inputs) -> list[float]:
     settings = [int(i[name]) for name in ("steps", "warmup", "batch", "minibatch")]
     return [
         float(len(off_policy_programs.cold_start(family, *settings).buffer))
@@ -110,7 +111,7 @@ def _program_warmup(i: Inputs) -> List[float]:
     ]
 
 
-def _shared_observations(i: Inputs) -> List[float]:
+def _shared_observations(i: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
         batch = tiny_trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
@@ -129,7 +130,7 @@ def _both_flags(i: Inputs) -> float:
     return float(estimator.value_estimate(buffer.sample()))
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("nstep.window", "library"): _window,
     ("nstep.discount", "library"): _discount,
     ("nstep.terminal", "library"): _targets((0, 1, 2)),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -38,14 +39,14 @@ def _target_entropy_inside(i: Inputs) -> float:
     return critics.regression_target(loss, transitions(int(i["batch_size"]), i["reward"]))
 
 
-def _temperature(i: Inputs) -> List[float]:
+def _temperature(i: Inputs) -> list[float]:
     loss = off_policy_losses.sac(i, [0.0, 0.0], target_entropy=i["target_entropy"])
     value = loss(transitions(8, 0.0))["loss_alpha"]
     value.backward()
     return [float(value.detach()), float(loss.log_alpha.grad)]
 
 
-def _default_target_entropy(i: Inputs) -> List[float]:
+def _default_target_entropy(i: Inputs) -> list[float]:
     entropies = []
     for dimensions in i["dimensions"]:
         d = int(dimensions)
@@ -55,7 +56,7 @@ def _default_target_entropy(i: Inputs) -> List[float]:
     return entropies
 
 
-def _log_std(i: Inputs) -> List[float]:
+def _log_std(i: Inputs) -> list[float]:
     layer = nn.Linear(1, 2, dtype=torch.float64)
     nn.init.zeros_(layer.weight)
     actor = policy(nn.Sequential(layer, NormalParamExtractor()), box(-1.0, 1.0), TanhNormal)
@@ -83,7 +84,7 @@ def _reported_log_prob(pre_tanh: Sequence[float], low: Any, high: Any) -> float:
         return -float(loss(transitions(1, 0.0, action_dimensions=d))["entropy"])
 
 
-def _tanh_correction(i: Inputs) -> List[float]:
+def _tanh_correction(i: Inputs) -> list[float]:
     return [
         -(x**2) / 2 - np.log(2 * np.pi) / 2 - _reported_log_prob([x], [-1.0], [1.0])
         for x in i["pre_tanh"]
@@ -96,7 +97,7 @@ def _action_scale(i: Inputs) -> float:
     return bounded - _reported_log_prob(i["pre_tanh"], [-1.0] * d, [1.0] * d)
 
 
-def _replay_action(i: Inputs) -> List[float]:
+def _replay_action(i: Inputs) -> list[float]:
     environment = Scripted(i["low"], i["high"])
     loss, _ = tiny_trainers.off_policy_loss("sac", environment)
     # the smallest scale that the distribution accepts is 1e-6
@@ -105,7 +106,7 @@ def _replay_action(i: Inputs) -> List[float]:
     return [float(environment.received[0][0]), float(trainer.replay_buffer[:]["action"])]
 
 
-def _trained_bootstrap(i: Inputs) -> List[float]:
+def _trained_bootstrap(i: Inputs) -> list[float]:
     return off_policy_losses.collected_bootstrap("sac", i)
 
 
@@ -113,7 +114,7 @@ _LOSS = off_policy_losses.sac
 
 _CRITIC_LOSS = partial(critics.of_terminations, _LOSS)
 _SQUARED_LOSS = partial(_CRITIC_LOSS, loss_function="l2")
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("sac.critic_loss.scale", "library"): partial(critic_loss.scale, _SQUARED_LOSS),
     ("sac.critic_loss.reduction", "library"): partial(critic_loss.reduction, _SQUARED_LOSS),
     ("sac.critic_loss.distance", "library"): partial(critic_loss.distance, _CRITIC_LOSS),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -39,10 +40,10 @@ def _constant_policy(model: Any, _: Any) -> None:
     make_constant(model[0], [0.0, 0.0])
 
 
-def _update_order(i: Inputs) -> List[float]:
+def _update_order(i: Inputs) -> list[float]:
     """From what the loss returned last before each part took its first step."""
-    returned: List[Any] = []
-    before: Dict[str, Any] = {}
+    returned: list[Any] = []
+    before: dict[str, Any] = {}
 
     def fill(loss: Any) -> None:
         for parameters, number in (
@@ -58,7 +59,7 @@ def _update_order(i: Inputs) -> List[float]:
 
         loss.forward = kept
 
-    def look(optimizer: Any, parts: List[str]) -> None:
+    def look(optimizer: Any, parts: list[str]) -> None:
         for part in parts:
             before.setdefault(part, returned[-1])
 
@@ -87,11 +88,11 @@ def _update_schedule(i: Inputs) -> np.ndarray:
 
 
 def _temperature_rate(i: Inputs) -> np.ndarray:
-    recorded: List[float] = []
-    made: List[Any] = []
-    optimizers: Dict[str, Any] = {}
+    recorded: list[float] = []
+    made: list[Any] = []
+    optimizers: dict[str, Any] = {}
 
-    def look(optimizer: Any, parts: List[str]) -> None:
+    def look(optimizer: Any, parts: list[str]) -> None:
         optimizers.update(dict.fromkeys(parts, optimizer))
         if "temperature" in parts:
             recorded.append(float(made[0].log_alpha.detach()))
@@ -111,11 +112,11 @@ def _initial(i: Inputs, **options: Any) -> float:
     return float(sac_loss(reporting_policy(0.0), critics, **options).log_alpha.detach().exp())
 
 
-def _temperature_initial(i: Inputs) -> List[float]:
+def _temperature_initial(i: Inputs) -> list[float]:
     return [_initial(i), _initial(i, alpha_init=i["asked"])]
 
 
-def _target_interval(i: Inputs) -> List[float]:
+def _target_interval(i: Inputs) -> list[float]:
     updates = int(i["updates"])
     journal = off_policy_programs.run(
         "sac", updates, frames_per_batch=int(i["collected_at_once"]),
@@ -124,8 +125,8 @@ def _target_interval(i: Inputs) -> List[float]:
     return [float(moved) for moved in journal.target_moves[:updates]]
 
 
-def _reward_scaling(i: Inputs) -> List[float]:
-    targets: List[torch.Tensor] = []
+def _reward_scaling(i: Inputs) -> list[float]:
+    targets: list[torch.Tensor] = []
 
     def watch(loss: Any) -> None:
         # nothing to add to the reward, whether a step bootstraps or not
@@ -146,14 +147,14 @@ def _reward_scaling(i: Inputs) -> List[float]:
     return [float(journal.buffer[:]["next", "reward"][0]), float(targets[0].reshape(-1)[0])]
 
 
-def _adam_epsilon(i: Inputs) -> List[float]:
+def _adam_epsilon(i: Inputs) -> list[float]:
     loss = off_policy_agents.loss("sac", [4])
     settings = off_policy_programs.settings("", adam_eps=i["documented"])
     optimizers = programs.load("sac", "utils").make_sac_optimizer(settings, loss)
     return off_policy_agents.log_epsilons(loss, *optimizers)
 
 
-PROBES: Mapping[Tuple[str, str], Raw] = {
+PROBES: Mapping[tuple[str, str], Raw] = {
     ("sac.learning_starts", "script"): off_policy_programs.learning_starts("sac"),
     ("sac.update_ratio", "script"): off_policy_programs.update_ratio("sac", ["critic", "actor"]),
     ("sac.vectorisation", "script"): off_policy_programs.vectorisation("sac"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,7 +44,7 @@ def _noise(i: Inputs) -> np.ndarray:
     return off_policy_losses.smoothed_actions(i)[:, 0] - (i["low"] + i["high"]) / 2
 
 
-def _law(i: Inputs) -> List[float]:
+def _law(i: Inputs) -> list[float]:
     d = _noise(i) / ((i["high"] - i["low"]) / 2)
     root = float(np.sqrt(np.mean(d**2)))
     return [root, float(np.quantile(np.abs(d), 0.999)) / root if root else 0.0]
@@ -65,7 +65,7 @@ def _executed(environment: Scripted, actor: Any, exploration: Any) -> float:
     return float(environment.received[-1][0])
 
 
-def _library_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
+def _library_agent(environment: Scripted) -> tuple[nn.Linear, Any, Any, Any]:
     """Last layer, policy, exploring policy and its noise, as TorchRL's modules build them."""
     spec = action_spec(wrapped(environment))
     layer = nn.Linear(1, 1)
@@ -76,7 +76,7 @@ def _library_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
     return (layer, actor, *with_gaussian_noise(actor, spec))
 
 
-def _script_agent(environment: Scripted) -> Tuple[nn.Linear, Any, Any, Any]:
+def _script_agent(environment: Scripted) -> tuple[nn.Linear, Any, Any, Any]:
     """The same, as ``make_td3_agent`` of the TD3 script builds them."""
     settings = programs.Settings(network=programs.Settings(hidden_sizes=[4], activation="relu"))
     wrapped_environment = wrapped(environment)
@@ -93,7 +93,7 @@ def _output(layer: nn.Linear, number: float) -> None:
 
 
 def _bounding(agent: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         environment = Scripted(i["low"], i["high"])
         layer, actor, _, _ = agent(environment)
         executed = []
@@ -106,7 +106,7 @@ def _bounding(agent: Any) -> Raw:
 
 
 def _exploration(agent: Any) -> Raw:
-    def probe(i: Inputs) -> List[float]:
+    def probe(i: Inputs) -> list[float]:
         environment = Scripted(i["low"], i["high"])
         layer, _, exploring, noise = agent(environment)
         _output(layer, i["pre_tanh"])
@@ -130,9 +130,9 @@ class _Moves:
     def __init__(self, loss: TD3Loss) -> None:
         self._loss = loss
         self._last = self._state()
-        self.moved: List[Tuple[bool, bool]] = []
+        self.moved: list[tuple[bool, bool]] = []
 
-    def _state(self) -> Tuple[torch.Tensor, torch.Tensor]:
+    def _state(self) -> tuple[torch.Tensor, torch.Tensor]:
         loss = self._loss
         return (
             _snapshot(loss.actor_network_params),
@@ -141,15 +141,15 @@ class _Moves:
 
     def note(self) -> None:
         now = self._state()
-        moved = [not torch.equal(a, b) for a, b in zip(now, self._last)]
+        moved = [not torch.equal(a, b) for a, b in zip(now, self._last, strict=False)]
         self.moved.append((moved[0], moved[1]))
         self._last = now
 
-    def observed(self) -> List[float]:
+    def observed(self) -> list[float]:
         return [float(pair[k]) for k in range(2) for pair in self.moved]
 
 
-def _trainer_delay(i: Inputs) -> List[float]:
+def _trainer_delay(i: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0])
     spec = action_spec(wrapped(environment))
     actor = TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["action"])
@@ -169,7 +169,7 @@ def _trainer_delay(i: Inputs) -> List[float]:
     return moves.observed()
 
 
-def _script_delay(i: Inputs) -> List[float]:
+def _script_delay(i: Inputs) -> list[float]:
     return off_policy_programs.td3_moves(_Moves, int(i["updates"]), int(i["delay"])).observed()
 
 
@@ -177,7 +177,7 @@ _LOSS = off_policy_losses.td3
 
 _CRITIC_LOSS = partial(critics.of_terminations, _LOSS)
 _SQUARED_LOSS = partial(_CRITIC_LOSS, loss_function="l2")
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("td3.critic_loss.scale", "library"): partial(critic_loss.scale, _SQUARED_LOSS),
     ("td3.critic_loss.reduction", "library"): partial(critic_loss.reduction, _SQUARED_LOSS),
     ("td3.critic_loss.distance", "library"): partial(critic_loss.distance, _CRITIC_LOSS),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,7 +37,7 @@ def _centre(model: Any, _: Any) -> None:
     make_constant(model[0], [0.0])
 
 
-def _replay_action(i: Inputs) -> List[float]:
+def _replay_action(i: Inputs) -> list[float]:
     def prepare(model: Any, exploring: Any) -> None:
         make_constant(model[0], [i["pre_tanh"]])
         _noise(exploring).std.zero_()
@@ -95,14 +96,14 @@ def _exploration_warmup(i: Inputs) -> float:
     return float(np.mean(np.abs(journal.collected()[:, :steps]) >= 1.0))
 
 
-def _adam_epsilon(i: Inputs) -> List[float]:
+def _adam_epsilon(i: Inputs) -> list[float]:
     loss = off_policy_agents.loss("td3", [4])
     settings = off_policy_programs.settings("", adam_eps=i["documented"])
     optimizers = programs.load("td3", "utils").make_optimizer(settings, loss)
     return off_policy_agents.log_epsilons(loss, *optimizers)
 
 
-PROBES: Mapping[Tuple[str, str], Raw] = {
+PROBES: Mapping[tuple[str, str], Raw] = {
     ("td3.learning_starts", "script"): off_policy_programs.learning_starts("td3"),
     ("td3.update_ratio", "script"): off_policy_programs.update_ratio("td3", ["critic"]),
     ("td3.vectorisation", "script"): off_policy_programs.vectorisation("td3"),

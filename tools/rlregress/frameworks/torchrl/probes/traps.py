@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -70,7 +70,7 @@ def _stored_log_prob(i: Inputs) -> float:
     return float((torch.abs(now - stored) > 0.01).double().mean())
 
 
-def _single_critic(i: Inputs) -> List[float]:
+def _single_critic(i: Inputs) -> list[float]:
     weights = torch.as_tensor(i["weights"]).reshape(1, -1)
     network = Slope(bias=False, dtype=torch.float64)
     with torch.no_grad():
@@ -81,7 +81,7 @@ def _single_critic(i: Inputs) -> List[float]:
     return [float(torch.equal(copy, weights)) for copy in copies]
 
 
-def _critic_count(i: Inputs) -> List[float]:
+def _critic_count(i: Inputs) -> list[float]:
     del i
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
     sac = SACLoss(actor, q_network(Constant(0.0)))
@@ -119,7 +119,7 @@ def _hard_update_period(i: Inputs) -> Any:
     return np.diff(copies[:3])
 
 
-def _autoreset(i: Inputs) -> List[float]:
+def _autoreset(i: Inputs) -> list[float]:
     ends = [0.0] * (int(i["episode"]) - 1) + [1.0]
     steps = int(i["steps"])
     vectorised: Any = gymnasium.vector.SyncVectorEnv(
@@ -134,7 +134,7 @@ def _autoreset(i: Inputs) -> List[float]:
     return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("policy.centre.deterministic", "library"): _deterministic_centre,
     ("policy.centre.gaussian", "library"): _gaussian_centre,
     ("policy.out_of_bounds", "library"): _out_of_bounds,

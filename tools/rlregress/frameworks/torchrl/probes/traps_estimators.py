@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 
-def _lambda_zero(i: Inputs) -> List[float]:
+def _lambda_zero(i: Inputs) -> list[float]:
     batch = segment(i["values"], i["next_values"], i["rewards"])
     estimator = GAE(
         gamma=i["discount"], lmbda=0.0, value_network=v_network(identity()), vectorized=True
@@ -55,7 +55,7 @@ def _reset_env(i: Inputs) -> float:
 
 
 def _kernel(i: Inputs) -> float:
-    called: List[str] = []
+    called: list[str] = []
 
     def recording(name: str) -> Any:
         original = getattr(advantages, name)
@@ -91,7 +91,7 @@ def _stored_values(i: Inputs) -> float:
     return float(estimator(batch)["advantage"])
 
 
-def _masked_normalisation(i: Inputs) -> List[float]:
+def _masked_normalisation(i: Inputs) -> list[float]:
     count = len(i["advantages"])
     actor = policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
     loss = ppo_loss(actor, v_network(Constant(0.0)), normalize_advantage=True)
@@ -113,7 +113,7 @@ def _masked_normalisation(i: Inputs) -> List[float]:
     return normalised
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("gae.lambda_zero", "library"): _lambda_zero,
     ("gae.reset_env", "library"): _reset_env,
     ("gae.kernel", "library"): _kernel,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,17 +47,17 @@ def _truncated_flags(i: Inputs) -> Any:
     return trainer.replay_buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
-def _clipped(gradient: Any, switch: bool, bound: Any) -> List[float]:
+def _clipped(gradient: Any, switch: bool, bound: Any) -> list[float]:
     """The gradient as the optimiser finds it, after the trainer's hook has clipped it."""
     weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     optimizer = torch.optim.SGD([weights], lr=0.0)
-    recorded: List[Any] = []
+    recorded: list[Any] = []
     optimizer.register_step_pre_hook(lambda *_: recorded.append(weights.grad))
     OptimizerHook(optimizer)({"loss": (weights * gradient).sum()}, switch, bound, 0)
     return recorded[0].tolist()
 
 
-def _clip_switch(i: Inputs) -> List[float]:
+def _clip_switch(i: Inputs) -> list[float]:
     gradient = torch.as_tensor(i["gradient"])
     cases = ((True, None), (True, i["bound"]), (False, i["bound"]))
     return [component for case in cases for component in _clipped(gradient, *case)]
@@ -79,7 +80,7 @@ def _without_hydra() -> Iterator[None]:
     package, settings = ModuleType(_CONFIGS), ModuleType("omegaconf")
     package.__path__ = [str(folder / "configs")]
     vars(settings).update(DictConfig=dict, ListConfig=list)
-    before: Dict[str, Any] = {n: m for n, m in sys.modules.items() if n.startswith(_CONFIGS)}
+    before: dict[str, Any] = {n: m for n, m in sys.modules.items() if n.startswith(_CONFIGS)}
     before["omegaconf"] = sys.modules.get("omegaconf")
     for name in before:
         sys.modules.pop(name, None)
@@ -102,7 +103,7 @@ def _config_epsilon(i: Inputs) -> float:
 class _Scripted(torch.nn.Module):
     """A Gaussian's parameters; the location of the calls with gradients follows a script."""
 
-    def __init__(self, locations: List[float]) -> None:
+    def __init__(self, locations: list[float]) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(1))
         self._locations, self._calls = locations, 0
@@ -116,7 +117,7 @@ class _Scripted(torch.nn.Module):
         return output, torch.ones_like(output)
 
 
-def _ppo(i: Inputs, locations: List[float]) -> Tuple[Any, List[float]]:
+def _ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
     """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
     epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
     rows = minibatches * _ROWS
@@ -183,7 +184,7 @@ def _before_policy_update(i: Inputs) -> float:
     return 0.0
 
 
-PROBES: Dict[Tuple[str, str], Raw] = {
+PROBES: dict[tuple[str, str], Raw] = {
     ("collection.truncated_flags", "trainer"): _truncated_flags,
     ("optimizer.gradient_clip.switch", "trainer"): _clip_switch,
     ("optimizer.config_epsilon", "trainer"): _config_epsilon,

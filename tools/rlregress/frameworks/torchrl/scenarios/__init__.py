@@ -8,7 +8,8 @@ take it, so that one that lacks it says so and everything else is traced.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch

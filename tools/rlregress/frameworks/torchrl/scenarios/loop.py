@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List
+from typing import Any
 
 import torch
 
@@ -35,7 +35,7 @@ class Loop:
         self.masked = bool(options.take("masked"))
         #: environments side by side.
         self.copies = math.prod(environment.batch_size)
-        self.schedules: List[Any] = []
+        self.schedules: list[Any] = []
 
     def collector(self, policy: Any, frames: int, random_frames: int = 0, **options: Any) -> Any:
         """TorchRL's collector of this process."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from rlregress.frameworks.base import Unsupported
 
 ON_POLICY = ("ppo", "a2c", "reinforce")
 _OFF_POLICY = ("sac", "td3", "ddpg", "dqn")
 _SHARED = {"learning_rate": 3e-3, "hidden_sizes": [16, 16], "discount": 0.99}
-_DEFAULTS: Dict[str, Dict[str, Any]] = {
+_DEFAULTS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(
         ON_POLICY,
         {**_SHARED, "rollout_steps": 32, "minibatch_size": 48, "epochs": 2, "gae_lambda": 0.95},

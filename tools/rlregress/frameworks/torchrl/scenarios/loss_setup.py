@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Dict
+from typing import Any
 
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
@@ -11,7 +11,7 @@ from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
 
 #: setting -> arguments of a loss, of which versions know one.
-_LOSS_ARGUMENTS: Dict[str, tuple] = {
+_LOSS_ARGUMENTS: dict[str, tuple] = {
     "clip_range": ("clip_epsilon",),
     "value_clip_range": ("clip_value",),
     "entropy_coefficient": ("entropy_coeff", "entropy_coef"),
@@ -37,7 +37,7 @@ _ESTIMATORS = {
 }  # fmt: skip
 
 
-def loss_arguments(options: ScenarioOptions, loss: Any) -> Dict[str, Any]:
+def loss_arguments(options: ScenarioOptions, loss: Any) -> dict[str, Any]:
     """What a scenario asks of the arguments of a loss; Unsupported for one that it lacks."""
     known = inspect.signature(loss.__init__).parameters
     made = {}
@@ -64,7 +64,7 @@ def set_estimator(scenario_options: ScenarioOptions, loss: Any, default: str) ->
     kind = getattr(kinds, _ESTIMATORS[name], None)
     if kind is None:
         raise Unsupported(f"this version has no value estimator {name}")
-    options: Dict[str, Any] = {"gamma": discount}
+    options: dict[str, Any] = {"gamma": discount}
     if name in ("gae", "td-lambda"):
         options["lmbda"] = 0.95 if decay is None else decay
     vectorized = scenario_options.take("vectorized")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
-from typing import Any, Dict
+from typing import Any
 
 import torch
 
@@ -116,7 +116,7 @@ class OffPolicy(Loop):
         requested = self.options
         size, kind = int(requested.take("replay_size")), requested.take("sampler", "random")
         self.slices = int(requested.take("slice_length", 0))
-        options: Dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if kind == "slices":
             options["sampler"] = library(_SAMPLERS, "SliceSampler")(
                 slice_len=self.slices, traj_key=("collector", "traj_ids"), strict_length=True
@@ -185,7 +185,7 @@ class OffPolicy(Loop):
 
     def _make_optimizers(self) -> None:
         """An optimiser for the actor, one for the critics, one for the temperature."""
-        groups: Dict[str, Dict[str, Any]] = {}
+        groups: dict[str, dict[str, Any]] = {}
         for name, parameter in self.loss.named_parameters():
             if "target_" in name:
                 continue

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Callable, Dict, List
+from typing import Any
 
 import torch
 
@@ -43,7 +44,7 @@ def make_environment(scenario: ScenarioOptions, make_env: Callable[..., Any], se
 
 def _transformed(environment: Any, options: ScenarioOptions, observations: str) -> Any:
     """The environment in the transforms that its observations need and the scenario names."""
-    names: List[str] = list(options.take("transforms", []))
+    names: list[str] = list(options.take("transforms", []))
     normalize = options.take("normalize")
     clips = {name: options.take(name) for name in ("observation_clip", "reward_clip")}
     stack = options.take("frame_stack")
@@ -78,7 +79,7 @@ def _transformed(environment: Any, options: ScenarioOptions, observations: str) 
 def make_transform(name: str) -> Any:
     """A transform by its name in a scenario; Unsupported for one that nobody knows."""
     keys = ["observation"]
-    makers: Dict[str, Any] = {
+    makers: dict[str, Any] = {
         "double-to-float": ("DoubleToFloat", {"in_keys": keys}),
         "to-float": ("DTypeCastTransform", {
             "dtype_in": torch.int64, "dtype_out": torch.float32, "in_keys": keys,

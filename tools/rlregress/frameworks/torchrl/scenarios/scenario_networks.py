@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 import torch
 from torch import nn
@@ -125,7 +125,7 @@ class Networks:
         squashed = TanhModule(in_keys=["param"], out_keys=["action"], **self._bounds(TanhModule))
         return TensorDictSequential(network, squashed)
 
-    def _bounds(self, kind: Any) -> Dict[str, Any]:
+    def _bounds(self, kind: Any) -> dict[str, Any]:
         return options(kind, low=self.spec.space.low, high=self.spec.space.high)
 
     def choices(self) -> Any:

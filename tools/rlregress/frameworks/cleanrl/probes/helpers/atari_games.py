@@ -10,7 +10,8 @@ from __future__ import annotations
 import builtins
 import importlib
 import types
-from typing import Any, Callable, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -120,7 +121,7 @@ def part(source: Source, names: Sequence[str], game: Any = None) -> Player:
     return play(layers(source, chosen, *names), chosen)
 
 
-def whole(source: Source, make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
+def whole(source: Source, make_env: Callable[[], Any], noops: int | None = None) -> Player:
     """Through everything that ``make_env`` puts around the game.
 
     Args:

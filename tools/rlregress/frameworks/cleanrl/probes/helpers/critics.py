@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Callable, Dict, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ def target(
     return regression_target(agent, **_temperature(inputs))
 
 
-def _temperature(inputs: Inputs) -> Dict[str, float]:
+def _temperature(inputs: Inputs) -> dict[str, float]:
     return {"alpha": float(inputs["temperature"])} if "temperature" in inputs else {}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-from typing import Any, Dict, Optional, Sequence, Set, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -45,7 +46,7 @@ class Learner:
         self.args = arguments(self.script, **{"buffer_size": 64, **chosen})
         box = spaces(low, high, observations)
         self.spaces = Bag(unpacked=_unpacked(self.script), **vars(box))
-        given: Dict[str, Any] = {
+        given: dict[str, Any] = {
             **Playing(self.spaces).names,
             "args": self.args,
             "device": CPU,
@@ -75,7 +76,7 @@ class Learner:
     def actor(self) -> Any:
         return self.part("actor", "pg")
 
-    def _optimizers(self) -> Dict[str, torch.optim.Optimizer]:
+    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
         owners = {"critic": self.part("qf1").parameters(), "actor": self.actor.parameters()}
         if "log_alpha" in self.names:
             owners["temperature"] = iter([self.names["log_alpha"]])
@@ -103,7 +104,7 @@ class Learner:
         self,
         numbers: Sequence[float],
         target: bool = False,
-        at: Optional[Tuple[float, float]] = None,
+        at: tuple[float, float] | None = None,
     ) -> None:
         """Let Q network i give numbers[i] for every input, trained ones or targets.
 
@@ -163,7 +164,7 @@ class Learner:
         """Run the slice of a quantity of the training block on this agent."""
         return run(self.script.bound(quantity, *names), {**self.names, **given})
 
-    def collect(self, steps: int, playing: Optional[Playing] = None, **given: Any) -> Playing:
+    def collect(self, steps: int, playing: Playing | None = None, **given: Any) -> Playing:
         """Run the script's own steps from action to storing, past the random warm-up."""
         playing = Playing(self.spaces) if playing is None else playing
         names = {**self.names, **playing.names, "global_step": self.first_update}
@@ -185,7 +186,7 @@ class Learner:
         """The first step past the random warm-up."""
         return int(self.args.learning_starts) + 1
 
-    def update(self, global_step: Optional[int] = None) -> RecordedUpdate:
+    def update(self, global_step: int | None = None) -> RecordedUpdate:
         """Run the training block once, at a step that also updates what is delayed."""
         if global_step is None:
             period = int(self.args.policy_frequency)
@@ -242,7 +243,7 @@ def _steps(statement: ast.stmt) -> bool:
     return unpacks and isinstance(called, ast.Attribute) and called.attr == "step"
 
 
-def _buffer_class(source: Source, script: Script) -> Dict[str, Any]:
+def _buffer_class(source: Source, script: Script) -> dict[str, Any]:
     """The replay buffer that the script imports, from its checkout or from a package."""
     module = script.origins.get(_BUFFER)
     if module is None:
@@ -256,7 +257,7 @@ def _buffer_class(source: Source, script: Script) -> Dict[str, Any]:
         return {}
 
 
-def _assigned_before(place: Anchor) -> Set[str]:
+def _assigned_before(place: Anchor) -> set[str]:
     """Names that the same list of statements assigns above a place, each round anew."""
     above = place.block.statements[: place.index]
     nodes = (node for statement in above for node in ast.walk(statement))
@@ -264,7 +265,7 @@ def _assigned_before(place: Anchor) -> Set[str]:
 
 
 @functools.lru_cache(maxsize=16)
-def _names_in(loop: ast.stmt) -> Set[str]:
+def _names_in(loop: ast.stmt) -> set[str]:
     return {n.id for n in ast.walk(loop) if isinstance(n, ast.Name)}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -36,7 +37,7 @@ def _playback(
 
 
 @contextlib.contextmanager
-def playing(*playbacks: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+def playing(*playbacks: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """What a script needs beside its own statements to make environments that play these.
 
     The first environment that it makes plays the first playback, and so on.
@@ -100,9 +101,9 @@ class Walk:
 
     def __init__(self, environments: Any, steps: int) -> None:
         count = getattr(environments, "num_envs", 1)
-        observations: List[Any] = [_reset(environments)]
-        rewards: List[Any] = []
-        self.returns: List[float] = []
+        observations: list[Any] = [_reset(environments)]
+        rewards: list[Any] = []
+        self.returns: list[float] = []
         for _ in range(steps):
             action = np.zeros((count, 1), dtype=np.float32)
             # 0.4.8 hands tensors to its vectorised environments
@@ -120,11 +121,11 @@ def _reset(environments: Any) -> Any:
     return returned[0] if isinstance(returned, tuple) else returned
 
 
-def _table(rows: List[Any], columns: int) -> np.ndarray:
+def _table(rows: list[Any], columns: int) -> np.ndarray:
     return np.array([np.asarray(row, dtype=np.float64).reshape(columns) for row in rows])
 
 
-def _returns(infos: Any) -> List[float]:
+def _returns(infos: Any) -> list[float]:
     """Of the infos of a step: a list of them, or what Gymnasium 0.29 and the shim make of it."""
     if isinstance(infos, dict):
         infos = infos.get("final_info", [infos])

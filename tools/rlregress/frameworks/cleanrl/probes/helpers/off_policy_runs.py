@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,7 +51,7 @@ def part(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
     raise Script(Path(names["__file__"])).lost(quantity, *candidates)
 
 
-def q_networks(names: Mapping[str, Any]) -> List[nn.Module]:
+def q_networks(names: Mapping[str, Any]) -> list[nn.Module]:
     """The networks whose parameters the optimiser of the critics holds."""
     held = _held(names, "critic")
     modules = [m for m in names.values() if isinstance(m, nn.Module)]
@@ -70,7 +71,7 @@ def parts() -> Sequence[str]:
     return tuple(_OPTIMIZERS)
 
 
-def _held(names: Mapping[str, Any], role: str) -> Dict[int, Any]:
+def _held(names: Mapping[str, Any], role: str) -> dict[int, Any]:
     groups = optimizer(names, role).param_groups
     return {id(p): p for group in groups for p in group["params"]}
 
@@ -80,7 +81,7 @@ class RecordedEnv(Scripted):
 
     def __init__(self, prepare: Prepare, **script: Any) -> None:
         super().__init__(**script)
-        self._prepare: Optional[Prepare] = prepare
+        self._prepare: Prepare | None = prepare
 
     def reset(self, **options: Any) -> Any:
         if self._prepare is not None:
@@ -96,10 +97,10 @@ def run(
     steps: int,
     prepare: Prepare = _leave,
     look: Callable[[str, Any], Any] = _leave,
-    environment: Optional[Mapping[str, Any]] = None,
+    environment: Mapping[str, Any] | None = None,
     patches: Sequence[Any] = (),
     **settings: Any,
-) -> Tuple[Journal, ScriptRun]:
+) -> tuple[Journal, ScriptRun]:
     """Run a script for ``steps`` of its steps, updating as soon as it holds one batch.
 
     ``prepare(names)`` is called before the first step, ``look(part, optimiser)`` before each step
@@ -194,7 +195,7 @@ def has_several_environments(source: Source, script: str) -> bool:
     return "num_envs" in defaults(source.script(script))
 
 
-def several(source: Source, script: str, environments: int) -> Dict[str, Any]:
+def several(source: Source, script: str, environments: int) -> dict[str, Any]:
     """The setting for so many environments, where there is one."""
     return {"num_envs": environments} if has_several_environments(source, script) else {}
 
@@ -208,7 +209,7 @@ def vectorisation(source: Source, inputs: Inputs, script: str) -> np.ndarray:
     return journal.vectorisation(inputs)
 
 
-def regression_targets(functional: Any, targets: List[float]) -> Any:
+def regression_targets(functional: Any, targets: list[float]) -> Any:
     """A patch for ``run``: the targets that predictions are compared with, in order."""
     original = functional.mse_loss
 

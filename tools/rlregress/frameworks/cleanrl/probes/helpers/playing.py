@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +32,7 @@ class Playing:
         self._dimensions = box.observation_space.shape[0]
         self._reward = float(reward)
         self._flags = bool(terminated), bool(truncated)
-        self.received: List[np.ndarray] = []
+        self.received: list[np.ndarray] = []
         first = self.observation
         one = Bag(step=self._step_one, reset=lambda: first, **vars(box))
         many = Bag(step=self._step_many, reset=lambda seed=None: (first[None], {}), **vars(box))
@@ -46,7 +47,7 @@ class Playing:
         self.received.append(np.array(action, dtype=np.float64))
         return self.observation, self._reward, any(self._flags), self._limit()
 
-    def _limit(self) -> Dict[str, Any]:
+    def _limit(self) -> dict[str, Any]:
         terminated, truncated = self._flags
         return {"TimeLimit.truncated": True} if truncated and not terminated else {}
 
@@ -58,7 +59,7 @@ class Playing:
             about = {"terminal_observation": self.observation, **self._limit()} if ended else {}
             rewards = np.array([self._reward])
             return self.observation[None], rewards, terminated | truncated, [about]
-        infos: Dict[str, Any] = {}
+        infos: dict[str, Any] = {}
         if ended:
             last = np.empty(1, dtype=object)
             last[0] = self.observation
@@ -67,12 +68,12 @@ class Playing:
 
 
 @contextmanager
-def sampled(pre_tanh: Any = None) -> Iterator[List[torch.Tensor]]:
+def sampled(pre_tanh: Any = None) -> Iterator[list[torch.Tensor]]:
     """Gaussians give this sample, or their mean; yields the standard deviations of each, in order.
 
     ``pre_tanh`` is a number or one for each action dimension.
     """
-    deviations: List[torch.Tensor] = []
+    deviations: list[torch.Tensor] = []
 
     def rsample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape

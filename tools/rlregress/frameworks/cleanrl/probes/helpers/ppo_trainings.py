@@ -7,8 +7,9 @@ below said, before the script gets it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,8 +41,8 @@ class ScriptTraining(RecordedTraining):
         policy_losses: at each step of the optimiser.
     """
 
-    environments: List[Scripted] = field(default_factory=list)
-    policy_losses: List[float] = field(default_factory=list)
+    environments: list[Scripted] = field(default_factory=list)
+    policy_losses: list[float] = field(default_factory=list)
 
 
 def _either(run: ScriptRun, *names: str) -> Any:
@@ -51,7 +52,7 @@ def _either(run: ScriptRun, *names: str) -> Any:
     raise Script(run.path).lost("a run of the script", *names)
 
 
-def spelled(script: Script, chosen: Dict[str, Any]) -> Dict[str, Any]:
+def spelled(script: Script, chosen: dict[str, Any]) -> dict[str, Any]:
     """Arguments by the names that this script has for them."""
     known = defaults(script)
     return {
@@ -62,12 +63,12 @@ def spelled(script: Script, chosen: Dict[str, Any]) -> Dict[str, Any]:
 
 class _Watch:
     def __init__(
-        self, training: ScriptTraining, steps: int, at_end: Optional[Callable[..., None]]
+        self, training: ScriptTraining, steps: int, at_end: Callable[..., None] | None
     ) -> None:
         self._training, self._steps, self._at_end = training, steps, at_end
         self._run: Any = None
         self._vector_steps = 0
-        self._handles: List[Any] = []
+        self._handles: list[Any] = []
 
     def on_step(self, run: ScriptRun) -> None:
         """After a step of the environments, before the script has its answer."""
@@ -119,7 +120,7 @@ def train(
     num_minibatches: int,
     *,
     make_env: Callable[[], Scripted] = counter,
-    at_end: Optional[Callable[[ScriptRun, int], None]] = None,
+    at_end: Callable[[ScriptRun, int], None] | None = None,
     **chosen: Any,
 ) -> ScriptTraining:
     """Run the script; one epoch in one environment if not told otherwise.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -50,7 +51,7 @@ class Optimiser:
         bound = np.ones(dimensions)
         self.loop = self.script.shaped("optimisation", _optimises, "a loop over epochs")
         chosen_samples = np.arange(samples)
-        given: Dict[str, Any] = {
+        given: dict[str, Any] = {
             "args": self.args,
             "device": CPU,
             "envs": spaces(-bound, bound, observations),
@@ -99,7 +100,7 @@ class Optimiser:
         """Run the slice of a quantity of the update on the whole rollout as one minibatch."""
         return run(self.script.bound(quantity, *names), {**self.names, **given})
 
-    def optimise(self) -> Tuple[List[float], List[float]]:
+    def optimise(self) -> tuple[list[float], list[float]]:
         """Run the loop over epochs; (losses, norms of all gradients) at each optimiser step."""
         own = ("mb_inds", "minibatch_ind")
         names = {name: value for name, value in self.names.items() if name not in own}
@@ -108,7 +109,7 @@ class Optimiser:
         return recorded.losses["agent"], recorded.gradient_norms["agent"]
 
 
-def _attributes(node: ast.AST) -> List[str]:
+def _attributes(node: ast.AST) -> list[str]:
     return [n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)]
 
 
@@ -135,7 +136,7 @@ def _collects(statement: ast.stmt) -> bool:
 
 def constant_rollouts(
     source: Source, inputs: Inputs, means: Iterable[float]
-) -> Iterator[Tuple[Scripted, Sliced]]:
+) -> Iterator[tuple[Scripted, Sliced]]:
     """Rollouts of one step of policies with these means; no other policy is deterministic.
 
     The environment, which keeps the action, and what the script has stored.
@@ -163,14 +164,14 @@ def collect(source: Source, given: Mapping[str, Any]) -> Sliced:
 
 
 @contextmanager
-def environments(source: Source, make: Callable[[], Any]) -> Iterator[Dict[str, Any]]:
+def environments(source: Source, make: Callable[[], Any]) -> Iterator[dict[str, Any]]:
     """What a PPO script has to find so that its own chain of wrappers goes around ``make()``.
 
     For a script of Gymnasium its interface is what the script expects; for an older one the names
     that it imports are given.
     """
     script = source.script(SCRIPT)
-    given: Dict[str, Any] = {"run_name": "probe", "experiment_name": "probe"}
+    given: dict[str, Any] = {"run_name": "probe", "experiment_name": "probe"}
     with ExitStack() as around:
         if "gymnasium" in script.imports:
             for owner, name, value in shim.patches():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +49,7 @@ def smoothed_actions(
     return sliced.vector("next_state_actions")
 
 
-def _batch(samples: int, dimensions: int) -> Dict[str, Any]:
+def _batch(samples: int, dimensions: int) -> dict[str, Any]:
     """A batch as both versions of the script name it; observations of one dimension."""
     columns = {
         "observations": np.full((samples, 1), 0.5, dtype=np.float32),

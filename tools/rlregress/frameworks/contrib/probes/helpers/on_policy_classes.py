@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,7 +47,7 @@ class OfRecurrentPPO(OnPolicy):
         )
         return log_prob
 
-    def beside_a_step(self, agent: Any) -> Dict[str, Any]:
+    def beside_a_step(self, agent: Any) -> dict[str, Any]:
         """The memory of both networks."""
         return {"lstm_states": _nothing_remembered(agent)}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,11 +43,11 @@ class AgentTraining(RecordedTraining):
     """
 
     runner: Any = None
-    gradient_norms: List[float] = field(default_factory=list)
-    given: List[np.ndarray] = field(default_factory=list)
-    given_to_critic: List[np.ndarray] = field(default_factory=list)
-    entropies: List[float] = field(default_factory=list)
-    reported: List[np.ndarray] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    given: list[np.ndarray] = field(default_factory=list)
+    given_to_critic: list[np.ndarray] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+    reported: list[np.ndarray] = field(default_factory=list)
 
     @property
     def algorithm(self) -> Any:
@@ -104,14 +105,14 @@ def lower(storage: Any, ratios: Any) -> None:
 
 
 @contextlib.contextmanager
-def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]]) -> Iterator[None]:
+def _recording(training: AgentTraining, change: Callable[[Any], None] | None) -> Iterator[None]:
     algorithm = training.algorithm
     storage, update = algorithm.storage, algorithm.update
     policy, name = compat.policy(algorithm), compat.log_prob_name(algorithm)
     score = getattr(policy, name)
     generators = [way for way in dir(storage) if way.endswith("mini_batch_generator")]
     originals = {way: getattr(storage, way) for way in generators}
-    minibatch: List[Any] = []
+    minibatch: list[Any] = []
 
     def recorded_update_of_rollout() -> Any:
         training.stored.append(compat.group(storage.observations).numpy()[..., 0].copy().ravel())
@@ -143,7 +144,7 @@ def _recording(training: AgentTraining, change: Optional[Callable[[Any], None]])
             training.log_ratios.append((scored[: len(old)] - old).numpy())
         return log_probs
 
-    def collected(into: List[np.ndarray]) -> Callable[..., None]:
+    def collected(into: list[np.ndarray]) -> Callable[..., None]:
         def note(_: Any, given: Any) -> None:
             if not minibatch:
                 into.append(given[0].detach().numpy()[:, 0].copy())
@@ -193,8 +194,8 @@ def train(
     *,
     steps: int,
     networks: Networks = SMALL,
-    change: Optional[Callable[[Any], None]] = None,
-    prepare: Optional[Callable[[Any], None]] = None,
+    change: Callable[[Any], None] | None = None,
+    prepare: Callable[[Any], None] | None = None,
     **algorithm: Any,
 ) -> AgentTraining:
     """Train for ``rollouts``; one epoch of one minibatch at a fixed rate if not told otherwise.

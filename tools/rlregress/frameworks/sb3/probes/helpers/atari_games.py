@@ -6,7 +6,8 @@ asked is looked up in it and put around the bare game.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -93,7 +94,7 @@ def stacked(game: AtariGame) -> Player:
     return _vectorised(VecFrameStack(gyms.side_by_side(game), _FRAMES), game)
 
 
-def whole(make_env: Callable[[], Any], noops: Optional[int] = None) -> Player:
+def whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
     """Through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
 
     Args:

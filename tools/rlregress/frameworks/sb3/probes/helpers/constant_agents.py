@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import Any, Dict, Iterable, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +33,7 @@ def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """As ``make``, with small networks, a small replay buffer and one update a step."""
-    policy: Dict[str, Any] = {"net_arch": [16]}
+    policy: dict[str, Any] = {"net_arch": [16]}
     policy.update(arguments.pop("policy_kwargs", {}))
     arguments.setdefault("buffer_size", 64)
     # The default of older versions is one collection an episode, and not every script ends one.
@@ -46,7 +47,7 @@ def evaluate(agent: Any, environment: Any, episodes: int) -> None:
     evaluate_policy(agent, gyms.native(environment), n_eval_episodes=episodes, **_QUIET)
 
 
-def optimizers(agent: Any) -> Dict[str, torch.optim.Optimizer]:
+def optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
     """The optimisers of an off-policy agent: critic, actor, and temperature if it is trained."""
     by_role = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
     if getattr(agent, "ent_coef_optimizer", None) is not None:
@@ -64,7 +65,7 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
     numbers = list(numbers)
     if len(numbers) != len(critic.q_networks):
         raise ValueError(f"{len(critic.q_networks)} Q networks, {len(numbers)} numbers for them")
-    for network, number in zip(critic.q_networks, numbers):
+    for network, number in zip(critic.q_networks, numbers, strict=False):
         make_constant(network, number)
 
 
@@ -80,7 +81,7 @@ def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any =
         make_critics_constant(critic, numbers)
         return
     at = NEXT if critic is agent.critic_target else OBSERVATION
-    for network, number in zip(critic.q_networks, numbers):
+    for network, number in zip(critic.q_networks, numbers, strict=False):
         given = torch.tensor([[at, ACTION if action is None else float(action(at))]])
         make_pinned(network, partial(network, given), number)
 
@@ -103,7 +104,7 @@ def fix_log_prob(actor: Any, log_prob: float) -> None:
     """Let a stochastic actor sample action 0 with ``log_prob``; its gradients are 0."""
     sample = actor.action_log_prob
 
-    def action_log_prob(observations: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    def action_log_prob(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         actions, log_probs = sample(observations)
         return 0.0 * actions, 0.0 * log_probs + log_prob
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def polyak(algorithm: Any, inputs: Inputs, **arguments: Any) -> np.ndarray:
         algorithm, Scripted(), learning_rate=constant_agents.FROZEN, **arguments
     )
     constant_agents.add_transitions(agent, 8)
-    pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks))
+    pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks, strict=False))
     if hasattr(agent, "actor_target"):
         pairs.append((agent.actor, agent.actor_target))
     return moved(inputs, pairs, partial(agent.train, gradient_steps=1, batch_size=8))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Sequence
+from typing import Any
 from unittest import mock
 
 import numpy as np

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,10 +36,10 @@ def run(
     steps: int,
     environments: int = 1,
     prepare: Callable[[Any], Any] = lambda agent: None,
-    environment: Optional[Mapping[str, Any]] = None,
-    frequency: Optional[Mapping[str, Any]] = None,
+    environment: Mapping[str, Any] | None = None,
+    frequency: Mapping[str, Any] | None = None,
     **arguments: Any,
-) -> Tuple[Journal, Any]:
+) -> tuple[Journal, Any]:
     """``learn(steps)`` of an agent with its own defaults but for small networks and memory.
 
     ``prepare(agent)`` is called before it; ``environment`` holds arguments of ``Scripted``,
@@ -84,9 +85,9 @@ def learning_starts(algorithm: Any, inputs: Inputs) -> np.ndarray:
     return journal.learning_starts()
 
 
-def update_ratio(algorithm: Any, roles: List[str], inputs: Inputs) -> np.ndarray:
+def update_ratio(algorithm: Any, roles: list[str], inputs: Inputs) -> np.ndarray:
     """Updates per step: by default, for half of them, for twice as many."""
-    variants: List[Dict[str, Any]] = [
+    variants: list[dict[str, Any]] = [
         {},
         {"train_freq": 2, "gradient_steps": 1},
         {"train_freq": 1, "gradient_steps": 2},

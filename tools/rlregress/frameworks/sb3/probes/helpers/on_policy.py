@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ class OnPolicy:
 
     algorithm: Any = PPO
     once: Mapping[str, Any] = {"n_epochs": 1}
-    without: Tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     linear: Mapping[str, Any] = {"net_arch": []}
 
     def environment(self, *bounds: Any, **script: Any) -> Any:
@@ -49,7 +50,7 @@ class OnPolicy:
         )
         return log_prob
 
-    def beside_a_step(self, agent: Any) -> Dict[str, Any]:
+    def beside_a_step(self, agent: Any) -> dict[str, Any]:
         """What a rollout buffer is given beside a step of PPO."""
         del agent
         return {}
@@ -73,7 +74,7 @@ class OnPolicy:
 OF_PPO = OnPolicy()
 
 
-def by_class(*families: Any) -> Dict[str, Callable[..., np.ndarray]]:
+def by_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
     """The probes of PPO in these modules by detail, each of which is first given a class."""
     probes = [pair for family in families for pair in family.PROBES.items()]
     return {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ class AgentTraining(RecordedTraining):
     """
 
     agent: Any = None
-    entropies: List[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
 
 
 def _part(observations: Any) -> Any:
@@ -38,7 +39,7 @@ def _part(observations: Any) -> Any:
 def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
     policy, buffer = agent.policy, agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
-    minibatch: List[Any] = []
+    minibatch: list[Any] = []
 
     def recorded_get(*arguments: Any, **keywords: Any) -> Any:
         for sampled in get(*arguments, **keywords):
@@ -80,8 +81,8 @@ def train(
     total_steps: int,
     *,
     n_steps: int,
-    change: Optional[Callable[[Any], None]] = None,
-    prepare: Optional[Callable[[Any], None]] = None,
+    change: Callable[[Any], None] | None = None,
+    prepare: Callable[[Any], None] | None = None,
     **arguments: Any,
 ) -> AgentTraining:
     """Train for ``total_steps``; one epoch if not told otherwise.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,7 +58,7 @@ def make(kind: OnPolicy, n: int, **arguments: Any) -> Any:
     )
 
 
-def total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> List[float]:
+def total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> list[float]:
     """The loss that each step of one epoch follows."""
     fill(kind, agent, **feed)
     losses = watched_updates.losses_of_update(agent.train, {"policy": agent.policy.optimizer})

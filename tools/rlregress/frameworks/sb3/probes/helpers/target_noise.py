@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ def smoothed_actions(inputs: Inputs, **arguments: Any) -> np.ndarray:
     inside = np.clip(inputs["squashed"], -1.0 + 1e-12, 1.0 - 1e-12)
     make_constant(agent.actor_target.mu, np.arctanh(inside))
     constant_agents.add_transitions(agent, 8)
-    recorded: List[torch.Tensor] = []
+    recorded: list[torch.Tensor] = []
     handle = agent.critic_target.register_forward_pre_hook(
         lambda _, arguments: recorded.append(arguments[1].detach().clone())
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Callable, Optional, Sequence, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,8 +41,8 @@ def fed(
     *,
     values: Sequence[float] = (),
     targets: Sequence[float] = (),
-    log_prob: Optional[float] = None,
-    environment: Optional[Scripted] = None,
+    log_prob: float | None = None,
+    environment: Scripted | None = None,
     of_policy: bool = False,
     **settings: Any,
 ) -> Training:
@@ -69,10 +70,10 @@ def fed(
 
     now, then = _STORED["observations"], _STORED["next_observations"]
     taken = action("policy", now) if of_policy else _STORED["actions"]
-    for name, number in zip(CRITICS, values):
+    for name, number in zip(CRITICS, values, strict=False):
         _pin(models[name], now, taken, number)
     acting = "target_policy" if "target_policy" in models else "policy"
-    for name, number in zip(_TARGETS, targets):
+    for name, number in zip(_TARGETS, targets, strict=False):
         _pin(models[name], then, action(acting, then), number)
     return training
 
@@ -109,7 +110,7 @@ def target(kind: str, inputs: Inputs, targets: Any, script: Any = None, **settin
 
 def bootstrap(kind: str, inputs: Inputs, **settings: Any) -> np.ndarray:
     """The regression target per case of the flags that end a step."""
-    cases = zip(inputs["terminated"], inputs["truncated"])
+    cases = zip(inputs["terminated"], inputs["truncated"], strict=False)
     scripts = [{"terminated": ended, "truncated": cut} for ended, cut in cases]
     return np.array(
         [target(kind, inputs, [inputs["target_q"]] * 2, script, **settings) for script in scripts]
@@ -144,7 +145,7 @@ def loop(
     environments: int = 1,
     prepare: Callable[[Training], Any] = lambda training: None,
     **settings: Any,
-) -> Tuple[Journal, Training]:
+) -> tuple[Journal, Training]:
     """A training of ``steps`` steps of all environments, noted."""
     made = [Scripted() for _ in range(environments)]
     training = Training(kind, *made, **settings)

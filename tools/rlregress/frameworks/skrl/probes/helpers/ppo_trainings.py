@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -18,7 +19,7 @@ from rlregress.frameworks.skrl.agents import Training, watch
 from rlregress.measurements.ppo_loop import RecordedTraining
 
 #: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
-Change = Callable[[Dict[str, torch.Tensor]], Any]
+Change = Callable[[dict[str, torch.Tensor]], Any]
 
 _CHANGED = ("advantages", "returns", "values", "log_prob")
 
@@ -36,10 +37,10 @@ class AgentTraining(RecordedTraining):
     """
 
     training: Any = None
-    value_gradients: List[float] = field(default_factory=list)
-    gradient_norms: List[float] = field(default_factory=list)
-    entropies: List[float] = field(default_factory=list)
-    changed: List[bool] = field(default_factory=list)
+    value_gradients: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)
 
 
 def feed(
@@ -47,7 +48,7 @@ def feed(
 ) -> Change:
     """What makes an update use these numbers, one or [n] each; the policy is as it was."""
 
-    def change(tensors: Dict[str, torch.Tensor]) -> None:
+    def change(tensors: dict[str, torch.Tensor]) -> None:
         new = {"advantages": advantages, "returns": returns, "values": old_values}
         for name, numbers in new.items():
             tensors[name][:, 0, 0] = torch.as_tensor(np.asarray(numbers), dtype=torch.float32)
@@ -60,7 +61,7 @@ def train(
     steps: int,
     *environments: Scripted,
     rollouts: int,
-    change: Optional[Change] = None,
+    change: Change | None = None,
     prepare: Callable[[Training], Any] = lambda training: None,
     **settings: Any,
 ) -> AgentTraining:
@@ -76,7 +77,7 @@ def train(
     recorded = AgentTraining(training=made)
     policy, value = (made.models[name] for name in ("policy", "value"))
     optimizer, last_bias = made.optimizers["policy"], value.net[-1].bias
-    batches: List[Dict[str, Any]] = []
+    batches: list[dict[str, Any]] = []
 
     def updating(*arguments: Any, **keywords: Any) -> None:
         recorded.stored.append(made.stored("observations")[:, 0, 0].numpy().copy())
@@ -89,7 +90,7 @@ def train(
         found = sample(names=names, **keywords)
         if "log_prob" in names:
             # states of memory are read apart
-            batches[:] = [dict(zip(names, batch)) for batch in found]
+            batches[:] = [dict(zip(names, batch, strict=False)) for batch in found]
         return found
 
     def evaluated(inputs: Any, acted: Any) -> None:

@@ -12,7 +12,8 @@ import functools
 import importlib
 import sys
 import types
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -31,7 +32,7 @@ _SIGNAL = "end-of-life"
 @contextlib.contextmanager
 def _registered(game: Any) -> Iterator[str]:
     # a real game would skip the frames itself; this one has no such argument, so TorchRL does it
-    def make(render_mode: Optional[str] = None) -> Any:
+    def make(render_mode: str | None = None) -> Any:
         del render_mode
         return game
 
@@ -46,7 +47,7 @@ def _registered(game: Any) -> Iterator[str]:
         gymnasium.registry.pop(_NAME)
 
 
-def _resize(picture: torch.Tensor, size: List[int], interpolation: Any, antialias: bool) -> Any:
+def _resize(picture: torch.Tensor, size: list[int], interpolation: Any, antialias: bool) -> Any:
     batched = picture.reshape(-1, *picture.shape[-3:])
     resized = torch.nn.functional.interpolate(
         batched, size=size, mode=str(interpolation), antialias=antialias
@@ -54,7 +55,7 @@ def _resize(picture: torch.Tensor, size: List[int], interpolation: Any, antialia
     return resized.reshape(*picture.shape[:-2], *size)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _has_torchvision() -> bool:
     try:
         importlib.import_module("torchvision.transforms.functional")
@@ -96,7 +97,7 @@ def resizing() -> Iterator[None]:
 def luck(most: bool) -> Iterator[None]:
     """Every draw of an integer is the least, or the most, that it can give."""
     draw = torch.randint
-    drawn: Dict[str, torch.Tensor] = {}
+    drawn: dict[str, torch.Tensor] = {}
 
     def lucky(*arguments: Any, **options: Any) -> torch.Tensor:
         key = repr((arguments, options))
@@ -200,14 +201,14 @@ def outer(game: Any) -> Any:
     return environments
 
 
-@functools.lru_cache(maxsize=None)
-def _once() -> Tuple[AtariGame, Any]:
+@functools.cache
+def _once() -> tuple[AtariGame, Any]:
     """A game and all that surrounds it, made once: that takes longer than most probes."""
     game = AtariGame()
     return game, outer(game)
 
 
-def named(*names: str) -> List[Any]:
+def named(*names: str) -> list[Any]:
     """Transforms of these classes that the program uses, free to be appended elsewhere."""
     return [t.clone() for t in _once()[1].transform if type(t).__name__ in names]
 
@@ -227,8 +228,8 @@ def whole(make_env: Callable[[], Any]) -> Player:
     return play(outer(game), game)
 
 
-@functools.lru_cache(maxsize=None)
-def _models() -> Tuple[Any, Any]:
+@functools.cache
+def _models() -> tuple[Any, Any]:
     utilities = program()
     with _registered(AtariGame()) as name, resizing(), luck(most=False):
         actor, critic = utilities.make_ppo_models(name, "cpu", "gymnasium")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Callable, List, Sequence
+from typing import Any
 
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import SoftUpdate, TensorDict
@@ -45,7 +46,7 @@ def of_terminations(
     return critic_loss(make_loss(i, q_values, **options), _terminal(i))
 
 
-def minimum(make_loss: MakeLoss, i: Inputs) -> List[float]:
+def minimum(make_loss: MakeLoss, i: Inputs) -> list[float]:
     """The regression target of each pair of target Q networks."""
     loss = make_loss(i, [0.0, 0.0], loss_function="l2")
     targets = []
@@ -55,7 +56,7 @@ def minimum(make_loss: MakeLoss, i: Inputs) -> List[float]:
     return targets
 
 
-def bootstrap(make_loss: MakeLoss, i: Inputs) -> List[float]:
+def bootstrap(make_loss: MakeLoss, i: Inputs) -> list[float]:
     """The regression target of each pair of flags."""
     loss = make_loss(i, [0.0, 0.0], loss_function="l2")
     fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
@@ -63,11 +64,11 @@ def bootstrap(make_loss: MakeLoss, i: Inputs) -> List[float]:
         regression_target(
             loss, transitions(int(i["batch_size"]), i["reward"], terminated, truncated)
         )
-        for terminated, truncated in zip(i["terminated"], i["truncated"])
+        for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False)
     ]
 
 
-def actor_loss(make_loss: MakeLoss, i: Inputs) -> List[float]:
+def actor_loss(make_loss: MakeLoss, i: Inputs) -> list[float]:
     """The actor loss of each pair of Q networks."""
     batch, of_policy = transitions(int(i["batch_size"]), 0.0), partial(Pinned, of_policy=True)
     return [
@@ -76,13 +77,13 @@ def actor_loss(make_loss: MakeLoss, i: Inputs) -> List[float]:
     ]
 
 
-def polyak(make_loss: MakeLoss, i: Inputs) -> List[float]:
+def polyak(make_loss: MakeLoss, i: Inputs) -> list[float]:
     """A parameter of a target critic after a SoftUpdate: see ``moved``."""
     loss = make_loss(i, [0.0, 0.0])
     return moved(loss, SoftUpdate(loss, tau=i["tau"]), i)
 
 
-def moved(loss: Any, updater: Any, i: Inputs) -> List[float]:
+def moved(loss: Any, updater: Any, i: Inputs) -> list[float]:
     """A parameter of each target network after one ``updater.step()``."""
     for before, numbers in (("", i["source"]), ("target_", i["target"])):
         fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,13 +23,13 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
-def showing(observations: Any, **playback: Any) -> Dict[str, Any]:
+def showing(observations: Any, **playback: Any) -> dict[str, Any]:
     """Of a playback whose reset gives observations[0] and whose step t gives [t + 1]."""
     x = np.asarray(observations)
     return {"observations": x[:-1], "next_observations": x[1:], **playback}
 
 
-def transformed(playback: Dict[str, Any], *transforms: Any) -> TransformedEnv:
+def transformed(playback: dict[str, Any], *transforms: Any) -> TransformedEnv:
     """A playback within transforms."""
     environment = TransformedEnv(wrapped(Scripted(**playback)))
     for transform in transforms:
@@ -51,7 +52,7 @@ def rewards(environment: Any, steps: int) -> np.ndarray:
 
 def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
     """What transforms make of one number after the other: a long stream, without environment."""
-    passed: List[float] = []
+    passed: list[float] = []
     for number in np.asarray(numbers, dtype=np.float32):
         row = TensorDict({key: torch.tensor([number])}, [])
         for transform in transforms:
@@ -60,7 +61,7 @@ def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
     return np.array(passed)
 
 
-def of_script(playback: Dict[str, Any]) -> Any:
+def of_script(playback: dict[str, Any]) -> Any:
     """The environment of the PPO program, made by its own function."""
     with programs.registered(**playback, dtype=np.float64) as name:
         return programs.load("ppo", "utils_mujoco").make_env(name)
@@ -71,7 +72,7 @@ class _Noting(Numbers):
 
     def __init__(self) -> None:
         super().__init__([0.0], [0.1], tiny_trainers.SINGLE)
-        self.inputs: List[np.ndarray] = []
+        self.inputs: list[np.ndarray] = []
 
     def forward(self, observation: torch.Tensor) -> Any:
         self.inputs.append(observation.detach().double().numpy().reshape(-1))
@@ -86,7 +87,7 @@ class Trained:
         checkpoint: what the program saved.
     """
 
-    def __init__(self, training: Any, evaluation: Dict[str, Any]) -> None:
+    def __init__(self, training: Any, evaluation: dict[str, Any]) -> None:
         from rlregress.frameworks.torchrl.api import IndependentNormal
 
         program = programs.load("ppo", "ppo_mujoco")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ def make_constant_q(parameters: Any, number: float) -> None:
 
 
 def _made(
-    family: str, hidden: List[int], observations: int = 1, actions: int = 1, **more: Any
+    family: str, hidden: list[int], observations: int = 1, actions: int = 1, **more: Any
 ) -> Any:
     """Policy and Q network of a program, and its settings."""
     settings = off_policy_programs.settings("", hidden_sizes=hidden, **more)
@@ -44,13 +44,13 @@ def _made(
     return settings, model, exploring
 
 
-def loss(family: str, hidden: List[int], observations: int = 1) -> Any:
+def loss(family: str, hidden: list[int], observations: int = 1) -> Any:
     """The loss of a program, of networks that it built."""
     settings, model, _ = _made(family, hidden, observations)
     return programs.load(family, "utils").make_loss_module(settings, model)[0]
 
 
-def log_epsilons(loss: Any, actor: Any, critic: Any, *temperature: Any) -> List[float]:
+def log_epsilons(loss: Any, actor: Any, critic: Any, *temperature: Any) -> list[float]:
     """Logarithm of the epsilon of each optimiser of a loss, in the order critic, actor, ...
 
     0.0 for one that does not hold just the parameters of its part.
@@ -62,7 +62,7 @@ def log_epsilons(loss: Any, actor: Any, critic: Any, *temperature: Any) -> List[
     return [*found, *(log_epsilon(optimizer, [loss.log_alpha]) for optimizer in temperature)]
 
 
-def exploring(family: str) -> Tuple[Any, Any]:
+def exploring(family: str) -> tuple[Any, Any]:
     """The policy of a program, and the one that it collects with."""
     _, model, made = _made(family, [4])
     return model[0], made

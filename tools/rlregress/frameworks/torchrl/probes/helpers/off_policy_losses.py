@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,12 +68,12 @@ def td3(
     return loss
 
 
-def collected_bootstrap(family: str, i: Inputs) -> List[float]:
+def collected_bootstrap(family: str, i: Inputs) -> list[float]:
     """The regression target of what a trainer has collected, stored and sampled."""
     targets = []
     options = {"alpha_init": i["temperature"]} if family == "sac" else {}
     train = {"sac": tiny_trainers.sac, "td3": tiny_trainers.td3}[family]
-    for terminated, truncated in zip(i["terminated"], i["truncated"]):
+    for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False):
         environment = Scripted(
             rewards=[i["reward"]], terminated=[terminated], truncated=[truncated]
         )
@@ -92,7 +93,7 @@ def collected_bootstrap(family: str, i: Inputs) -> List[float]:
     return targets
 
 
-def sac_program_polyak(i: Inputs) -> List[float]:
+def sac_program_polyak(i: Inputs) -> list[float]:
     """A parameter of a target critic after the update of SAC's program: see critics.moved."""
     make_loss_module = programs.load("sac", "utils").make_loss_module
     settings = programs.Settings(
@@ -105,7 +106,7 @@ def sac_program_polyak(i: Inputs) -> List[float]:
     return critics.moved(loss, updater, i)
 
 
-def td3_program_polyak(i: Inputs) -> List[float]:
+def td3_program_polyak(i: Inputs) -> list[float]:
     """A parameter of a target critic after the update of TD3's program: see critics.moved."""
     make_loss_module = programs.load("td3", "utils").make_loss_module
     settings = programs.Settings(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,7 +23,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 
 _ENVIRONMENT = "RLRegressWatched-v0"
 #: (optimiser that is about to step, parts that it has gradients of)
-Look = Callable[[torch.optim.Optimizer, List[str]], None]
+Look = Callable[[torch.optim.Optimizer, list[str]], None]
 _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
@@ -38,7 +39,7 @@ class ProgramJournal(Journal):
         self.loss: Any = None
         self.buffer: Any = None
 
-    def roles(self) -> Dict[str, List[torch.Tensor]]:
+    def roles(self) -> dict[str, list[torch.Tensor]]:
         """Trained tensors of each part of the loss."""
         parts = {"critic": self.loss.qvalue_network_params, "actor": self.loss.actor_network_params}
         by_role = {name: list(part.values(True, True)) for name, part in parts.items()}
@@ -86,7 +87,7 @@ class ProgramJournal(Journal):
 
 def settings(environment: str, **changed: Any) -> programs.Settings:
     """Settings of a tiny training; ``changed`` by name, whichever section they stand in."""
-    sections: Dict[str, Dict[str, Any]] = {
+    sections: dict[str, dict[str, Any]] = {
         "env": {
             "name": environment, "library": "gymnasium", "seed": shifted(0),
             "max_episode_steps": 100_000,
@@ -116,7 +117,7 @@ def run(
     steps: int,
     prepare: Callable[[Any, Any], Any] = _NOTHING,
     look: Look = _NOTHING,
-    playback: Optional[Dict[str, Any]] = None,
+    playback: dict[str, Any] | None = None,
     with_loss: Callable[[Any], Any] = _NOTHING,
     **changed: Any,
 ) -> ProgramJournal:
@@ -184,7 +185,7 @@ def cold_start(family: str, steps: int, starts: int, frames: int, batch: int) ->
         )  # fmt: skip
 
 
-def cold_start_inputs(i: Inputs) -> Tuple[int, int, int, int]:
+def cold_start_inputs(i: Inputs) -> tuple[int, int, int, int]:
     """What ``cold_start`` needs beside the family."""
     return int(i["steps"]), int(i["starts"]), int(i["collected_at_once"]), int(i["batch_size"])
 
@@ -195,7 +196,7 @@ def learning_starts(family: str) -> Raw:
     return lambda i: cold_start(family, *cold_start_inputs(i)).learning_starts()
 
 
-def update_ratio(family: str, roles: List[str]) -> Raw:
+def update_ratio(family: str, roles: list[str]) -> Raw:
     """Updates of the ``roles`` per environment step, by default and as asked."""
 
     def probe(i: Inputs) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 
 
-def _agent(family: str, environment: Scripted, pre_tanh: float) -> Tuple[Any, Any]:
+def _agent(family: str, environment: Scripted, pre_tanh: float) -> tuple[Any, Any]:
     """A loss of linear Q networks, and a policy that outputs ``pre_tanh`` in every state."""
     critics = [q_network(Slope()) for _ in range(2)]
     if family == "sac":
@@ -56,7 +56,7 @@ def _train(
     started = {} if starts is None else {"init_random_frames": starts}
     loss = journal.loss
     kind: Any = SACTrainer if family == "sac" else TD3Trainer
-    stepping: Dict[str, Any]
+    stepping: dict[str, Any]
     if family == "sac":
         stepping = {"optimizer": torch.optim.SGD(loss.parameters(), lr=0.0)}
     else:
@@ -81,7 +81,7 @@ def _train(
     return trainer
 
 
-def warmup(i: Inputs) -> List[float]:
+def warmup(i: Inputs) -> list[float]:
     """Transitions that SAC, and TD3, hold after a training with a random beginning."""
     held = []
     for family in ("sac", "td3"):

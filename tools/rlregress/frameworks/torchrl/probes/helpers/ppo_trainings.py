@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -46,10 +47,10 @@ class LossTraining(RecordedTraining):
         rollouts: what was collected, one after the other.
     """
 
-    objectives: List[float] = field(default_factory=list)
-    rollouts: List[Any] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)
+    rollouts: list[Any] = field(default_factory=list)
 
-    def watch_loss(self, loss: Any, change: Optional[Change]) -> None:
+    def watch_loss(self, loss: Any, change: Change | None) -> None:
         """Note what goes through a loss module, after ``change``."""
 
         def before(module: Any, arguments: Any) -> None:
@@ -126,7 +127,7 @@ def _registered(make: Make) -> Iterator[str]:
 
 
 def trainer(
-    environments: List[Scripted],
+    environments: list[Scripted],
     total_steps: int,
     frames: int,
     minibatch: int,
@@ -134,8 +135,8 @@ def trainer(
     epochs: int = 1,
     learning_rate: float = 0.0,
     schedule: Any = None,
-    change: Optional[Change] = None,
-    recorded: Optional[LossTraining] = None,
+    change: Change | None = None,
+    recorded: LossTraining | None = None,
     entropy: float = 0.0,
     **settings: Any,
 ) -> LossTraining:
@@ -184,7 +185,7 @@ def trainer(
     return recorded
 
 
-def _watch(program: Any, recorded: LossTraining, change: Optional[Change]) -> None:
+def _watch(program: Any, recorded: LossTraining, change: Change | None) -> None:
     """Let a fresh copy of the program use models of ours, and note what it does."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
@@ -223,8 +224,8 @@ def program(
     *,
     epochs: int = 1,
     learning_rate: float = 0.0,
-    change: Optional[Change] = None,
-    recorded: Optional[LossTraining] = None,
+    change: Change | None = None,
+    recorded: LossTraining | None = None,
     **chosen: Any,
 ) -> LossTraining:
     """A whole training by ``main`` of the PPO program.

@@ -15,11 +15,12 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Iterator, Mapping
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import distribution, version
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Dict, Iterator, List, Mapping, Tuple
+from typing import Any
 from unittest import mock
 
 import gymnasium
@@ -67,8 +68,8 @@ class _NoConf:
         return settings
 
 
-def _stand_ins() -> Dict[str, ModuleType]:
-    contents: Dict[str, Dict[str, Any]] = {
+def _stand_ins() -> dict[str, ModuleType]:
+    contents: dict[str, dict[str, Any]] = {
         "hydra": {"main": lambda **options: lambda program: program},
         "omegaconf": {"DictConfig": dict, "OmegaConf": _NoConf},
         "tqdm": {"tqdm": _NoBar},
@@ -206,7 +207,7 @@ def ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) 
 
     ``changed`` by name, whichever section they stand in.
     """
-    sections: Dict[str, Dict[str, Any]] = {
+    sections: dict[str, dict[str, Any]] = {
         "env": {
             "env_name": environment, "backend": "gym", "config_overrides": None, "num_envs": 1,
             "batch_mode": "parallel", "normalize_observation": False, "max_episode_steps": None,
@@ -226,7 +227,7 @@ def ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) 
     return settings(sections, changed)
 
 
-def settings(sections: Mapping[str, Dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
+def settings(sections: Mapping[str, dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
     """Settings with other values for some of their names, whichever section they stand in."""
     for name, value in changed.items():
         (section,) = [section for section in sections.values() if name in section]
@@ -245,15 +246,15 @@ class PPORun:
     """
 
     def __init__(self) -> None:
-        self.losses: List[float] = []
+        self.losses: list[float] = []
         self.advantages = np.zeros(0)
         self.value_targets = np.zeros(0)
         self.optimizer: Any = None
-        self.gradient_norms: List[float] = []
+        self.gradient_norms: list[float] = []
 
 
 def ppo(
-    playback: Dict[str, Any],
+    playback: dict[str, Any],
     models: Any,
     frames: int,
     minibatch: int,
@@ -314,7 +315,7 @@ def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     return make(environment, device=torch.device("cpu"))
 
 
-def constant_actor(low: float, high: float, deviation: float) -> Tuple[Any, torch.Tensor]:
+def constant_actor(low: float, high: float, deviation: float) -> tuple[Any, torch.Tensor]:
     """The actor of the PPO program with a Gaussian that is the same everywhere; and its mean."""
     actor, _ = ppo_networks([low], [high], 1)
     last = last_linear(actor)

@@ -8,7 +8,9 @@ import importlib.util
 import logging
 import sys
 import warnings
-from typing import Any, Callable, ContextManager, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -40,13 +42,13 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _no_mark() -> ContextManager[Any]:
+def _no_mark() -> AbstractContextManager[Any]:
     if not hasattr(getattr(torch, "compiler", None), "cudagraph_mark_step_begin"):
         return contextlib.nullcontext()
     return mock.patch.object(torch.compiler, "cudagraph_mark_step_begin", return_value=None)
 
 
-def _versions_compared_once() -> ContextManager[Any]:
+def _versions_compared_once() -> AbstractContextManager[Any]:
     """Every environment compares the version of gymnasium with those of some hundred functions."""
     known: Any = getattr(sys.modules.get("torchrl.envs.libs.gym"), "implement_for", None)
     compare = getattr(known, "check_version", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,7 +48,7 @@ class GradientNorms(torch.optim.SGD):
 
     def __init__(self, parameters: Any, lr: float = 0.0) -> None:
         super().__init__(parameters, lr=lr)
-        self.norms: List[float] = []
+        self.norms: list[float] = []
 
     def step(self, closure=None):
         gradients = [p.grad for group in self.param_groups for p in group["params"]]
@@ -140,7 +140,7 @@ def ppo(
     minibatch: int,
     before_training: Any = None,
     **settings: Any,
-) -> Tuple[Any, ClipPPOLoss, GradientNorms]:
+) -> tuple[Any, ClipPPOLoss, GradientNorms]:
     """A PPOTrainer after one rollout and one epoch, learning rate 0; its loss and optimiser."""
     loss = ppo_loss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())
@@ -161,7 +161,7 @@ def ppo(
     return trainer, loss, optimizer
 
 
-def squashed_policy(environment: Scripted, loc: List[float], scale: float) -> Any:
+def squashed_policy(environment: Scripted, loc: list[float], scale: float) -> Any:
     """A tanh Gaussian within the bounds of the environment, constant over states, float32."""
     spec = action_spec(wrapped(environment))
     return policy(
@@ -173,7 +173,7 @@ def squashed_policy(environment: Scripted, loc: List[float], scale: float) -> An
     )
 
 
-def off_policy_loss(family: str, environment: Scripted, **options: Any) -> Tuple[Any, Any]:
+def off_policy_loss(family: str, environment: Scripted, **options: Any) -> tuple[Any, Any]:
     """A loss of constant networks for an environment, float32, and the policy that collects."""
     critics = [q_network(Constant(0.0, dtype=SINGLE)) for _ in range(2)]
     if family == "sac":
