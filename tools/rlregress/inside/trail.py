@@ -6,7 +6,6 @@ import hashlib
 import importlib.util
 import linecache
 import os
-import random
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -85,7 +84,8 @@ class Trail:
         if name not in self.names:
             self.names.append(name)
         numpy_state = np.random.get_state(legacy=False)["state"]
-        draws = [repr(random.getstate()), *numpy_state.values(), torch.get_rng_state()]
+        # not Python's own: imports of this or that optional package draw from it (rich does)
+        draws = [*numpy_state.values(), torch.get_rng_state()]
         gradients = [parameter.grad for parameter in _parameters(optimizer)]
         self._row = [
             str(self.updates),
