@@ -16,14 +16,16 @@ from tests_performance import warm
 
 
 @pytest.fixture(scope="session")
-def warm_executable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def warm_executable(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[str]:
     """What is called as Python is, and begins with torch imported; see ``warm``."""
     if not hasattr(os, "pidfd_open"):  # not on Linux: Python itself
         yield sys.executable
         return
     folder = tmp_path_factory.getbasetemp()
     # the processes of one pytest-xdist share their servers
-    above = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    above = folder.parent if hasattr(pytestconfig, "workerinput") else folder
     with warm.command(above / "warm") as executable:
         yield executable
 

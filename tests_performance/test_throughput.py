@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from rlregress.gate.stored_throughput import conditions, how_to_record, stored, verdicts
@@ -17,9 +15,9 @@ MEASURED: dict[tuple[str, str], list[Measurement]] = {}
 
 
 @pytest.fixture
-def throughput(framework, algorithm):
+def throughput(framework, algorithm, pytestconfig):
     """What this session measured of a training; nothing is timed beside other tests."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if hasattr(pytestconfig, "workerinput"):
         pytest.skip("throughput is measured by one process at a time: run it without -n")
     return MEASURED.setdefault((framework.full_name, algorithm), [])
 

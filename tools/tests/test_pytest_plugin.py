@@ -340,9 +340,8 @@ def _said(answers, **options):
     return list(pytest_plugin._details_lines(config, [{**asked_, "detail": id} for id in answers]))
 
 
-def test_a_session_says_how_many_details_it_asked(monkeypatch):
+def test_a_session_says_how_many_details_it_asked():
     """A session that asked some says what else the options select, and how much that is."""
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # processes below leave it to theirs
     family = [id for id in catalogue.ids() if id.startswith("sac.critic_loss.")]
     every = len(frameworks.get("sb3").probes())
     for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):

@@ -93,9 +93,8 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
-    # not the environment, which a worker hands on to a pytest that a test starts
-    if (shared := getattr(config, "workerinput", None)) is not None:
-        config.stash[_REPLAYS] = shared["replays"]
+    if _is_xdist_worker(config):
+        config.stash[_REPLAYS] = config.workerinput["replays"]  # type: ignore[attr-defined]
     else:
         folder = TemporaryDirectory(prefix="replays-")
         config.stash[_REPLAYS] = folder.name
@@ -107,10 +106,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--unpinned"):
         # torch reads it when it is loaded; on a busy machine small networks wait for their threads
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if getattr(config.option, "numprocesses", None) or _is_xdist_worker():
+    if getattr(config.option, "numprocesses", None) or _is_xdist_worker(config):
         # beside others nothing is timed; else pytest-benchmark says so in the midst of the tests
         config.option.benchmark_disable = True
-    if _is_xdist_worker():
+    if _is_xdist_worker(config):
         # Ctrl-C reaches every process of the terminal; the one that started this one reports it,
         # and the training that runs here ends with this process
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
@@ -412,7 +411,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
     """From here on, where that was asked for and this process makes the summary."""
-    if not config.getoption("--progress") or _is_xdist_worker():
+    if not config.getoption("--progress") or _is_xdist_worker(config):
         return
     trains = any(evidence_file.tier_of(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
@@ -572,13 +571,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     config.stash[_COLLECTED].append(entry)
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
-    if "record" in entry and not _is_xdist_worker():
+    if "record" in entry and not _is_xdist_worker(config):
         done, most, left, _ = _runs(config)
         _write_line(config, terminal.training_line(entry, done, most, left / _processes(config)))
 
 
-def _is_xdist_worker() -> bool:
-    return "PYTEST_XDIST_WORKER" in os.environ
+def _is_xdist_worker(config: pytest.Config) -> bool:
+    """Return whether another pytest started this one; the environment hands on what it says."""
+    return hasattr(config, "workerinput")
 
 
 def pytest_keyboard_interrupt() -> None:
@@ -588,7 +588,7 @@ def pytest_keyboard_interrupt() -> None:
 
 def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iterator[str]:
     """How many of the details were asked, of each framework that was asked some."""
-    if _is_xdist_worker() or not any("detail" in entry for entry in entries):
+    if _is_xdist_worker(config) or not any("detail" in entry for entry in entries):
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
@@ -656,7 +656,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
         for line in throughput_text.lines(measured):
             terminalreporter.write_line(line)
-    if _is_xdist_worker():
+    if _is_xdist_worker(config):
         return
     if config.getoption("--evidence"):
         evidence_file.write(Path(config.getoption("--evidence")), entries)

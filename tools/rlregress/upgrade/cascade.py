@@ -572,9 +572,13 @@ class _Own:
     def answers(self) -> list[str]:
         """What its probes say, in words."""
         details = self.details
+        counted = (
+            f"{details.probed} of {details.all} details probed on both versions, "
+            f"{len(details.changed)} differ; "
+        )
         return [
-            f"{self.adapter.full_name}: {details.probed} of {details.all} details probed on both "
-            f"versions, {len(details.changed)} differ; {len(self.defaults)} changed defaults",
+            f"{self.adapter.full_name}: {counted if details.all else ''}"
+            f"{len(self.defaults)} changed defaults",
             *early_answers.of_probes(details.changed, self.defaults),
         ]
 

@@ -10,14 +10,13 @@ import ast
 import functools
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from itertools import product
-from pathlib import Path
 
+import uv
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
@@ -46,12 +45,13 @@ class Unreadable(UserError):
 
 
 def executable() -> str:
-    """The program: of this environment, or on the path."""
-    beside = Path(sys.executable).parent / "uv"
-    program = str(beside) if beside.is_file() else shutil.which("uv")
-    if program is None:
-        raise UserError("uv, which makes the two sides, is not installed; run: pip install uv")
-    return program
+    """Return the path of uv: of this environment, or another that its package finds."""
+    try:
+        return uv.find_uv_bin()
+    except FileNotFoundError:
+        raise UserError(
+            "uv, which makes the two sides, is not installed; run: pip install uv"
+        ) from None
 
 
 #: uv has an option in its place.
