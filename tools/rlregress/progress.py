@@ -65,6 +65,7 @@ class CommandStage:
         parts: how many there are, or are expected.
         at_once: how many of them run at a time.
         starts: how often a process starts, one after the other, that imports a framework.
+        size: how many times as long as the stored one a part takes.
         seconds: of a part, if it was measured here; None: as stored.
     """
 
@@ -72,6 +73,7 @@ class CommandStage:
     parts: float = 1.0
     at_once: int = 1
     starts: float = 1.0
+    size: float = 1.0
     seconds: float | None = None
 
     @property
@@ -79,7 +81,9 @@ class CommandStage:
         """Stored seconds of the whole stage; None: nothing is stored."""
         durations = stored_durations()
         seconds = durations.stages.get(self.name)
-        return None if seconds is None else seconds * self._rounds + durations.start * self.starts
+        if seconds is None:
+            return None
+        return seconds * self.size * self._rounds + durations.start * self.starts
 
     def expected(self, slowness: float) -> float | None:
         """Seconds of the whole stage on a machine so many times slower; None: not known."""
@@ -143,11 +147,12 @@ class Estimate:
                 number = names.index(name)
                 self._following[number] = replace(self._following[number], parts=parts)
 
-    def begin(self, name: str, parts: int = 0) -> None:
+    def begin(self, name: str, parts: int = 0, size: float = 0.0) -> None:
         """Begin a stage; those that were expected before it are over.
 
         Args:
             parts: how many there are; 0: as many as were expected.
+            size: of a part; 0: as was expected.
         """
         with self._lock:
             self._measured = self._measured_until(time.monotonic())
@@ -157,7 +162,8 @@ class Estimate:
             if name in names:
                 number = names.index(name)
                 stage, self._following = self._following[number], self._following[number + 1 :]
-            self._enter(replace(stage, parts=parts or stage.parts), counted=parts > 0)
+            stage = replace(stage, parts=parts or stage.parts, size=size or stage.size)
+            self._enter(stage, counted=parts > 0)
 
     def done(self, count: int = 1, kept: bool = False) -> None:
         """Note that so many parts are done; ``kept``: they were there before, and took no time."""
@@ -254,9 +260,9 @@ def change(name: str, parts: float) -> None:
     _estimate.change(name, parts)
 
 
-def begin(name: str, parts: int = 0) -> None:
+def begin(name: str, parts: int = 0, size: float = 0.0) -> None:
     """As ``Estimate.begin``."""
-    _estimate.begin(name, parts)
+    _estimate.begin(name, parts, size)
 
 
 def done(count: int = 1, kept: bool = False) -> None:

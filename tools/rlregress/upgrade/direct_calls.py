@@ -26,6 +26,8 @@ from rlregress.upgrade.coverage import Users
 from rlregress.upgrade.delta_debugging import change_of, rebound
 from rlregress.upgrade.sides import Sides
 
+#: of a command, with a duration in ``baselines/durations.toml``.
+STAGE = "repeating calls of changed functions"
 #: CPU seconds for the first captured call of a function, at most and at least, and for those of all
 #: functions together; later calls of a function get a part of it.
 _MOST, _LEAST, _TOGETHER = 6.0, 0.5, 120.0
@@ -82,7 +84,7 @@ def called(
     if not functions:
         return list(executions)
 
-    seconds = min(_MOST, max(_LEAST, _TOGETHER / len(wanted)))
+    seconds = seconds_of_first(len(wanted))
     differing = [execution.function for execution in executions if _callable(execution.function)]
     differing += [execution.function for execution in executed if execution.function.at_import
                   and execution.function.key in callees]  # fmt: skip
@@ -93,7 +95,8 @@ def called(
         return _answers(part, side, functions, job, until)
 
     capturing = [by_name[name] for name in functions]
-    progress.begin("repeating calls of changed functions", len(capturing))
+    size = seconds * sum(map(len, functions.values())) / len(capturing)
+    progress.begin(STAGE, len(capturing), size)
     answers = sides.on("B", capturing, work)
     found: dict[_Key, list[Mapping[str, Any]]] = {}
     for name in functions:
@@ -106,6 +109,11 @@ def called(
         if execution in executed and execution.function.key in callees else execution
         for execution in executions
     ]  # fmt: skip
+
+
+def seconds_of_first(functions: float) -> float:
+    """Return CPU seconds for the first captured call of each of so many functions."""
+    return min(_MOST, max(_LEAST, _TOGETHER / functions))
 
 
 def _as_of(piece: Changed, call: Mapping[str, Any]) -> Mapping[str, Any]:

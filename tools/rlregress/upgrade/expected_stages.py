@@ -9,7 +9,7 @@ from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.progress import CommandStage
-from rlregress.upgrade import culprit_search, return_gate, scenario_files
+from rlregress.upgrade import culprit_search, direct_calls, return_gate, scenario_files
 from rlregress.upgrade.upgrade_options import Options
 
 #: stages with stored seconds; see ``baselines/durations.toml``.
@@ -19,7 +19,6 @@ SELECTION = "looking which trainings run changed code"
 RECORDING = "recording trainings on both versions"
 REPETITION = "recording trainings again, to see whether they repeat themselves"
 CULPRITS = "looking for culprits"
-CALLS = "repeating calls of changed functions"
 COSTS = "timing trainings on both versions"
 FILES = "loading old files"
 RETURNS = "training, to judge returns"
@@ -30,9 +29,10 @@ _FEW, _RUN_BY_HALF = 5, 4
 _DIVERGES = 0.4
 #: turns of a search for culprits, each in a process of its own.
 _TURNS = 3
-#: times as long as a script takes when all that it executes is noted: it is recorded again without
-#: that; its calls are captured and repeated.
-_AGAIN, _CALLED = 0.7, 3.0
+#: times as long as a script takes when all that it executes is noted: it is recorded again without.
+_AGAIN = 0.7
+#: share of the changed functions that a training executes.
+_EXECUTED = 0.2
 #: seconds in which trainings are timed on both versions, however slow the machine.
 _TIMED = 20.0
 #: trainings that stand for all that diverge at the same place, at most.
@@ -91,7 +91,8 @@ def of_trainings(
             CommandStage(RECORDING, 2 * recorded, at_once, both),
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
             CommandStage(CULPRITS, count_reverted(stand, differing), at_once, starts=turns),
-            CommandStage(CALLS, max(min(recorded, 2 * differing) - stand, 0), at_once),
+            # functions that make trainings differ need no further evidence
+            of_calls(recorded, differing - stand),
             CommandStage(COSTS, bool(recorded), seconds=_TIMED),
         ]
     return stages
@@ -110,10 +111,25 @@ def of_script(
     return [
         CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
         CommandStage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
-        CommandStage(CALLS, bool(differing), seconds=_CALLED * seconds),
+        of_calls(1, differing - differs),
         CommandStage(COSTS, bool(differing), seconds=_TIMED),
         *of_details([catalogue.all_details()], options),
     ]
+
+
+def of_calls(trainings: float, differing: float) -> CommandStage:
+    """Return the repetition of captured calls, in one process after the other's training.
+
+    Args:
+        differing: how many changed functions may be called.
+    """
+    functions = max(_EXECUTED * differing, min(differing, 1))
+    parts = min(trainings, direct_calls.TRAININGS * functions)
+    if parts <= 0:
+        return CommandStage(direct_calls.STAGE, 0)
+    together = functions * direct_calls.seconds_of_first(functions)
+    size = together * min(direct_calls.TRAININGS / parts, 1)
+    return CommandStage(direct_calls.STAGE, parts, size=size)
 
 
 def of_files(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
