@@ -246,7 +246,7 @@ def test_what_runs_in_foreign_environments_is_python_310_and_imports_little():
         ("import rich", "training/store.py:3 imports rich"),
         ("import tomllib", "training/store.py:3 imports tomllib"),
         ("import other", "training/store.py:3 imports other"),
-        ("try: pass\nexcept* OSError: pass", "training/store.py:4 Exception groups are only supported"),
+        ("try: pass\nexcept* OSError: pass", "training/store.py:4 Exception groups are"),
     ],
 )
 def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named):
