@@ -16,7 +16,7 @@ PYTHON ?= python3.11 python3.12 python3.13 python3
 # Extra arguments of `rlregress check`, for example: make check ARGS="--cells all"
 ARGS ?=
 
-# One core each: a second thread per process slows small networks down (see docs/runs.md).
+# One core each: a second thread per process slows small networks down (see docs/running.md).
 JOBS ?= 2
 export OMP_NUM_THREADS := 1
 # The tests start hundreds of processes: the suite's modules are compiled once, not in each of them.

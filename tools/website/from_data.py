@@ -240,10 +240,10 @@ def faults() -> Pages:
         "",
         "A test that has never failed proves nothing. These mistakes are made in copies of the "
         "frameworks, one line at a time, to test whether they are detected. How many are: "
-        "[by returns](statistics.md#verdicts-on-injected-faults), "
+        "[by returns](statistics.md#what-the-default-check-detects), "
         "[under options](evidence.md#injected-faults), "
         "[of real releases](evidence.md#real-histories). "
-        "To add one, see [adding a fault](adding-a-fault.md).",
+        "To add one, see [faults that somebody chose](power.md#faults-that-somebody-chose).",
         "",
         *_table(
             ("detected by", *by_name, "command"),

@@ -1,6 +1,6 @@
 """Portable arithmetic: with these settings a training has the same bits on every processor.
 
-The promise: the same wheels, any x86-64 processor with AVX2 and FMA; ``docs/portable.md`` says what
+The promise: the same wheels, any x86-64 processor with AVX2 and FMA; ``docs/evidence.md`` says what
 was measured. The variables must be set before NumPy and torch are loaded; what counts is what the
 libraries report afterwards. Runs inside foreign and old environments: Python 3.10 syntax.
 """

@@ -84,7 +84,7 @@ def _operations() -> dict[str, Callable[[], Any]]:
     made["torch matvec"] = _applied(torch.mv, _tensor(100, 100), _tensor(100))
     made["torch bmm"] = _applied(torch.bmm, _tensor(10, 64, 33), _tensor(10, 33, 17))
     made["torch qr"] = _applied(torch.linalg.qr, _tensor(64, 64))
-    # not portable: Cholesky in float32 (MKL), LSTM (oneDNN); see docs/portable.md
+    # not portable: Cholesky in float32 (MKL), LSTM (oneDNN); see docs/evidence.md
     made["torch training"] = _train
     made["torch convolution"] = lambda: functional.conv2d(
         _tensor(4, 4, 36, 36), _tensor(16, 4, 8, 8), stride=4

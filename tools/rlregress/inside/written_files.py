@@ -33,9 +33,9 @@ NOT_COMPARED = (
     "files that code outside of Python writes into a folder that was there before, but for "
     "`torch.save`",
     "caches: `__pycache__`, and the folders `.cache` and `.config`",
-    "files of more than 256 MiB: the report names them",
-    "files that code outside of Python removes, and of a file that is written anew more than 50 "
-    "times what it was between the 49th and the last",
+    "files of more than 256 MiB, or beyond 1 GiB in all: the report names them",
+    "files that code outside of Python removes",
+    "of a file that is written more than 50 times, all but the first 49 contents and the last",
     "what is printed beyond 16 MiB",
     "what differs from one recording of a version to the next: the report names it",
 )

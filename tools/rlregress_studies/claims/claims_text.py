@@ -26,7 +26,7 @@ _WIDTH_OF_FILES = 130
 _HEAD = """\
 # What the sources say, and what the code does
 
-Written by `rlregress study claims --write`, from the sentences in `baselines/claims/` and from
+Written by `rlregress study claims --markdown`, from the sentences in `baselines/claims/` and from
 probes of {versions}. Do not edit.
 
 *confirmed*: the code does what the sentence says (in the named scope; if none is named, in any).

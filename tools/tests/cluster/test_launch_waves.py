@@ -25,12 +25,11 @@ from .suites import CELL, Copy, copied
 _OF_CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "HOME": "/", "LOGNAME": getpass.getuser()}
 
 
-def documented(option: str) -> list[str]:
-    """The commands of the lines of crontab in the documentation that have an option."""
-    text = (suite.root() / "docs" / "cluster.md").read_text()
-    lines = re.findall(r"^    (?:\S+ ){5}(cd .* launch --waves .*)$", text, re.MULTILINE)
-    assert len(lines) == 3
-    return [line for line in lines if option in line.split()]
+def documented(options: str) -> str:
+    """Return the line of crontab of the documentation, with other options than ``--local``."""
+    text = (suite.root() / "docs" / "running.md").read_text()
+    [line] = re.findall(r"^    (?:\S+ ){5}(cd .* launch --waves --local .*)$", text, re.MULTILINE)
+    return line.replace("--local", options)
 
 
 def as_here(line: str, copy: Copy, store: Store) -> str:
@@ -88,7 +87,7 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
 def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
     """The line of crontab, killed in each wave, does each run once and has the gate's verdict."""
     copy, store = copied(tmp_path / "suite", _OF_CRON), Store(tmp_path / "runs")
-    (line,) = (as_here(each, copy, store) for each in documented("--local"))
+    line = as_here(documented("--local"), copy, store)
     text = ""
     for job in (copy.jobs(range(1000, 1010))[0], copy.jobs(range(1000, 1010))[7]):
         with open(tmp_path / "said", "w") as out:
@@ -131,7 +130,8 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
         fields = {name: cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
         copy = copied(tmp_path / "suite", _OF_CRON | fields)
         store = Store(tmp_path / "runs")
-        line, waiting = (as_here(each, copy, store) for each in documented("--slurm"))
+        line = as_here(documented("--slurm"), copy, store)
+        waiting = as_here(documented("--slurm --wait"), copy, store)
 
         first = called(line, copy)
         assert first.returncode == 75, first.stdout + first.stderr
