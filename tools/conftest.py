@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rlregress import cli
+from rlregress.gate import tier_progress
 from tests_performance.conftest import warm_executable, warm_python
 
 __all__ = ["command", "warm_executable", "warm_python"]
@@ -99,3 +100,9 @@ def command(
         return int(ended.value.code or 0), text.out, text.err
 
     return run
+
+
+@pytest.fixture
+def uncollected_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a plan count ten minutes of tests, and not collect them in a process."""
+    monkeypatch.setattr(tier_progress, "seconds_of_tests", lambda _: 600.0)
