@@ -44,7 +44,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     item.user_properties.append(("cpu seconds", _cpu_seconds() - item.stash[_begun]))
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """List the files whose tests took most of a run of a minute or more."""
     seconds: Counter[str] = Counter()
     cpu_seconds: Counter[str] = Counter()
@@ -57,7 +57,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     total = seconds.total()
     if total >= 60:
         terminalreporter.section("dearest files: seconds, their share, CPU seconds")
-        for name, taken in seconds.most_common(config.getoption("--dearest")):
+        listed = terminalreporter.config.getoption("--dearest")
+        for name, taken in seconds.most_common(listed):
             terminalreporter.line(
                 f"{taken:5.0f} s {taken / total:4.0%} {cpu_seconds[name]:5.0f} {name}"
             )
