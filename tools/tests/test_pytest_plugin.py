@@ -358,11 +358,12 @@ def test_a_session_says_how_many_details_it_asked(monkeypatch):
     assert _said([]) == []
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
     [fault] = fault_tables.chosen(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
     only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
-    ended = injection.run_injected(fault, ["-m", "pytest", "tests_unit", *only])
+    ended = injection.run_injected(fault, ["-m", "pytest", "tests_unit/test_sac.py", *only])
     header, _, rest = ended.stdout.partition("rootdir")
     folder = re.search(r"^sb3: stable-baselines3 [\d.]+, .*\((.*)\)$", header, re.MULTILINE)[1]
     _, _, folded = rest.partition("failed tests are about 1 detail:\n")
@@ -393,6 +394,7 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, o
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
     """What judges trainings takes long to import, and a test of formulas judges none."""
     watcher = tmp_path / "watcher.py"
