@@ -68,7 +68,7 @@ def required(
     distribution: importlib.metadata.Distribution, extra: str = ""
 ) -> Iterable[Requirement]:
     """What holds for this interpreter, without extras or with one."""
-    rows = _headers(distribution).get_all("Requires-Dist", ())
+    rows: Sequence[str] = _headers(distribution).get_all("Requires-Dist") or ()
     if not rows and distribution.read_text("requires.txt"):
         rows = distribution.requires or ()
     return _holding(tuple(rows), extra)
