@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -11,28 +12,57 @@ from typing import Any
 import pytest
 
 from rlregress import cli
+from rlregress.gate import tier_progress
 from tests_performance.conftest import warm_executable, warm_python
 
 __all__ = ["command", "warm_executable", "warm_python"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--rewrite-snapshots``: write what the tests found instead of comparing with it."""
+    """Declare the options of the house."""
     parser.addoption("--rewrite-snapshots", action="store_true", help="accept what changed")
+    parser.addoption("--dearest", type=int, default=10, help="files in the list of the dearest")
+
+
+_begun = pytest.StashKey[float]()
+
+
+def _cpu_seconds() -> float:
+    # of child processes that have ended, too; not of servers that the tests share
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note when a test begins, in CPU seconds."""
+    item.stash[_begun] = _cpu_seconds()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Report the CPU seconds of a test."""
+    item.user_properties.append(("cpu seconds", _cpu_seconds() - item.stash[_begun]))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """List the ten files whose tests took most of a run of a minute or more."""
+    """List the files whose tests took most of a run of a minute or more."""
     seconds: Counter[str] = Counter()
+    cpu_seconds: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
             if isinstance(report, pytest.TestReport):
-                seconds[report.nodeid.partition("::")[0]] += report.duration
+                name = report.nodeid.partition("::")[0]
+                seconds[name] += report.duration
+                cpu_seconds[name] += dict(report.user_properties).get("cpu seconds", 0.0)
     total = seconds.total()
     if total >= 60:
-        terminalreporter.section("dearest files")
-        for name, taken in seconds.most_common(10):
-            terminalreporter.line(f"{taken:5.0f} s {taken / total:4.0%} {name}")
+        terminalreporter.section("dearest files: seconds, their share, CPU seconds")
+        listed = terminalreporter.config.getoption("--dearest")
+        for name, taken in seconds.most_common(listed):
+            terminalreporter.line(
+                f"{taken:5.0f} s {taken / total:4.0%} {cpu_seconds[name]:5.0f} {name}"
+            )
+        terminalreporter.line(f"{total:5.0f} s 100% {cpu_seconds.total():5.0f} in all")
 
 
 @pytest.fixture
@@ -71,3 +101,9 @@ def command(
         return int(ended.value.code or 0), text.out, text.err
 
     return run
+
+
+@pytest.fixture
+def uncollected_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a plan count ten minutes of tests, and not collect them in a process."""
+    monkeypatch.setattr(tier_progress, "seconds_of_tests", lambda _: 600.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -20,4 +20,22 @@ def every(nth: int, cases: Sequence[Any], name: Callable[[Any], str] = str) -> l
             marks=pytest.mark.nightly if number % nth else (),
         )
         for number, case in enumerate(cases)
+    ]
+
+
+#: where one code path serves all frameworks, every commit shows it for these.
+_TWO = ("sb3", "torchrl")
+
+
+def all_frameworks(
+    cases: Iterable[Any],
+    framework: Callable[[Any], str] = str,
+    name: Callable[[Any], str] = str,
+) -> list[Any]:
+    """Each case as a parameter; all but those of two frameworks are nightly."""
+    return [
+        pytest.param(
+            case, id=name(case), marks=() if framework(case) in _TWO else pytest.mark.nightly
+        )
+        for case in cases
     ]

@@ -646,6 +646,7 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
     assert_one_sentence(code, error, "stored runs cannot be written to")
 
 
+@pytest.mark.usefixtures("uncollected_tests")
 def test_a_plan_changes_no_file(command, stored, tmp_path, monkeypatch):
     """A plan names a damaged record, counts its run as not done, and leaves it where it is."""
     cell = stored.cell
@@ -847,6 +848,7 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
     assert_one_sentence(code, error, "the return 1e+200 of A on X with seed 0 is too large")
 
 
+@pytest.mark.usefixtures("uncollected_tests")
 def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):
     """One new run beside ten rejects no cell: no gate of one run is said to see a common drop."""
     cells = [item.cell for item in baseline_runs.every() if len(item.runs) >= 10]

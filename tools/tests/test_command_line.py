@@ -77,6 +77,7 @@ def test_the_top_of_the_help_is_short():
     assert "--install-completion" in ended.stdout
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_the_tests_run_from_any_folder(tmp_path):
     """By pytest, with its arguments; what they write lies in the folder that one is in."""
     ended = subprocess.run(

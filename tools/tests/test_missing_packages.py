@@ -158,10 +158,12 @@ def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path):
 
     No test of formulas or behaviour needs MuJoCo: those of determinism pass without it.
     """
+    unit = ("tests_unit/test_atari.py", "tests_unit/test_details.py")
+    files = (*unit, "tests_behavior/test_atari_games.py", "tests_behavior/test_determinism.py")
     gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
     path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
     ended = subprocess.run(
-        [sys.executable, *suite.pytest_arguments("tests_unit", "tests_behavior"), "-q", "-rs"]
+        [sys.executable, *suite.pytest_arguments(*files), "-q", "-rs"]
         + ["-p", "no:cacheprovider", "--framework", "sb3", "--rlregress-report", str(tmp_path)]
         + ["-k", "warp_frame or clip_reward or atari5 or different_frames or same_seed and td3"],
         # not as a process of this session

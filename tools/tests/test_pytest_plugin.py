@@ -357,6 +357,7 @@ def test_a_session_says_how_many_details_it_asked():
     assert _said([]) == []
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
     [fault] = fault_tables.chosen(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
@@ -392,6 +393,7 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, o
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
     """What judges trainings takes long to import, and a test of formulas judges none."""
     watcher = tmp_path / "watcher.py"
@@ -421,23 +423,35 @@ def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
     assert ended.stdout.splitlines()[-1] == "imported:"
 
 
+TOTAL = "  100 s 100%    85 in all"
+
+
 @pytest.mark.parametrize(
-    ("slowest", "lines"), [(90.0, ["   93 s  93% a.py", "    7 s   7% b.py"]), (1.0, [])]
+    ("slowest", "listed", "lines"),
+    [
+        (90.0, 2, ["   93 s  93%    80 a.py", "    7 s   7%     5 b.py", TOTAL]),
+        (90.0, 1, ["   93 s  93%    80 a.py", TOTAL]),
+        (1.0, 2, []),
+    ],
 )
-def test_a_long_run_ends_with_its_dearest_files(slowest, lines):
+def test_a_long_run_ends_with_its_dearest_files(slowest, listed, lines):
     """Set-up, test and clean-up of all tests of a file count, those that failed as well."""
     printed = []
     taken = [
-        ("a.py::one", "setup", 3.0),
-        ("a.py::one", "call", slowest),
-        ("b.py::two", "call", 7.0),
+        ("a.py::one", "setup", 3.0, []),
+        ("a.py::one", "call", slowest, []),
+        ("a.py::one", "teardown", 0.0, [("cpu seconds", 80.0)]),
+        ("b.py::two", "call", 7.0, [("cpu seconds", 5.0)]),
     ]
     reports = [
-        pytest.TestReport(name, ("", 0, ""), {}, "failed", None, when, duration=seconds)
-        for name, when, seconds in taken
+        pytest.TestReport(
+            name, ("", 0, ""), {}, "failed", None, when, duration=seconds, user_properties=more
+        )
+        for name, when, seconds, more in taken
     ]
     terminal = SimpleNamespace(
-        stats={"": reports[:1], "passed": reports[1:2], "failed": reports[2:], "warnings": [None]},
+        stats={"": reports[:1], "passed": reports[1:3], "failed": reports[3:], "warnings": [None]},
+        config=SimpleNamespace(getoption={"--dearest": listed}.get),
         section=lambda title: None,
         line=printed.append,
     )

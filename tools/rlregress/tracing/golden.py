@@ -9,6 +9,7 @@ What is written to files or printed is left out: it names folders, times and mac
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -307,9 +308,15 @@ def _text(content: Mapping[str, Any]) -> str:
     return "{\n " + ",\n ".join(rows) + "\n}\n"
 
 
+@functools.cache
+def _owners() -> Mapping[str, Sequence[str]]:
+    # reads the lists of files of all that is installed
+    return importlib.metadata.packages_distributions()
+
+
 def _versions(trace: Trace) -> dict[str, str]:
     """Return the versions of Python and of all distributions that the training imported."""
-    owners = importlib.metadata.packages_distributions()
+    owners = _owners()
     names = {name for top in trace.header["distributions_imported"] for name in owners.get(top, ())}
     versions = {name: str(importlib.metadata.version(name)) for name in sorted(names)}
     return {"python": trace.header["versions"]["python"], **versions}

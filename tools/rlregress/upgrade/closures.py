@@ -44,9 +44,7 @@ class Absent:
 def on_path(side: Side) -> Distributions:
     """Canonical name -> the distribution that a side finds."""
     if side.python == sys.executable:
-        base = {
-            distribution_metadata.name_of(d): d for d in _named(importlib.metadata.distributions())
-        }
+        base = distribution_metadata.by_name(importlib.metadata.distributions())
     else:
         lib = Path(side.python).parents[1] / "lib"
         base = {}
@@ -55,13 +53,6 @@ def on_path(side: Side) -> Distributions:
     for path in reversed(side.paths):
         base.update(distribution_metadata.in_folder(Path(path)))
     return base
-
-
-def _named(
-    distributions: Iterable[importlib.metadata.Distribution],
-) -> list[importlib.metadata.Distribution]:
-    # the first on the path is the one that is imported
-    return [d for d in distributions if d.metadata["Name"]][::-1]
 
 
 def requirements_of(roots: Iterable[str], there: Distributions) -> dict[str, set[str]]:

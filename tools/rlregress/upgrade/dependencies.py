@@ -32,9 +32,8 @@ def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
         first, *others = (str(canonicalize_name(name)) for name in adapter.packages)
         # of a framework that is pinned, the packages that belong to it move with it
         kept |= {first} if first in pinned else {first, *others}
-    for distribution in importlib.metadata.distributions():
-        if distribution.metadata["Name"] and distribution.read_text("direct_url.json"):
-            kept.add(distribution_metadata.name_of(distribution))
+    there = distribution_metadata.by_name(importlib.metadata.distributions())
+    kept |= {name for name, of in there.items() if of.read_text("direct_url.json")}
     return frozenset(
         name for name in (kept - pinned) | {"torch"} if installed.version(name) is not None
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
+from email.message import Message
+from email.parser import HeaderParser
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -15,13 +18,40 @@ from packaging.version import InvalidVersion, Version
 
 def in_folder(folder: Path) -> dict[str, importlib.metadata.Distribution]:
     """Canonical name -> what lies in a folder."""
-    distributions = importlib.metadata.distributions(path=[str(folder)])
-    return {name_of(d): d for d in distributions if d.metadata["Name"]}
+    return by_name(importlib.metadata.distributions(path=[str(folder)]))
+
+
+def by_name(
+    distributions: Iterable[importlib.metadata.Distribution],
+) -> dict[str, importlib.metadata.Distribution]:
+    """Canonical name -> distribution, the first of a name; what has no name is left out."""
+    named: dict[str, importlib.metadata.Distribution] = {}
+    for distribution in distributions:
+        if name := name_of(distribution):
+            named.setdefault(name, distribution)
+    return named
 
 
 def name_of(distribution: importlib.metadata.Distribution) -> str:
-    """The canonical name."""
-    return str(canonicalize_name(distribution.metadata["Name"]))
+    """The canonical name; empty if the distribution has none."""
+    return str(canonicalize_name(_headers(distribution)["Name"] or ""))
+
+
+def version_of(distribution: importlib.metadata.Distribution) -> str:
+    """The version, as the distribution writes it."""
+    return str(_headers(distribution)["Version"])
+
+
+def _headers(distribution: importlib.metadata.Distribution) -> Message:
+    # importlib parses the description, too, and again whenever it is asked
+    files = ("METADATA", "PKG-INFO", "")
+    text = next((text for file in files if (text := distribution.read_text(file))), "")
+    return _parsed(text.partition("\n\n")[0])
+
+
+@functools.cache
+def _parsed(text: str) -> Message:
+    return HeaderParser().parsestr(text)
 
 
 def readable(row: str) -> Requirement | None:
@@ -36,15 +66,22 @@ def readable(row: str) -> Requirement | None:
 
 def required(
     distribution: importlib.metadata.Distribution, extra: str = ""
-) -> Iterator[Requirement]:
+) -> Iterable[Requirement]:
     """What holds for this interpreter, without extras or with one."""
-    for row in distribution.requires or ():
-        requirement = readable(row)
-        if requirement is None:
-            continue
-        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-            requirement.marker = None
-            yield requirement
+    rows: Sequence[str] = _headers(distribution).get_all("Requires-Dist") or ()
+    if not rows and distribution.read_text("requires.txt"):
+        rows = distribution.requires or ()
+    return _holding(tuple(rows), extra)
+
+
+@functools.cache
+def _holding(rows: Iterable[str], extra: str) -> Sequence[Requirement]:
+    # the readable ones whose markers hold; these are then gone
+    requirements = [r for r in map(readable, rows) if r is not None]
+    held = [r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})]
+    for requirement in held:
+        requirement.marker = None
+    return held
 
 
 def admits(specifier: SpecifierSet, version: str) -> bool:

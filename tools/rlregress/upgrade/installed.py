@@ -12,6 +12,8 @@ from functools import cache
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from rlregress.upgrade import distribution_metadata
+
 
 def version(package: str) -> str | None:
     """The installed version, or None."""
@@ -72,9 +74,8 @@ def holds(row: str) -> bool:
 def pins(packages: Sequence[str] | None = None) -> list[str]:
     """Pins of what is installed now: all of it, or some packages."""
     if packages is None:
-        distributions = importlib.metadata.distributions()
-        names = {canonicalize_name(d.metadata["Name"]) for d in distributions if d.metadata["Name"]}
-        packages = sorted(names - {"pip", "setuptools", "wheel", "rlregress"})
+        there = distribution_metadata.by_name(importlib.metadata.distributions())
+        packages = sorted(there.keys() - {"pip", "setuptools", "wheel", "rlregress"})
     pairs = [(name, version(name)) for name in packages]
     return [
         f"{name}=={public(distributions)}"

@@ -22,6 +22,7 @@ from rlregress.upgrade import (
     affected,
     changed_functions,
     closures,
+    distribution_metadata,
     installed,
     interpreters,
     package_users,
@@ -182,7 +183,7 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         installed={
             "python": interpreters.python_of(b.side),
             **{
-                name: installed.public(d.version)
+                name: installed.public(distribution_metadata.version_of(d))
                 for name, d in there[1].items()
                 if name not in (*b.hidden, *b.hidden_below)
             },
@@ -374,7 +375,11 @@ def _versions(
     a: Prepared, b: Prepared, there: tuple[Distributions, Distributions], compared: set[str]
 ) -> dict[str, tuple[str, str]]:
     one, other = (
-        {n: d.version for n, d in of.items() if n not in (*side.hidden, *side.hidden_below)}
+        {
+            name: distribution_metadata.version_of(distribution)
+            for name, distribution in of.items()
+            if name not in (*side.hidden, *side.hidden_below)
+        }
         for side, of in zip((a, b), there, strict=True)
     )
     names = (set(one) | set(other)) - compared - {"rlregress"}

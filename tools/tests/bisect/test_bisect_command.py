@@ -443,13 +443,13 @@ def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_net
     assert [(s["old"], s["new"]) for s in every["steps"]] == [("2.2.1", "2.3.0")]
 
 
-@pytest.mark.parametrize("name", ["td3 batch_size", "td3 minibatch_size"])
-def test_a_framework_s_own_name_of_a_default_is_accepted(name, tmp_path, warm_python):
+def test_a_framework_s_own_name_of_a_default_is_accepted(tmp_path, warm_python):
     """Of each algorithm that has it, as the name that all frameworks share."""
     adapter, kept = frameworks.get("sb3"), tmp_path / "answers.json"
     answered = side_fingerprints.fingerprint(current("installed"), kept, adapter, [])
     here = SimpleNamespace(fingerprint=lambda _: answered)
-    assert set(symptoms.default(adapter, name).value(here).values()) == {"256"}
+    for name in ("td3 batch_size", "td3 minibatch_size"):
+        assert set(symptoms.default(adapter, name).value(here).values()) == {"256"}, name
 
 
 def test_an_algorithm_that_is_none_is_refused_before_a_version_is_made():

@@ -16,8 +16,6 @@ from rlregress.training.store import Store
 from .short_runs import has_ended, holder, jobs, listed
 from .slurm_daemons import until
 
-pytestmark = pytest.mark.usefixtures("warm_python")
-
 
 def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     """A launch of a manifest."""
@@ -31,6 +29,7 @@ def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, number):
@@ -104,6 +103,7 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path):
     """It is asked for once more after the others, and then the exit code says that it is left."""
     (job,) = jobs([0])

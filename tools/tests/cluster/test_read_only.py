@@ -63,11 +63,11 @@ def store(tmp_path_factory) -> Iterator[Store]:
 @pytest.mark.nightly
 def test_a_store_that_can_only_be_read_is_looked_at(store):
     """What is there, whose clock tells the ages, what is wrong and what is left."""
-    found = called("status", "--store", str(store.folder))
+    found = called("runs", "status", "--store", str(store.folder))
     assert (found.returncode, found.stderr) == (0, "")
     assert "sb3-sac     -       -        1      -        -        2    3" in found.stdout
     assert "ages are by this machine's clock, as you may not write to the store" in found.stdout
-    checked = called("verify", "--store", str(store.folder))
+    checked = called("runs", "verify", "--store", str(store.folder))
     assert (checked.returncode, checked.stderr) == (0, "")
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "sac")
     planned = called("plan", *options, "--store", str(store.folder))
@@ -97,8 +97,8 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     every(
         7,
         [
-            ["check", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],
             ["runs", "run", "--manifest", "{manifest}", "--index", "1", "--store", "{store}"],
+            ["check", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],
             ["runs", "launch", "--local", "--manifest", "{manifest}", "--store", "{store}"],
             ["runs", "launch", "--slurm", "--manifest", "{manifest}", "--store", "{store}"],
             ["runs", "launch", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],

@@ -73,7 +73,7 @@ def freeze(store: Store, of: Sequence[Job]) -> dict[str, Holder]:
     return frozen
 
 
-@pytest.mark.parametrize("number", [8, pytest.param(24, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("number", [5, pytest.param(24, marks=pytest.mark.nightly)])
 def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     """Arrays beyond MaxArraySize, two launches at once, a warned, a killed and a cancelled task."""
     every = jobs(range(number))
@@ -124,6 +124,7 @@ def states(store: Store) -> dict[str, int]:
     )
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_cancelled_is_stopped(ask, store):
     """While it waits for a node, while its process starts, and while it trains."""
     every = jobs(range(3), ENDLESS)

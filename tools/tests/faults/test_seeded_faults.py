@@ -25,6 +25,7 @@ from rlregress.model.fault_results import (
     THROUGHPUT,
     TRACES,
 )
+from tools.tests.nightly import all_frameworks
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -39,7 +40,12 @@ def _beside(fault):
     return sorted({id.rpartition(".")[0] for id in fault.turns} | {*fault.turns, *fault.also})
 
 
-@pytest.mark.parametrize("fault", ESSENTIAL, ids=lambda fault: f"{fault.framework}-{fault.name}")
+@pytest.mark.parametrize(
+    "fault",
+    all_frameworks(
+        ESSENTIAL, lambda fault: fault.framework, lambda fault: f"{fault.framework}-{fault.name}"
+    ),
+)
 def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
     name = fault.framework

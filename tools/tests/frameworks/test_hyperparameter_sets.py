@@ -228,8 +228,7 @@ def _small(cell: Cell) -> tuple[dict, int]:
     return given, 240
 
 
-FAST = [("sb3", "ppo", "cleanrl"), ("sb3", "td3", "torchrl"), ("cleanrl", "sac", "sb3"),
-        ("torchrl", "ppo", "cleanrl"), ("torchrl", "sac", "cleanrl")]  # fmt: skip
+FAST = [("sb3", "ppo", "cleanrl"), ("torchrl", "ppo", "cleanrl"), ("torchrl", "sac", "cleanrl")]
 
 
 @pytest.mark.parametrize(

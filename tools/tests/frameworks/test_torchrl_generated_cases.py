@@ -47,7 +47,7 @@ def shown(call: Any) -> Any:
     return {name: events.part(item) for name, item in found.items()}
 
 
-@pytest.mark.parametrize("part", every(3, sorted(PARTS)))
+@pytest.mark.parametrize("part", every(9, sorted(PARTS)))
 def test_calls_repeat_themselves(part):
     """Every twentieth call, whatever was called in between."""
     some = list(generated_cases.calls(part, 0).items())[::20]

@@ -26,6 +26,9 @@ START = stored_durations().start
 SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
 
 
+pytestmark = pytest.mark.usefixtures("uncollected_tests")
+
+
 @pytest.fixture(autouse=True)
 def no_runs_of_this_checkout(tmp_path, monkeypatch):
     """A plan without --store counts the runs of an empty folder, not those of an earlier gate."""

@@ -43,6 +43,8 @@ _READS = ("get", "pop", "setdefault", "update")
 def _departures(text: str) -> list[tuple[str, str]]:
     """Return (function, code) of what starts a process otherwise, or copies all variables."""
     found = []
+    if not any(name in text for name in (*_STARTS, "os.environ")):
+        return found
     tree = ast.parse(text)
     for parent in ast.walk(tree):
         for child in ast.iter_child_nodes(parent):

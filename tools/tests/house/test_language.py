@@ -20,15 +20,15 @@ EXCEPTIONS = {(entry["word"], name) for entry in DATA["exception"] for name in e
 _MODULES = (ast.Import, ast.ImportFrom)
 
 
-def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def identifiers(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
     """Names of classes, functions, parameters, variables and attributes, with their lines."""
     modules = {
         (alias.asname or alias.name).partition(".")[0]
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, _MODULES)
         for alias in node.names
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.lineno, node.name
         elif isinstance(node, ast.arg):
@@ -47,15 +47,15 @@ def phrases_in(text: str, phrases: Sequence[str]) -> list[str]:
     return [one for one in held if re.search(rf"\b{re.escape(one.lower())}\b", words)]
 
 
-def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def texts(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
     """String literals that are no docstrings, with their lines."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
         if is_text and id(node) not in docstrings:
             yield node.lineno, node.value
@@ -63,15 +63,15 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def avoided(text: str, name: str = "") -> list[str]:
     """Words and phrases to avoid that a file holds, with their lines."""
-    tree = ast.parse(text)
+    nodes = [*ast.walk(ast.parse(text))]
     found = [
         f"{name}:{line} {word}"
-        for line, word in identifiers(tree)
+        for line, word in identifiers(nodes)
         if word in WORDS and (word, name) not in EXCEPTIONS
     ]
     return found + [
         f"{name}:{line} {phrase!r}"
-        for line, words in texts(tree)
+        for line, words in texts(nodes)
         for phrase in phrases_in(words, DATA["phrases"])
     ]
 
@@ -104,6 +104,6 @@ def test_exceptions_are_few_and_have_reasons():
     for entry in DATA["exception"]:
         assert entry["reason"]
         for name in entry["files"]:
-            tree = ast.parse((TOOLS / name).read_text("utf-8"))
-            words = {word for _, word in identifiers(tree)}
+            nodes = [*ast.walk(ast.parse((TOOLS / name).read_text("utf-8")))]
+            words = {word for _, word in identifiers(nodes)}
             assert entry["word"] in words, f"{name} has no {entry['word']}: drop the exception"

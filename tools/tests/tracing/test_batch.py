@@ -14,7 +14,6 @@ from rlregress.tracing import recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
 from rlregress.tracing.trace_comparison import compare
 
-# but the batch itself is a process that is new in every respect: a fixture of the module
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 PLAIN = {"framework": "sb3", "algorithm": "a2c", "seed": 0}
@@ -26,7 +25,7 @@ def of(folder, name, **more):
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
+def recorded(tmp_path_factory, warm_executable):
     """Two equal trainings, with two between them that fail; the process, and its folder."""
     folder = tmp_path_factory.mktemp("batch")
     jobs = [
@@ -37,7 +36,7 @@ def recorded(tmp_path_factory):
     ]
     path = folder / "jobs.json"
     path.write_text(json.dumps({"jobs": jobs}))
-    side = Side("A")
+    side = Side("A", python=warm_executable)
     process = subprocess.run(
         recording_processes.start("batch", side, path),
         env=side.environment(),

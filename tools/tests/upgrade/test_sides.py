@@ -37,9 +37,11 @@ PACKAGE = SB3.packages[0]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path, tmp_path_factory, monkeypatch):
     """An empty cache, no stacks, and a library that needs nothing."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    # what the installer knows of the interpreter is learnt once
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "uv"))
     monkeypatch.setattr(known_good_pins, "stacks", lambda: [])
     monkeypatch.setattr(dependencies, "_declared", lambda: [])
     return tmp_path / "cache"
