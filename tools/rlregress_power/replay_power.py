@@ -142,12 +142,14 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
             return replace(found, detected=True, by={"replay": str(error)}, failure=str(error))
     first = replays.first_difference(replayed.recorded.run, RunResult.of(content))
     failure = last_words(content["failure"]) if content["failure"] else ""
+    if replayed_run.Differs.__name__ in failure:
+        failure = ""
     return replace(
         found,
         detected=bool(first),
-        by={"replay": first} if first else {},
+        by={"replay": failure or first} if first else {},
         cpu_minutes=content["time"].get("cpu_seconds", 0.0) / 60,
-        failure="" if replayed_run.Differs.__name__ in failure else failure,
+        failure=failure,
     )
 
 
