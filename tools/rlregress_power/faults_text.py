@@ -9,6 +9,7 @@ from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
     OPTIONS,
+    REPLAYS,
     RETURNS,
     THROUGHPUT,
     TRACES,
@@ -83,6 +84,16 @@ def _judged(result: FaultResult) -> list[str]:
     ]
 
 
+def _replayed(result: FaultResult) -> list[str]:
+    fault = result.fault
+    if result.trouble:
+        return [f"{'COULD NOT JUDGE':<16}{fault.title}: {result.trouble}"]
+    word = "detected" if result.detected else "NOT DETECTED"
+    never = "no number differs" if result.executed else "its line never runs"
+    seconds = f"{60 * result.cpu_minutes:.0f} CPU seconds"
+    return [f"{word:<16}{fault.title}: {_found(result) or never}, {seconds}"]
+
+
 def cost(result: FaultResult) -> str:
     """Runs and minutes of a gate on returns."""
     return f"{result.runs} runs, {result.cpu_minutes:.1f} CPU minutes"
@@ -106,6 +117,7 @@ _LINES: Mapping[str, Callable[[FaultResult], list[str]]] = {
     OPTIONS: _under_option,
     BEHAVIOR: _tested,
     RETURNS: _judged,
+    REPLAYS: _replayed,
     THROUGHPUT: _measured,
 }
 
@@ -114,6 +126,8 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
     """How many of the faults an instrument detects."""
     detected = sum(result.detected for result in results)
     of = f"{detected} of {len(results)}"
+    if instrument == REPLAYS:
+        return _summary_of_replays(results)
     if instrument in _DETECTED:
         return f"{of} injected faults {_DETECTED[instrument]}"
     right = sum(result.in_place for result in results)
@@ -136,6 +150,19 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
     trouble = sum(bool(result.trouble) for result in results)
     text = f"{fallen} of {len(results)} checks ended in regressed, {minutes:.0f} CPU minutes in all"
     return text + (f"; {trouble} could not judge" if trouble else "")
+
+
+def _summary_of_replays(results: Sequence[FaultResult]) -> str:
+    judged = [result for result in results if not result.trouble]
+    run = [result for result in judged if result.executed]
+    minutes = sum(result.cpu_minutes for result in judged)
+    text = (
+        f"{sum(result.detected for result in judged)} of {len(judged)} faults were detected by one "
+        f"replay each, {sum(result.detected for result in run)} of the {len(run)} whose line runs, "
+        f"{minutes:.0f} CPU minutes in all"
+    )
+    left = len(results) - len(judged)
+    return text + (f"; {left} could not be judged" if left else "")
 
 
 _DETECTED = {

@@ -74,12 +74,21 @@ def scope(framework: str) -> tuple[str, ...]:
 
 
 def drawn(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
-    """``count`` faults of the functions in scope by lot, and how many places there are for one.
+    """``count`` faults of the functions in scope by lot, and how many places there are for one."""
+    texts = {name: path.read_text(encoding="utf-8") for name, path in _files(adapter).items()}
+    return draw_mutants(texts, count, draw)
+
+
+def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[Mutant], int]:
+    """Return faults of the functions of files by lot, and how many places there are for one.
 
     Every place is as likely as every other. One whose syntax tree is that of the sound file is no
     fault.
+
+    Args:
+        texts: file -> its text.
+        draw: seed of the lot.
     """
-    texts = {name: path.read_text(encoding="utf-8") for name, path in _files(adapter).items()}
     places = [
         (file, function, edit)
         for file, text in sorted(texts.items())
@@ -130,12 +139,13 @@ def outcome(fault: Mutant) -> Outcome:
     )
 
 
-def as_fault(fault: Mutant, framework: str, sound: str, name: str) -> Fault:
+def as_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: str = "") -> Fault:
     """The same, to be injected; ``sound``: the file without it."""
     above = "".join(row + "\n" for row in sound.split("\n")[: fault.line - 1])
     occurrence = above.count(fault.old) + 1
     return Fault(
         framework=framework,
+        algorithm=algorithm,
         name=name,
         file=fault.file,
         old=fault.old,

@@ -22,6 +22,7 @@ from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
     OPTIONS,
+    REPLAYS,
     RETURNS,
     THROUGHPUT,
     TRACES,
@@ -38,7 +39,7 @@ from rlregress.tracing.recording_processes import Side
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import mutation_test
 from rlregress.upgrade.cached_folders import Say
-from rlregress_power import probe_server, return_gates
+from rlregress_power import probe_server, replay_power, return_gates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,5 +299,6 @@ INSTRUMENTS: Mapping[str, Instrument] = {
     OPTIONS: Instrument(run=_by_scenarios, share=0.9),
     BEHAVIOR: Instrument(run=_by_tests, counted="faults given to behaviour tests"),
     RETURNS: Instrument(run=return_gates.judge),
+    REPLAYS: Instrument(run=replay_power.judge, counted="faults replayed"),
     THROUGHPUT: Instrument(run=_by_throughput),
 }

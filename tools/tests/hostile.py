@@ -173,6 +173,12 @@ HOLDER = asdict(
     Holder("host-1-ab", "host", "boot pid", 1, 2, {"SLURM_ARRAY_TASK_ID": "3"}, 1, "stopped")
 )
 NIGHTS = list(night_files.nights(2, 2))
+NIGHTS[0]["replays"] = {
+    "sb3-ppo-Env9-v4-short": {
+        "framework": "sb3", "group": "sb3-ppo", "replayed": "sb3-ppo-Env9-v4-replay", "seed": 1,
+        "state": "differs", "first": "update 1, gradients",
+    }
+}  # fmt: skip
 ENTRY = {
     "test": "tests_performance/t.py::t[x]", "tier": "performance", "outcome": "passed",
     "seconds": 1.0, "message": "", "framework": "sb3", "cell": "sb3-ppo-Env0-v4-short",

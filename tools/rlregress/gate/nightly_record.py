@@ -26,7 +26,8 @@ from rlregress.gate.baseline_runs import numbers_of
 from rlregress.gate.stored_throughput import QUANTITIES
 from rlregress.model.gate_result import EarlierRun, GateResult
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, quantity_of
-from rlregress.model.verdict import EXIT_CODES
+from rlregress.model.replay_result import DIFFERS, NOT_REPLAYED
+from rlregress.model.verdict import EXIT_CODES, REPRODUCED
 from rlregress.training import recorded_runs
 
 SCHEMA = 1
@@ -85,6 +86,26 @@ class NightlyCell:
 
 
 @dataclass(frozen=True)
+class NightlyReplay:
+    """The replay of one cell.
+
+    Attributes:
+        group: framework and algorithm.
+        replayed: id of the cell that was trained.
+        seed: of the stored run.
+        state: as of ``model.replay_result.Replay``.
+        first: where it differs first, in words; empty: it does not.
+    """
+
+    framework: Component
+    group: Component
+    replayed: Component
+    seed: Natural
+    state: Annotated[str, one_of((REPRODUCED, DIFFERS, NOT_REPLAYED))]
+    first: str = ""
+
+
+@dataclass(frozen=True)
 class NightlyFramework:
     """One framework: verdict, versions, digests of the code under test."""
 
@@ -103,6 +124,7 @@ class NightlyRun:
         throughput: "framework algorithm" -> quantity -> number of each process.
         verdicts: name of what was judged beside the returns of cells -> verdict: groups, training
             returns, critics, throughput.
+        replays: cell -> its replay; one that is reproduced has no new runs.
         unjudged: what no verdict was reached on.
     """
 
@@ -122,12 +144,20 @@ class NightlyRun:
         ],
     ]
     verdicts: Mapping[Line, _Verdict] = field(default_factory=dict)
+    replays: Mapping[Component, NightlyReplay] = field(default_factory=dict)
     unjudged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         places = {place for cell in self.cells.values() for place in cell.machines}
         if places - set(range(len(self.machines))):
             raise ValueError(f"a run of machine {max(places)}, of {len(self.machines)} in all")
+
+    def reproduced(self) -> set[str]:
+        """Return the cells that a replay reproduced, and the groups without any other cell."""
+        cells = {name for name, of in self.replays.items() if of.state == REPRODUCED}
+        others = {cell.group for cell in self.cells.values()}
+        others |= {of.group for name, of in self.replays.items() if name not in cells}
+        return cells | {self.replays[name].group for name in cells} - others
 
 
 def read(folder: Path) -> NightlyRun:
@@ -184,7 +214,7 @@ def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _results(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return machines, cells, throughput and verdicts, from the entries of the evidence."""
+    """Return all that a night's file holds of the entries of the evidence."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
     verdicts = evidence.verdicts([dict(entry) for entry in entries])
@@ -224,19 +254,36 @@ def _results(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "cells": dict(sorted(cells.items())),
         "throughput": throughput,
         "verdicts": dict(sorted(others.items())),
+        "replays": {
+            entry["replay"]["cell"]: _replay(entry["replay"], str(entry.get("framework", "")))
+            for entry in entries
+            if isinstance(entry.get("replay"), dict)
+        },
     }
+
+
+def _replay(of: Mapping[str, Any], framework: str) -> dict[str, Any]:
+    return {
+        "framework": framework,
+        "group": _group(of["cell"], framework),
+        **{name: of[name] for name in ("replayed", "seed", "state", "first")},
+    }
+
+
+def _group(cell: str, framework: str) -> str:
+    algorithm = cell.removeprefix(f"{framework}-").partition("-")[0]
+    return f"{framework}-{algorithm}"
 
 
 def _empty(
     of: Mapping[str, Any], framework: str, verdicts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return a cell without runs, as its first record describes it."""
-    algorithm = str(of["cell"]).removeprefix(f"{framework}-").partition("-")[0]
     given = of.get("hyperparameters")
     text = json.dumps(given, sort_keys=True)
     return {
         "framework": framework,
-        "group": f"{framework}-{algorithm}",
+        "group": _group(str(of["cell"]), framework),
         "verdict": str(verdicts.get(of["cell"], {}).get("verdict", "")),
         "protocol": of.get("protocol") or {},
         "hyperparameters": hashlib.sha256(text.encode()).hexdigest()[:12] if given else "",

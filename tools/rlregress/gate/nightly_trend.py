@@ -25,7 +25,13 @@ from rlregress.gate.nightly_record import FILE, MACHINE, NUMBERS, SURROUNDINGS, 
 from rlregress.gate.stored_throughput import MEMORY, QUANTITIES
 from rlregress.model.quantities import BY_NAME, cell_of
 from rlregress.model.trend_result import Row, Shift, Trend
-from rlregress.model.verdict import COULD_NOT_JUDGE, IMPROVED, INCONCLUSIVE, REGRESSED
+from rlregress.model.verdict import (
+    COULD_NOT_JUDGE,
+    IMPROVED,
+    INCONCLUSIVE,
+    REGRESSED,
+    REPRODUCED,
+)
 
 _LIKELY = -2 * math.log(1 - math.sqrt(0.95))
 _CANNOT_TELL = (INCONCLUSIVE, COULD_NOT_JUDGE)
@@ -157,6 +163,12 @@ def _histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
         for name, verdict in night.verdicts.items():
             owner = owners.get(cell_of(name), name.partition(" ")[0])
             found.setdefault(name, _History(name, owner)).verdicts[number] = verdict
+        for name in night.reproduced():
+            if name in night.replays:
+                found.setdefault(name, _History(name, night.replays[name].framework))
+            # what earlier nights judged of it by new runs
+            for named in {quantity.named(name) for quantity in NUMBERS.values()} & set(found):
+                found[named].verdicts[number] = REPRODUCED
     return found
 
 
@@ -165,17 +177,23 @@ def _not_judged(nights: Sequence[NightlyRun]) -> list[str]:
     lines = []
     if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
         lines.append(f"nights that could not judge everything: {_listed(failed)}")
-    last: dict[str, NightlyRun] = {}
+    #: cell -> its last night, its framework and its verdict there
+    last: dict[str, tuple[NightlyRun, str, str]] = {}
     latest: dict[tuple[str, str], NightlyRun] = {}
     for night in nights:
         latest |= {(name.partition("@")[0], night.budget): night for name in night.frameworks}
-        last |= dict.fromkeys(night.cells, night)
+        last |= {name: (night, of.framework, of.verdict) for name, of in night.cells.items()}
+        last |= {
+            name: (night, of.framework, REPRODUCED)
+            for name, of in night.replays.items()
+            if of.state == REPRODUCED
+        }
     missing = [
         f"{name} ({night.started[:10]})"
-        for name, night in last.items()
-        if latest.get((night.cells[name].framework, night.budget), night) is not night
+        for name, (night, framework, _) in last.items()
+        if latest.get((framework, night.budget), night) is not night
     ]
-    without = [name for name, night in last.items() if not night.cells[name].verdict]
+    without = [name for name, (_, _, verdict) in last.items() if not verdict]
     if missing:
         lines.append(f"not in the last check of their framework and budget: {_listed(missing)}")
     if without:

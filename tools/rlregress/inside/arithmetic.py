@@ -49,19 +49,26 @@ _CORE_NAMES = (
 
 
 def portable_variables() -> dict[str, str]:
-    """Return the variables that a process must start with."""
+    """Return the variables that a process must start with; none on a processor without AVX2.
+
+    The libraries do not check what these name: there they would be ended by the first instruction.
+    """
+    flags = _processor_flags()
+    if not flags >= {"avx2", "fma"}:
+        return {}
     variables = dict(_VARIABLES)
-    if _has_avx512():
+    if any(flag.startswith("avx512") for flag in flags):
         variables["NPY_DISABLE_CPU_FEATURES"] = " ".join(_NUMPY_AVX512)
     return variables
 
 
-def _has_avx512() -> bool:
+def _processor_flags() -> set[str]:
+    """Return what the processor can do, in Linux' words; where there are none, what is needed."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            return any("avx512" in line for line in stream if line.startswith("flags"))
-    except OSError:
-        return False
+            return set(next(line for line in stream if line.startswith("flags")).split())
+    except (OSError, StopIteration):
+        return {"avx2", "fma"}
 
 
 def report_arithmetic() -> dict[str, str]:

@@ -52,6 +52,7 @@ class Trail:
         self._places = Places(roots)
         self._executed = _trace_lines(roots)
         self._files: set[str] = set()
+        self._scripts: set[str] = set()
         self._environment = hashlib.sha256()
         self._hooks = ExitStack()
 
@@ -112,6 +113,8 @@ class Trail:
                 text = f"{os.path.basename(file)}: {line}"
             if self._places.name(file) is not None:
                 self._files.add(file)
+                if frame.f_code.co_name == "<module>":
+                    self._scripts.add(file)
             frame = frame.f_back
         return text
 
@@ -121,14 +124,22 @@ class Trail:
         The algorithm's files are those that call for an update, and those that are named like it.
         """
         lines = {}
-        data: Any = self._executed.get_data() if self._executed is not None else None
-        for file in sorted(data.measured_files()) if data is not None else ():
-            every = _lines_of(file)
-            executed = every.intersection(data.lines(file) or ())
+        for file, ran in self._executed_lines():
+            every = _lines_of(file, file in self._scripts)
+            executed = every.intersection(ran)
             named = self._algorithm in os.path.basename(file)
             if executed and (file in self._files or named):
                 lines[str(self._places.name(file))] = [len(executed), len(every)]
         return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
+
+    def executed_lines(self) -> dict[str, list[int]]:
+        """Return the lines that ran, of each file of the framework."""
+        return {str(self._places.name(file)): ran for file, ran in self._executed_lines()}
+
+    def _executed_lines(self) -> list[tuple[str, list[int]]]:
+        data: Any = self._executed.get_data() if self._executed is not None else None
+        files = sorted(data.measured_files()) if data is not None else ()
+        return [(file, data.lines(file) or []) for file in files]
 
 
 class _Observed(gymnasium.Wrapper):
@@ -182,14 +193,15 @@ def _trace_lines(roots: Sequence[str]) -> Any:
     return coverage.Coverage(data_file=None, include=below, config_file=False)
 
 
-def _lines_of(path: str) -> set[int]:
-    """Return the lines of all functions of a file."""
+def _lines_of(path: str, is_script: bool) -> set[int]:
+    """Return the lines of all functions of a file; of a script also those of its body."""
     with open(path, encoding="utf-8") as stream:
         codes = [compile(stream.read(), path, "exec")]
     lines: set[int] = set()
     while codes:
         code = codes.pop()
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-        if code.co_flags & 1:  # CO_OPTIMIZED: a function
+        # CO_OPTIMIZED: a function
+        if code.co_flags & 1 or (is_script and code.co_name == "<module>"):
             lines |= own_lines(code)
     return lines

@@ -16,6 +16,8 @@ TIERS = (UNIT, TRACE, CALLS, BEHAVIOR)
 DETAILS, TRACES, OPTIONS, RETURNS, THROUGHPUT = (
     "details", "traced", "optional", "returns", "throughput"
 )  # fmt: skip
+#: one more, of the faults of returns
+REPLAYS = "replays"
 #: why a fault that no tier sees is none, or none of this suite's.
 EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP = "equivalent", "logging only", "out of scope", "gap"
 KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)

@@ -48,7 +48,8 @@ class Trail:
     """Digests along a training (``inside.trail.Trail``).
 
     Attributes:
-        lines: file of the algorithm -> lines of its functions that ran, and all of them.
+        lines: file of the algorithm -> lines of its functions (of a script: all) that ran, and how
+            many there are.
     """
 
     updates: Natural

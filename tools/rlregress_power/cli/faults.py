@@ -20,6 +20,7 @@ from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
     OPTIONS,
+    REPLAYS,
     RETURNS,
     THROUGHPUT,
     TRACES,
@@ -27,7 +28,14 @@ from rlregress.model.fault_results import (
     FaultResult,
 )
 from rlregress.progress import kept_alive
-from rlregress_power import faults_page, faults_text, generated_faults, power_page, tier_power
+from rlregress_power import (
+    faults_page,
+    faults_text,
+    generated_faults,
+    power_page,
+    replay_power,
+    tier_power,
+)
 from rlregress_power.instruments import INSTRUMENTS
 
 _TIERS = "tiers"
@@ -106,6 +114,10 @@ def faults(
     returns: Annotated[
         bool, typer.Option("--returns", help="Those of learning, by trainings.")
     ] = False,
+    replays: Annotated[
+        bool,
+        typer.Option("--replays", help="Those of learning, by one replay each."),
+    ] = False,
     throughput: Annotated[
         bool,
         typer.Option("--throughput", help="Those of time or memory, by measuring."),
@@ -127,8 +139,12 @@ def faults(
         bool,
         typer.Option("--tiers", help="Mutants drawn at random, by every tier."),
     ] = False,
-    count: Annotated[int, typer.Option(min=1, metavar="N", help="Of --tiers: how many.")] = 150,
-    draw: Annotated[int, typer.Option(min=0, metavar="SEED", help="Of --tiers: of the lot.")] = 0,
+    count: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Of --tiers, --replays: how many.")
+    ] = 150,
+    draw: Annotated[
+        int, typer.Option(min=0, metavar="SEED", help="Of --tiers, --replays: of the lot.")
+    ] = 0,
     show: Annotated[bool, typer.Option("--show", help="Of --tiers: print what is kept.")] = False,
     missed: Annotated[
         bool,
@@ -149,20 +165,22 @@ def faults(
     adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
     given = {
         TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,
-        RETURNS: returns, _TIERS: tiers,
+        RETURNS: returns, REPLAYS: replays, _TIERS: tiers,
     }  # fmt: skip
     instruments = [name for name, wanted in given.items() if wanted]
-    if not returns and (algorithm is not None or unchanged or cells != "all"):
-        raise UserError(
-            "--algorithm, --cells and --unchanged go with --returns; give it, or leave them out"
-        )
+    if not (returns or replays) and algorithm is not None:
+        raise UserError("--algorithm goes with --returns and --replays; give one, or leave it out")
+    if not returns and (unchanged or cells != "all"):
+        raise UserError("--cells and --unchanged go with --returns; give it, or leave them out")
     if len(instruments) > 1:
         named = " and ".join(f"--{name}" for name in instruments)
         raise UserError(f"{named} are catalogues of faults; name one of them")
-    if not tiers and (count != 150 or draw or show or missed):
+    if not (tiers or replays) and (count != 150 or draw):
         raise UserError(
-            "--count, --draw, --show and --missed go with --tiers; give it, or leave them out"
+            "--count and --draw go with --tiers and --replays; give one, or leave them out"
         )
+    if not tiers and (show or missed):
+        raise UserError("--show and --missed go with --tiers; give it, or leave them out")
     if show and (count != 150 or draw):
         raise UserError("--show prints all kept draws; leave out --count and --draw")
     if missed and (count != 150 or draw or show):
@@ -186,8 +204,14 @@ def faults(
             "is slower; leave it out"
         )
     instrument = instruments[0] if instruments else DETAILS
-    algorithms = names("--algorithm", algorithm) if returns else ()
-    injected = fault_tables.chosen(instrument, adapters, names("--only", only), algorithms)
+    algorithms = names("--algorithm", algorithm) if returns or replays else ()
+    if replays and draw:
+        every = {name: algorithms or frameworks.get(name).algorithms for name in adapters}
+        pairs = [(name, algorithm) for name, own in every.items() for algorithm in own]
+        injected = [f for pair in pairs for f in replay_power.draw(*pair, count, draw)]
+    else:
+        table = RETURNS if replays else instrument
+        injected = fault_tables.chosen(table, adapters, names("--only", only), algorithms)
     further = {"cells": cells, "gates": unchanged} if returns else {}
     enough = run_instrument(instrument, injected, processes, page, **further)
     raise typer.Exit(0 if enough else 1)

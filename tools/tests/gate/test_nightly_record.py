@@ -16,6 +16,8 @@ from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
+from rlregress.model.replay_result import DIFFERS, Replay
+from rlregress.model.verdict import REPRODUCED
 from rlregress.pytest_plugin.subjects import SessionRun
 from rlregress.reporting import summary
 
@@ -115,6 +117,28 @@ def test_what_was_judged_beside_returns_is_kept(gated):
     assert {"sb3-ppo", f"{CELL} critic", "sb3 ppo training"} <= kept.keys()
     assert not {CELL, "other kl"} & kept.keys()
     assert kept["sb3 ppo training"] == "regressed"
+
+
+def test_a_night_holds_its_replays(gated, tmp_path):
+    """Cell, seed, state and first difference of each replay are those of the evidence."""
+    entries, result = gated
+    states = {"sb3-ppo-Hopper-v4-short": REPRODUCED, "sb3-ppo-Reacher-v4-short": DIFFERS}
+    more = [
+        entry("t::replay", "sb3", replay=plain(Replay(
+            cell=name, replayed=f"{name.removesuffix('short')}replay", seed=seed, state=state,
+            reason="because", first="update 1, gradients" if state == DIFFERS else "",
+        )))
+        for seed, (name, state) in enumerate(states.items())
+    ]  # fmt: skip
+    content = nightly_record.of_gate(result, [*entries, *more])
+    (tmp_path / nightly_record.FILE).write_text(json.dumps(content))
+    read = nightly_record.read(tmp_path)
+    assert {name: of.state for name, of in read.replays.items()} == states
+    differing = read.replays["sb3-ppo-Reacher-v4-short"]
+    assert (differing.seed, differing.first) == (1, "update 1, gradients")
+    assert (differing.replayed, differing.group) == ("sb3-ppo-Reacher-v4-replay", "sb3-ppo")
+    # the other cell of the group has no such replay
+    assert read.reproduced() == {"sb3-ppo-Hopper-v4-short"}
 
 
 def test_the_summary_describes_returns_beside_their_mean(gated):

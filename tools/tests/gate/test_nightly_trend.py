@@ -209,6 +209,27 @@ def test_the_verdict_of_a_framework_counts_per_budget(judged):
     assert "regressed  sb3 (long): in all checks that could tell" in page
 
 
+@pytest.mark.parametrize(("state", "is_judged"), [("reproduced", True), ("differs", False)])
+def test_a_reproduced_cell_is_judged(judged, state, is_judged):
+    """Only after a replay with the stored numbers is a cell neither regressed nor missing."""
+    contents = list(night_files.nights(20, 2, drop=0.3, begin=10))
+    first, other = contents[-1]["cells"]
+    group = first.rpartition("-Env")[0]
+    for night in contents[10:]:
+        night["verdicts"] = {f"{first} critic": "regressed", group: "regressed"}
+    last = contents[-1]
+    last |= {"cells": {other: last["cells"][other]}, "verdicts": {}, "exit_code": 0}
+    last["frameworks"]["sb3"]["verdict"] = "holds"
+    replayed = f"{first.removesuffix('short')}replay"
+    last["replays"] = {
+        first: {"framework": "sb3", "group": group, "seed": 1, "replayed": replayed, "state": state}
+    }
+    code, page, _ = judged(contents)
+    assert (code == 0, "regressed  " not in page) == (is_judged, is_judged), page
+    missing = f"not in the last check of their framework and budget: {first}"
+    assert (missing not in page) == is_judged
+
+
 @pytest.mark.parametrize("after", [3, 10, 20])
 def test_the_interval_holds_the_night_of_a_drop(after):
     """In about 95 % of 1000 histories of 40 nights that drop by two standard deviations."""

@@ -57,6 +57,16 @@ def test_the_stored_digests_are_of_the_operations_of_the_canary():
     assert set(stored["operations"]) == set(canary._operations())
 
 
+@pytest.mark.parametrize("missing", ["avx2", "fma"])
+def test_a_processor_is_not_told_to_use_what_it_has_not(monkeypatch, missing):
+    """Without AVX2 or FMA nothing is set: the libraries would end the process."""
+    flags = {"avx2", "fma", "avx512f"}
+    monkeypatch.setattr(arithmetic, "_processor_flags", lambda: flags)
+    assert arithmetic.portable_variables()["NPY_DISABLE_CPU_FEATURES"]
+    monkeypatch.setattr(arithmetic, "_processor_flags", lambda: flags - {missing})
+    assert arithmetic.portable_variables() == {}
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_children_of_a_portable_process_are_portable(method, tmp_path):
@@ -140,7 +150,9 @@ def test_an_emulated_processor_has_the_same_digests():
 
 @pytest.mark.nightly
 @pytest.mark.skipif(QEMU is None, reason="it takes qemu-user")
-def test_a_processor_without_avx2_is_named():
+def test_a_processor_without_avx2_is_named(monkeypatch):
     """An emulated processor that has no AVX2 computes natively, and the message says which."""
+    # emulated processes read the flags of the real processor
+    monkeypatch.setattr(arithmetic, "_processor_flags", lambda: {"sse4_2", "popcnt"})
     reported = run_python(["-c", _PRINTED], prefix=[QEMU, "-cpu", "Nehalem"])
     assert arithmetic.explain_native(reported).startswith("aten DEFAULT, expected AVX2; ")

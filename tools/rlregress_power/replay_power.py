@@ -1,0 +1,172 @@
+"""Faults by one replay each: does a run with the fault have the numbers of its record?"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.faults import injection
+from rlregress.gate import cell_selection, replays
+from rlregress.gate.cell_selection import Selection
+from rlregress.gate.replays import Recorded
+from rlregress.inside import child_environment, process_tree, run_record
+from rlregress.model.fault_results import Fault, FaultResult
+from rlregress.tracing.child_processes import last_words
+from rlregress.training import worker_launch
+from rlregress.training.recorded_runs import RunResult
+from rlregress.upgrade.cached_folders import Say
+from rlregress_power import generated_faults, replayed_run
+
+#: seconds after which a run with a fault is ended: ten times what one takes on a busy machine.
+PATIENCE = 600
+
+
+@dataclass(frozen=True)
+class _Replayed:
+    """A stored run, and what it executes here.
+
+    Attributes:
+        lines: file -> lines that ran.
+    """
+
+    recorded: Recorded
+    lines: Mapping[str, Collection[int]]
+
+
+def judge(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+    """Train the first seed of a stored replay with each fault, up to where it differs."""
+    for fault in faults:
+        try:
+            yield _judge(fault, _without_fault(fault.framework, fault.algorithm))
+        except UserError as error:
+            yield FaultResult(fault=fault, trouble=str(error))
+
+
+def draw(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
+    """Return faults drawn from the files whose lines a replay counts as the algorithm's.
+
+    Raises:
+        UserError: no run of the algorithm is stored to be replayed.
+    """
+    trail = _stored(framework, algorithm).run.trail
+    files = {
+        file: frameworks.get(framework).locate(file) for file in (trail.lines if trail else ())
+    }
+    texts = {file: path.read_text("utf-8") for file, path in files.items() if path is not None}
+    mutants, _ = generated_faults.draw_mutants(texts, count, seed)
+    return [
+        generated_faults.as_fault(
+            mutant, framework, texts[mutant.file], f"{mutant.file}:{mutant.line}", algorithm
+        )
+        for mutant in mutants
+    ]
+
+
+def _stored(framework: str, algorithm: str) -> Recorded:
+    """Return the first seed of the first replay of an algorithm; UserError if none is stored."""
+    selection = Selection("short", [framework], [algorithm], cells="all")
+    for cell in cell_selection.choose(selection):
+        if (recorded := replays.recorded(cell, 0)) is not None:
+            return recorded
+    raise UserError(f"no run of {framework} {algorithm} is stored to be replayed")
+
+
+@cache
+def _without_fault(framework: str, algorithm: str) -> _Replayed:
+    """Replay what is installed; UserError if it has not the numbers of the record."""
+    recorded = _stored(framework, algorithm)
+    content = _train(recorded, worker_launch.environment(), to_its_end=True)
+    if first := replays.first_difference(recorded.run, RunResult.of(content)):
+        raise UserError(f"without a fault, {recorded.job.title} differs from its record: {first}")
+    return _Replayed(recorded, content["trail"]["executed"])
+
+
+def _train(
+    recorded: Recorded, environment: Mapping[str, str], to_its_end: bool = False
+) -> dict[str, Any]:
+    """Train a stored run, up to where it differs, with the code that the environment names.
+
+    Args:
+        to_its_end: whatever differs; the lines that run are noted.
+
+    Raises:
+        UserError: the process ended without a record.
+        subprocess.TimeoutExpired: it took too long.
+    """
+    with TemporaryDirectory(prefix="rlregress-replay-") as folder:
+        job, checkpoint, record = (Path(folder) / name for name in ("job", "checkpoint", "record"))
+        # a worker checks that the code is that of the job
+        content = {**recorded.job.as_dict(), "key": recorded.job.key, "sources": {}}
+        job.write_text(json.dumps(content), "utf-8")
+        expected = Path(folder) / "expected"
+        trail = recorded.run.trail
+        rows = trail.rows if trail and not to_its_end else []
+        expected.write_text(json.dumps(rows), "utf-8")
+        variables = {**environment, replayed_run.EXPECTED: str(expected)}
+        ended = process_tree.run(
+            [sys.executable, "-m", replayed_run.__name__, *map(str, (job, checkpoint, record))],
+            timeout=PATIENCE,
+            cwd=folder,
+            env=child_environment.make_environment(variables, portable=True),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        if not record.is_file():
+            raise UserError(last_words(ended.stderr or ended.stdout) or "no record")
+        return run_record.read(record)
+
+
+def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
+    place = injection.fault_line(fault)
+    if place is None:
+        raise UserError(f"does not fit this version of {fault.framework}")
+    found = FaultResult(
+        fault=fault,
+        executed=_is_executed(*place, replayed.lines.get(fault.file, ())),
+        runs=1,
+    )
+    with injection.injected(fault) as environment:
+        try:
+            content = _train(replayed.recorded, environment)
+        except (UserError, subprocess.TimeoutExpired) as error:
+            return replace(found, detected=True, by={"replay": str(error)}, failure=str(error))
+    first = replays.first_difference(replayed.recorded.run, RunResult.of(content))
+    failure = last_words(content["failure"]) if content["failure"] else ""
+    if replayed_run.Differs.__name__ in failure:
+        failure = ""
+    return replace(
+        found,
+        detected=bool(first),
+        by={"replay": failure or first} if first else {},
+        cpu_minutes=content["time"].get("cpu_seconds", 0.0) / 60,
+        failure=failure,
+    )
+
+
+def _is_executed(path: Path, line: int, executed: Collection[int]) -> bool:
+    """Whether the statement around a line ran: its own lines, without the statements inside it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    inner = min(around, key=lambda node: (node.end_lineno or node.lineno) - node.lineno)
+    inside = {
+        n
+        for child in ast.walk(inner)
+        if isinstance(child, ast.stmt) and child is not inner
+        for n in range(child.lineno, (child.end_lineno or child.lineno) + 1)
+    }
+    own = set(range(inner.lineno, (inner.end_lineno or inner.lineno) + 1)) - inside
+    return bool(own.intersection(executed))

@@ -1,0 +1,87 @@
+"""Faults by one replay each: what is detected, and which lines a replay runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.faults import fault_tables
+from rlregress.model.fault_results import REPLAYS, RETURNS, Fault, FaultResult
+from rlregress_power import faults_text, replay_power
+
+SOURCE = """
+def train(self):
+    if self.sde:
+        self.noise(
+            1,
+        )
+    loss = self.loss(
+        2,
+    )
+"""
+
+
+@pytest.mark.parametrize(("line", "runs"), [(3, True), (4, False), (5, False), (8, True)])
+def test_a_line_runs_if_its_statement_does(tmp_path, line, runs):
+    """A condition without its body, and each line of a call over several, count by statement."""
+    path = tmp_path / "a.py"
+    path.write_text(SOURCE)
+    assert replay_power._is_executed(path, line, {3, 7}) == runs
+
+
+def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
+    """Every drawn fault fits the installed code, in a file whose lines the record counts."""
+    pytest.importorskip("stable_baselines3")
+    trail = replay_power._stored("sb3", "td3").run.trail
+    drawn = replay_power.draw("sb3", "td3", 20, 3)
+    assert len(drawn) == 20
+    assert {fault.file for fault in drawn} <= set(trail.lines)
+    assert all(replay_power.injection.fault_line(fault) for fault in drawn)
+    assert drawn == replay_power.draw("sb3", "td3", 20, 3)
+
+
+def test_an_algorithm_without_a_replay_is_named():
+    """Nothing is trained for a framework whose algorithm has no stored replay."""
+    pytest.importorskip("skrl")
+    with pytest.raises(UserError, match="no run of skrl sac is stored to be replayed"):
+        replay_power._stored("skrl", "sac")
+
+
+def test_what_replays_detected_is_counted_by_lines_that_run():
+    """A fault whose line never runs is none that a replay should detect."""
+    fault = Fault(name="x", framework="sb3", algorithm="td3")
+    first = {"replay": "update 1, gradients"}
+    found = FaultResult(fault=fault, detected=True, by=first, executed=1, cpu_minutes=0.1)
+    never, broken = FaultResult(fault=fault), FaultResult(fault=fault, trouble="no replay")
+    lines = [" ".join(faults_text.lines(REPLAYS, of)[0].split()) for of in (found, never, broken)]
+    assert lines == [
+        "detected sb3 td3 x: replay: update 1, gradients, 6 CPU seconds",
+        "NOT DETECTED sb3 td3 x: its line never runs, 0 CPU seconds",
+        "COULD NOT JUDGE sb3 td3 x: no replay",
+    ]
+    assert faults_text.summary(REPLAYS, [found, never, broken]) == (
+        "1 of 2 faults were detected by one replay each, 1 of the 1 whose line runs, 0 CPU minutes "
+        "in all; 1 could not be judged"
+    )
+
+
+@pytest.mark.nightly
+def test_a_replay_detects_a_fault_that_it_runs():
+    """A changed discount differs at the first update, and an option that is off at none."""
+    if frameworks.get("sb3") not in frameworks.installed():
+        pytest.skip("Stable-Baselines3 is not installed")
+    [discount] = fault_tables.chosen(RETURNS, ["sb3"], ["td3_discount_0.9"])
+    unused = Fault(
+        framework="sb3",
+        algorithm="td3",
+        name="unused",
+        file="stable_baselines3/common/off_policy_algorithm.py",
+        old="self.actor.reset_noise(env.num_envs)",
+        new="pass",
+        occurrence=1,
+    )
+    detected, missed = replay_power.judge([discount, unused], 1, print)
+    assert detected.by["replay"].startswith("update 1, gradients (td3.py: ")
+    assert (detected.detected, bool(detected.executed)) == (True, True)
+    assert (missed.detected, bool(missed.executed), missed.trouble) == (False, False, "")
