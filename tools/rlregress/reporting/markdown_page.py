@@ -35,8 +35,8 @@ def text(page: Page) -> str:
         lines += [f"Note: {note}.", ""]
     for card in page.cards:
         lines += _card(card)
-    for section in page.shown:
-        lines += [f"## {section.title}", "", section.lead, "", *_parts(section.shown)]
+    for section in page.filled_sections:
+        lines += [f"## {section.title}", "", section.lead, "", *_parts(section.filled_parts)]
     lines.append(page.closing)
     return "\n".join(line for n, line in enumerate(lines) if line or lines[n - 1]) + "\n"
 

@@ -272,13 +272,13 @@ class Section:
     parts: Sequence[object] = field(default_factory=list)
 
     @property
-    def shown(self) -> list[object]:
-        """The parts that are shown."""
-        shown: list[object] = []
+    def filled_parts(self) -> list[object]:
+        """The parts that hold something, and the headings above them."""
+        filled: list[object] = []
         for part in reversed([part for part in self.parts if part]):
-            if not isinstance(part, Heading) or (shown and not isinstance(shown[-1], Heading)):
-                shown.append(part)
-        return shown[::-1]
+            if not isinstance(part, Heading) or (filled and not isinstance(filled[-1], Heading)):
+                filled.append(part)
+        return filled[::-1]
 
 
 def kind(part: object) -> str:
@@ -342,9 +342,9 @@ class Page:
     closing: str = ""
 
     @property
-    def shown(self) -> list[Section]:
+    def filled_sections(self) -> list[Section]:
         """The sections that have a part."""
-        return [section for section in self.sections if section.shown]
+        return [section for section in self.sections if section.filled_parts]
 
     def html(self) -> str:
         """Return the page as one file."""
