@@ -16,8 +16,8 @@ from rlregress.reporting import (
     gate_findings,
     gate_report,
     harmless,
+    markdown_page,
     short_summary,
-    summary,
 )
 from rlregress.reporting.html import gate_page
 
@@ -29,8 +29,9 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, 
         entries: the evidence.
         top: of the repository, below which places are named.
     """
-    text = summary.markdown(result)
-    write_atomically(folder / "report.html", gate_page.page(result))
+    page = gate_page.page(result)
+    text = markdown_page.text(page)
+    write_atomically(folder / "report.html", page.html())
     write_atomically(folder / "summary.md", harmless.markdown(text))
     verdict = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
     write_atomically(folder / "verdict.json", verdict + "\n")

@@ -101,7 +101,7 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
         Section("seen", "As expected", "", [table] if right and not own else []),
         Section("judged", "As expected", "", [_finding(row) for row in own]),
     ]
-    return pages.page(facts, [card], sections)
+    return pages.Page(facts, [card], sections).html()
 
 
 def _change(row: Row) -> str:

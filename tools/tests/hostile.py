@@ -239,12 +239,12 @@ def _sound(folder: Path, name: str, content: bytes) -> None:
 
 _OF_STORE = (
     "runs status --store {folder}",
-    "runs verify --store {folder}",
+    "runs status --verify --store {folder}",
     "runs merge {folder} -o {out}",
 )
 _OF_NIGHTS = ("trend {folder} --report {out}",)
 _OF_MANIFEST = ("runs status --manifest {file} --store {out}",
-                "runs verify --manifest {file} --store {out}",
+                "runs status --verify --manifest {file} --store {out}",
                 "runs run --manifest {file} --index 0 --store {out}",
                 "runs launch --manifest {file} --store {out}")  # fmt: skip
 _HELD = f"{JOB.name}.lease"

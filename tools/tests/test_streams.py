@@ -41,7 +41,7 @@ def store_with(folder: Path, *damaged: str) -> str:
 
 @pytest.mark.parametrize(
     ("command", "code"),
-    every(3, [("runs status", 0), ("details", output.READER_GONE), ("runs verify", 1)]),
+    every(3, [("runs status", 0), ("details", output.READER_GONE), ("runs status --verify", 1)]),
 )
 def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     """The command ends silently: with its exit code if that is known, else as SIGPIPE ends one."""
@@ -64,7 +64,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
             ["plan", "--help"],
             ["details"],
             ["runs", "status", "--store", "{}"],
-            ["runs", "verify", "--store", "{}"],
+            ["runs", "status", "--verify", "--store", "{}"],
             ["plan", "--framework", "sb3"],
         ],
     ),
@@ -90,7 +90,7 @@ def test_an_output_without_room_is_said(given, tmp_path):
             ("--version", ">&-", 0),
             ("--version", "2>&-", 0),
             ("nonsense", ">&- 2>&-", 2),
-            ("runs verify --store runs", ">&- 2>&-", 1),
+            ("runs status --verify --store runs", ">&- 2>&-", 1),
             ("nonsense", "2>/dev/full", 2),
         ],
     ),
@@ -187,8 +187,8 @@ def test_what_a_file_holds_is_shown_and_not_obeyed(command, tmp_path):
     store = tmp_path / "runs"
     store_with(store, "1000-abc")
     (store / "cell" / "1000-abc.failed").write_text("::error::y\n::error::z\x1b[2J")
-    for name in ("status", "verify"):
-        _, text, error = command("runs", name, "--store", str(store))
+    for options in ([], ["--verify"]):
+        _, text, error = command("runs", "status", *options, "--store", str(store))
         assert "\x1b" not in text + error
         assert not any(line.lstrip().startswith("::") for line in (text + error).splitlines())
 

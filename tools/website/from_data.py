@@ -28,7 +28,9 @@ from rlregress.model.fault_results import (
     TRACES,
     Fault,
 )
-from rlregress.reporting import comparison_text, tables
+from rlregress.reporting import harmless, markdown_page, tables
+from rlregress.reporting.html import comparison_page
+from rlregress.reporting.html.page import Facts
 from rlregress.upgrade import known_changes
 from rlregress_power import histories_text, release_histories
 
@@ -70,9 +72,9 @@ def comparison() -> str:
     own = {adapter.name for adapter in _adapters()}
     installed = [adapter for adapter in frameworks.installed() if adapter.name in own]
     documented = compare_documented({each.full_name: each.version() for each in installed})
-    return comparison_text.markdown(
-        documented, "What is documented of these versions; `pytest tests_unit` asserts it"
-    )
+    facts = Facts(comparison_page.title(documented), "", 0.0, "", "")
+    basis = "What is documented of these versions; `pytest tests_unit` asserts it."
+    return harmless.markdown(markdown_page.text(comparison_page.page(documented, facts, basis)))
 
 
 def claims() -> str:

@@ -1,15 +1,16 @@
-"""``rlregress baseline record`` and ``throughput``: what is measured and stored."""
+"""``rlregress baseline record``: what is measured and stored."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import Budget, Frameworks, Hyperparameters, Store, Workers
+from rlregress.cli.options import Budget, Hyperparameters, Store, Workers
 from rlregress.details import requested_names
 from rlregress.details.requested_names import names
 from rlregress.errors import UserError
@@ -24,6 +25,10 @@ def record(
     saved: Annotated[
         str, typer.Option(metavar="RELEASE", help="Store the files it saves; or: installed.")
     ] = "",
+    throughput: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Store the speed of N processes; 0: print it."),
+    ] = None,
     budget: Budget = "short",
     hyperparameters: Hyperparameters = "",
     seeds: Annotated[
@@ -42,10 +47,24 @@ def record(
     Trains cells and writes their returns to baselines/returns. One that was interrupted goes on
     from there, and stored runs of the same code are kept: more seeds add to them. Exit code 0, or 2
     if a cell cannot be recorded. --saved stable-baselines3==2.3.0 instead lets a release save its
-    files, and writes them to baselines/saved.
+    files, and writes them to baselines/saved. --throughput 10 instead measures how fast trainings
+    are, and writes that to baselines/throughput; rlregress check --throughput judges by it.
     """
+    if saved and throughput is not None:
+        raise UserError("--saved and --throughput store two things; give one of them")
     if saved:
-        _record_saved(saved, bool(framework or algorithm or environment))
+        if framework or algorithm or environment:
+            raise UserError(
+                "--saved records files of a release, and no cells; leave out the others"
+            )
+        _record_saved(saved)
+        return
+    if throughput is not None:
+        if algorithm or environment:
+            raise UserError(
+                "--throughput measures every algorithm; leave --algorithm and --environment out"
+            )
+        _throughput(names("--framework", framework or None), throughput)
         return
     of_cells = {"--framework": framework, "--algorithm": algorithm, "--environment": environment}
     for option, value in of_cells.items():
@@ -72,44 +91,28 @@ def record(
         typer.echo(line)
 
 
-def _record_saved(release: str, cells: bool) -> None:
+def _record_saved(release: str) -> None:
     # what makes environments is loaded where one is made
     from rlregress.upgrade import saved_store
 
-    if cells:
-        raise UserError("--saved records files of a release, and no cells; leave out the others")
     command = shlex.join(["rlregress", "baseline", "record", "--saved", release])
     for line in saved_store.record(release, command, typer.echo):
         typer.echo(line)
 
 
-def throughput(
-    framework: Frameworks = None,
-    record: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Measure N processes of each, and store them.")
-    ] = 0,
-) -> None:
-    """Example:
-
-    rlregress baseline throughput --record 10
-
-    Prints how fast trainings are, as stored in baselines/throughput. --record measures them with
-    pytest-benchmark, and replaces what is stored of these frameworks. Exit code 0, or 2 if nothing
-    is stored, or something cannot be measured. To judge what is installed by it: rlregress check
-    --throughput.
-    """
-    chosen = names("--framework", framework)
+def _throughput(chosen: Sequence[str], processes: int) -> None:
+    """Print how fast trainings are, as stored; measure it first in so many processes, if any."""
     # what is stored is that of all copies of a framework; one that is named has to be here
-    adapters = requested_names.adapters(chosen) if record or "@" in "".join(chosen) else []
-    for adapter in adapters if record else []:
-        stored_throughput.record(adapter.full_name, record)
+    adapters = requested_names.adapters(chosen) if processes or "@" in "".join(chosen) else []
+    for adapter in adapters if processes else []:
+        stored_throughput.record(adapter.full_name, processes)
     every = stored_throughput.every()
     own = [name.partition("@")[0] for name in chosen]
     missing = [f"'{name}'" for name in own if name not in {stored for stored, _ in every}]
     if missing or not every:
         raise UserError(
             f"no throughput is stored of {', '.join(missing) or 'any framework'}; measure it with: "
-            "rlregress baseline throughput --record 10"
+            "rlregress baseline record --throughput 10"
         )
     measured = {
         pair: {"processes": [asdict(process) for process in found.process]}

@@ -54,15 +54,8 @@ _CORE: tuple[Row, ...] = (
     _row("runs launch", "runs:launch", "Start the runs that are not done.", kept=_RUNS_KEPT),
     _row("runs run", "runs:run", "Do one run of a manifest, as a scheduler does."),
     _row("runs status", "runs:status", "What is done, running, stuck, failed?"),
-    _row("runs verify", "runs:verify", "Read every record of a store."),
     _row("runs merge", "runs:merge", "Bring several stores into one."),
     _row("baseline record", "baseline:record", "Train cells and store returns.", kept=_RUNS_KEPT),
-    _row(
-        "baseline throughput", "baseline:throughput",
-        "How fast are trainings? --record measures it.",
-        kept="stored processes are kept, and the same command continues from there, or begins "
-        "again with --replace",
-    ),
     _row("trend", "trend:trend", "Over many nightly reports: what changed, and when?"),
 )  # fmt: skip
 
@@ -87,8 +80,8 @@ def _installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
 _INSTALLED, _MISSING = _installed_groups()
 ROWS: tuple[Row, ...] = (*_CORE, *(row for group in _INSTALLED for row in group.rows))
 GROUPS: Mapping[str, str] = {
-    "runs": "Train by the hundred: launch, run, status, verify, merge.",
-    "baseline": "Record what later runs are judged by: record, throughput.",
+    "runs": "Train by the hundred: launch, run, status, merge.",
+    "baseline": "Record what later runs are judged by.",
     **{group.name: group.line for group in _INSTALLED},
 }
 

@@ -15,8 +15,9 @@ from rlregress.details.requested_names import names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import comparison
-from rlregress.reporting import comparison_text, short_summary
+from rlregress.reporting import comparison_text, harmless, markdown_page, short_summary
 from rlregress.reporting.html import comparison_page
+from rlregress.reporting.html.page import Facts
 
 
 def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
@@ -79,12 +80,14 @@ def compare(
         compared = compared.only_different()
     output.decided()
     new_page.write(
-        comparison_page.title(compared), lambda facts: comparison_page.page(compared, facts)
+        comparison_page.title(compared), lambda facts: comparison_page.page(compared, facts).html()
     )
     if as_json:
         typer.echo(comparison_text.as_json(compared))
     elif as_markdown:
-        typer.echo(comparison_text.markdown(compared))
+        facts = Facts(comparison_page.title(compared), "", 0.0, "", "")
+        text = markdown_page.text(comparison_page.page(compared, facts))
+        typer.echo(harmless.markdown(text))
     else:
         comparison_text.show(compared)
         output.next_steps(short_summary.steps([comparison_page.card(compared)]))

@@ -13,7 +13,7 @@ from rlregress.cli.options import share_of, takes, with_budget
 from rlregress.gate import cell_selection, gate_run, session_planning, tier_progress
 from rlregress.gate_options import GateOptions
 from rlregress.model.planned_session import Gate
-from rlregress.reporting import plan_text, summary
+from rlregress.reporting import gate_report, plan_text
 
 _TAKEN = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
@@ -80,5 +80,5 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
 
 def _proposed(options: GateOptions, gate: Gate, begun: bool) -> GateOptions:
     """The options of a proposed gate, with fresh seeds where another one has begun."""
-    first = summary.CONFIRM_SEED if begun and not gate.chosen else options.first_seed
+    first = gate_report.CONFIRM_SEED if begun and not gate.chosen else options.first_seed
     return replace(options, seeds=gate.seeds, first_seed=first)

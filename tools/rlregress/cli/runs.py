@@ -1,4 +1,4 @@
-"""``rlregress runs``: launch, run, status, verify and merge many runs."""
+"""``rlregress runs``: launch, run, list, verify and merge many runs."""
 
 from __future__ import annotations
 
@@ -162,42 +162,38 @@ def _lines(file: str) -> str:
 
 
 def status(
+    context: typer.Context,
     manifest: Listed = "",
     store: Store = "",
     watch: Annotated[
         bool, typer.Option("--watch", help="Again and again until all runs are done.")
     ] = False,
     every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Of --watch; 5.")] = 5.0,
+    verify: Annotated[bool, typer.Option("--verify", help="Read every record.")] = False,
+    set_aside: Annotated[
+        bool,
+        typer.Option("--set-aside", help="Of --verify: rename damaged records, to do them again."),
+    ] = False,
 ) -> None:
     """Example:
 
     rlregress runs status --watch
 
     Prints what of a store is done, running, stuck, failed and why, and the time left: of the runs
-    of --manifest, or of all that were launched to the store. Exit code 0, also if runs failed; 2 if
-    there is no store, 130 if --watch was interrupted.
+    of --manifest, or of all that were launched to the store. --verify instead reads every record:
+    seal, key, protocol, versions, duplicates. Exit code 0, also if runs failed; 1 if --verify finds
+    something wrong, 2 if there is no store, 130 if --watch was interrupted.
     """
+    if not verify:
+        refuse(context, ("set_aside",), "only --verify takes", "leave it out, or give --verify")
+    if verify and watch:
+        raise UserError("--verify and --watch are two ways to read a store; give one of them")
+    if verify:
+        raise typer.Exit(many_runs.verify(manifest, store, set_aside))
     if watch:
         many_runs.watch(manifest, store, every)
     else:
         many_runs.status(manifest, store)
-
-
-def verify(
-    manifest: Listed = "",
-    store: Store = "",
-    set_aside: Annotated[
-        bool, typer.Option("--set-aside", help="Rename damaged records: launch does them again.")
-    ] = False,
-) -> None:
-    """Example:
-
-    rlregress runs verify --store runs/
-
-    Reads every record of a store: seal, key, protocol, versions, duplicates. Exit code 0 if nothing
-    is wrong, 1 if something is, 2 if there is no store.
-    """
-    raise typer.Exit(many_runs.verify(manifest, store, set_aside))
 
 
 def merge(

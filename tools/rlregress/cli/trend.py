@@ -18,7 +18,7 @@ from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import nightly_trend, report_data
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import harmless, short_summary, trend_text
+from rlregress.reporting import harmless, markdown_page, short_summary, trend_text
 from rlregress.reporting.html import trend_page
 from rlregress.reporting.html.page import Facts
 
@@ -55,16 +55,16 @@ def trend(
     found = nightly_trend.summarize(*nightly_trend.read(folders, since))
     check_writable(folder, "the report")
     output.decided()
-    text = "\n".join(trend_text.lines(found)) + "\n"
-    write_atomically(folder / "trend.md", harmless.markdown(text))
     data = json.dumps(evidence.plain(trend_text.as_json(found)), separators=(",", ":"))
     write_atomically(folder / "trend.json", data + "\n")
-    # what was found is read while the page is drawn
-    typer.echo(text)
     command = ["rlregress", "trend", *map(str, folders)] + ["--since", since] * bool(since)
     seconds, title = round(time.monotonic() - started, 1), trend_text.title(found)
     facts = Facts(title, begun, seconds, report_data.machine(), shlex.join(command))
-    write_atomically(folder / "trend.html", trend_page.page(found, facts))
+    page = trend_page.page(found, facts)
+    text = markdown_page.text(page)
+    typer.echo(text)
+    write_atomically(folder / "trend.md", harmless.markdown(text))
+    write_atomically(folder / "trend.html", page.html())
     typer.echo(f"report: {folder} (trend.html, trend.md, trend.json)")
     output.next_steps(short_summary.steps([trend_page.card(found)]))
     typer.echo(f"verdict: {found.verdict}")

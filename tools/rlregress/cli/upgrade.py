@@ -36,6 +36,7 @@ from rlregress.progress import kept_alive
 from rlregress.reporting import (
     ci_formats,
     harmless,
+    markdown_page,
     screen,
     short_summary,
     upgrade_data,
@@ -142,7 +143,8 @@ def judge(
     if verbose:
         report, *script, verdict = upgrade_text.last_lines(result, options.report)
         steps = [f"next: {step}" for step in short_summary.steps(cards, screen.STEPS)]
-        for line in (*upgrade_text.lines(result), report, *steps, *script, verdict):
+        text = markdown_page.text(upgrade_page.page(result, facts))
+        for line in (text, report, *steps, *script, verdict):
             options.say(line)
     else:
         report, *script, verdict = upgrade_text.last_lines(result, options.report, width)
@@ -197,15 +199,15 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     Args:
         facts: when, where and how it was judged.
     """
-    text = "\n".join(upgrade_text.lines(result)) + "\n"
-    data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
     page = upgrade_page.page(result, facts)
+    text = markdown_page.text(page)
+    data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
     found = upgrade_findings.findings(result, _repository(result))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.md", harmless.markdown(text))
-        write_atomically(folder / "upgrade.html", page)
+        write_atomically(folder / "upgrade.html", page.html())
         comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade-comment.md", comment)
         write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))

@@ -154,7 +154,7 @@ def _flat(protocol: Mapping[str, Any]) -> dict[str, Any]:
 
 def how_to_record(framework: str) -> str:
     """Return the command that stores the throughput of a framework."""
-    return f"rlregress baseline throughput --framework {framework.partition('@')[0]} --record 10"
+    return f"rlregress baseline record --framework {framework.partition('@')[0]} --throughput 10"
 
 
 def record(framework: str, processes: int) -> None:
@@ -164,7 +164,9 @@ def record(framework: str, processes: int) -> None:
         UserError: fewer than two processes, or a training could not be measured.
     """
     if processes < 2:
-        raise UserError(f"--record is {processes}, expected 2 or more processes of each algorithm")
+        raise UserError(
+            f"--throughput is {processes}, expected 2 or more processes of each algorithm"
+        )
     suite.checkout("recording throughput")
     check_writable(folder(), "stored throughput")
     with tempfile.TemporaryDirectory(prefix=".new-", dir=folder()) as place:

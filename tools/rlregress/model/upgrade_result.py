@@ -275,11 +275,6 @@ class Cost:
         middle = (self.low * self.high) ** 0.5
         return f"x{middle:.2f} ({self.low:.2f} to {self.high:.2f}){slower}"
 
-    def __str__(self) -> str:
-        old, new = self.memory
-        memory = f", memory {old:.0f} -> {new:.0f} MiB" if self.larger else ""
-        return f"{self.name} {self.ratio}{memory}"
-
 
 #: ratio of times, and difference in MiB, up to which two processes of one version differ.
 _NO_SLOWER, _NO_LARGER = 1.03, 8.0
@@ -529,7 +524,6 @@ class OfFramework:
         same_code: trainings that run no code by which the sides differ, and were not traced.
         executions: how the trainings went through the pieces of code that differ.
         causes: training -> what makes it differ, as far as that could be found.
-        differences: function -> lines that differ, of what the changed details and the causes name.
         proof: how many injected faults the traces would have detected; None: not asked for.
         returns: verdict of the trainings on the new version; None: not trained.
         stored: algorithms with baseline runs, by which returns are judged.
@@ -554,7 +548,6 @@ class OfFramework:
     same_code: tuple[str, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
     causes: Mapping[str, Cause] = field(default_factory=dict)
-    differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: MutationTest | None = None
     returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
@@ -675,7 +668,7 @@ class OfScript:
         held: the script on both sides, or why it could not be compared.
         executions: how it went through the pieces of code that differ and that it executes.
         entries: of the list of differences, the script's own and those of the code it may run.
-        causes, differences, proof, hunks, costs: as of a framework.
+        causes, proof, hunks, costs: as of a framework.
         names: where it names what is gone or incompatible; None: nothing is.
         judgement: of the script's entries alone.
     """
@@ -684,7 +677,6 @@ class OfScript:
     entries: tuple[Entry, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
     causes: Mapping[str, Cause] = field(default_factory=dict)
-    differences: Mapping[Changed, Sequence[str]] = field(default_factory=dict)
     proof: MutationTest | None = None
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     names: ScriptNames | None = None

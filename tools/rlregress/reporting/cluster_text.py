@@ -59,7 +59,7 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
     if survey.duplicates or survey.damaged:
         lines.append(
             f"{len(survey.duplicates)} second results that differ, {len(survey.damaged)} damaged "
-            "records set aside: rlregress runs verify names them"
+            "records set aside: rlregress runs status --verify names them"
         )
     return lines
 

@@ -22,11 +22,11 @@ def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[
         return []
     quantity = quantity_of(name)
     text = "; ".join([*_ranges(quantity, verdict, runs), *_middle(quantity, verdict)])
-    later = later_runs(name, verdict, runs)
+    later = _later_runs(name, verdict, runs)
     return ([f"descriptive: {text}"] if text else []) + ([later] if later else [])
 
 
-def later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
+def _later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
     """That runs came after the look that decided, and what the mean is with them; or nothing."""
     if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
         return ""

@@ -1,4 +1,4 @@
-"""What ``rlregress check`` comes to, as plain data and in its last lines."""
+"""What ``rlregress check`` comes to: as plain data, in words, and in its last lines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,34 @@ from dataclasses import asdict
 from typing import Any
 
 from rlregress import __version__
-from rlregress.model.gate_result import AlgorithmCoverage, GateResult
-from rlregress.model.verdict import HOLDS
-from rlregress.reporting import summary, words
+from rlregress.model.gate_result import AlgorithmCoverage, FrameworkOutcome, GateResult
+from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, HOLDS, REPRODUCED
+from rlregress.reporting import words
 
 SCHEMA = 1
+#: where every detail is asked.
+TESTS_OF_DETAILS = "tests_unit/test_details.py"
+#: new seeds that neither the stored runs nor a default gate has
+CONFIRM_SEED = 2000
+CONFIRM = f"--first-seed {CONFIRM_SEED}"
+#: of returns that hold where a replay differs
+OTHER_NUMBERS = "other numbers; returns hold"
+MEANING = {
+    FORMULAS_HOLD: "formulas and behaviour are as documented",
+    REPRODUCED: "formulas and behaviour are as documented, and the replayed runs have the stored "
+    "numbers to the last bit",
+    "holds": "nothing changed that this check can detect",
+    "improved": "returns rose, a critic predicts better, or training became faster or smaller; "
+    "this is a change too, explain it",
+    "moved": "what a framework logs about its updates changed; this is a change too, explain it",
+    "regressed": "something is worse, or no longer as documented",
+    "inconclusive": "the data cannot tell",
+    COULD_NOT_JUDGE: "too little was checked for a verdict",
+}
+#: in place of that, where trainings ran and their budget is not judged.
+UNJUDGED_BUDGET = (
+    "formulas and behaviour passed; trainings of this budget run, and no returns are judged"
+)
 
 
 def as_json(result: GateResult) -> dict[str, Any]:
@@ -35,6 +58,15 @@ def as_json(result: GateResult) -> dict[str, Any]:
     }
 
 
+def meaning(outcome: FrameworkOutcome) -> str:
+    """Return what the verdict of a framework says, in words."""
+    if outcome.has_no_verdicts:
+        return UNJUDGED_BUDGET
+    if outcome.verdict == HOLDS and outcome.has_other_numbers:
+        return OTHER_NUMBERS
+    return MEANING[outcome.verdict]
+
+
 def verdict_lines(result: GateResult) -> list[str]:
     """One for each framework."""
     lines = []
@@ -46,7 +78,7 @@ def verdict_lines(result: GateResult) -> list[str]:
         lacking = "; ".join(
             (*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded))
         )
-        numbers = summary.OTHER_NUMBERS if outcome.has_other_numbers else ""
+        numbers = OTHER_NUMBERS if outcome.has_other_numbers else ""
         holds = numbers if outcome.verdict == HOLDS else ""
         text = "; ".join(filter(None, (holds, lacking, missing, words.algorithm_coverage(of))))
         why = f" ({text})" if text else ""

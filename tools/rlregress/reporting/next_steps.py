@@ -77,7 +77,7 @@ def after_golden_difference(
 
 def after_launch(store: Path) -> str:
     """After all runs of a manifest were done in a store."""
-    return f"Read every record of them: rlregress runs verify --store {_quoted(store)}"
+    return f"Read every record of them: rlregress runs status --verify --store {_quoted(store)}"
 
 
 def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
@@ -90,8 +90,8 @@ def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
     """
     if damaged:
         return (
-            "Have damaged records done again: rlregress runs verify --set-aside, and launch as "
-            "before"
+            "Have damaged records done again: rlregress runs status --verify --set-aside, and "
+            "launch as before"
         )
     if wrong:
         return "Remove the records that are wrong, and have their runs done: launch as before"

@@ -140,15 +140,12 @@ def _lists(card: Card, width: int) -> list[_List]:
 
 def _culprit(culprit: Culprit, width: int) -> list[Text]:
     found = _wrapped(culprit.title, width, 4, 6)
-    hunk = culprit.source.hunk if culprit.source is not None else None
-    if hunk is not None:
-        # the old lines of a change stand before the new ones
-        for mark, style, side in (("-", "red", "a"), ("+", "green", "b")):
-            for row in hunk.differing:
-                if (line := getattr(row, side)) is not None:
-                    found += _wrapped(f"{mark} {line[1].strip()}", width, 8, 10, style)
-        if hunk.left_out:
-            found.append(Text(f"        and {hunk.left_out} more rows"))
+    if source := culprit.source:
+        for mark, line in source.lines:
+            style = "red" if mark == "-" else "green"
+            found += _wrapped(f"{mark} {line.strip()}", width, 8, 10, style)
+        if source.hunk.left_out:
+            found.append(Text(f"        and {source.hunk.left_out} more rows"))
     found += [line for text in culprit.effects for line in _wrapped(text, width, 6)]
     if len(found) > _CULPRIT:
         rest = len(found) - _CULPRIT + 1

@@ -80,7 +80,7 @@ def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
     """
     text = table(measured)
     if verdicts := verdict_lines(measured):
-        text += ["", *verdicts]
+        text += ["", *(f"- {line}" for line in verdicts)]
     return ["", *text] if text else []
 
 
@@ -95,7 +95,7 @@ def verdict_lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list
         return []
     alpha = next(iter(verdicts.values()))["alpha"]
     return [
-        *(f"- {verdict_line(name, verdict)}" for name, verdict in verdicts.items()),
-        f"- If nothing changed, some line above says 'regressed' in at most {words.rate(alpha)} of "
+        *(verdict_line(name, verdict) for name, verdict in verdicts.items()),
+        f"If nothing changed, some line above says 'regressed' in at most {words.rate(alpha)} of "
         "such sessions.",
     ]

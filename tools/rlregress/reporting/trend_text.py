@@ -8,7 +8,7 @@ from typing import Any
 from rlregress.model.quantities import BY_NAME
 from rlregress.model.trend_result import Row, Shift, Trend
 from rlregress.model.verdict import CHANGES, REGRESSED
-from rlregress.reporting import tables, words
+from rlregress.reporting import words
 
 SCHEMA = 2
 COLUMNS = ("judged", "nights", "runs", "level", "changed", "checks", "verdict")
@@ -85,16 +85,6 @@ def _table_row(trend: Trend, row: Row) -> list[str]:
         checks or "-",
         row.verdict,
     ]
-
-
-def lines(trend: Trend) -> list[str]:
-    """Return the page in Markdown: what is not judged, what changed, and the table."""
-    text = [f"# {title(trend)}", ""]
-    text += [f"- {sentence}" for sentence in trend.left_out]
-    text += [""] if trend.left_out else []
-    text += [f"- {line}" for line in shift_lines(trend)] or ["Nothing is regressed or improved."]
-    rows = [tables.row(*row) for row in table(trend)]
-    return [*text, "", *tables.head(*COLUMNS), *rows, "", CLOSING]
 
 
 CLOSING = (

@@ -20,7 +20,6 @@ from rlregress.model.upgrade_result import (
     details_of,
     findings,
 )
-from rlregress.reporting.upgrade_text import headline
 
 #: of the data; 2: ``entries`` holds every difference with its state, and every verdict of
 #: ``model.differences``, where 1 had ``unchanged as far as asked`` for ``partly checked``.
@@ -39,7 +38,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "to": result.b.text,
         "verdict": result.verdict,
         "verdict_of_schema_1": _BEFORE.get(result.verdict, result.verdict),
-        "headline": headline(result),
+        "headline": result.judgement.headline,
         "exit_code": result.exit_code,
         "coverage": {
             "checked": checked.checked,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rlregress.model.gate_result import AlgorithmCoverage
@@ -42,6 +43,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def some(names: Sequence[str], most: int = 12) -> str:
+    """Return the first of some names, and how many more there are."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
 def leading(text: str, most: int) -> str:
     """Return the first clauses of a text, as many as have room; all of it if it is short enough.
 
@@ -69,12 +76,12 @@ def critic(measured: Mapping[str, Any] | None) -> str:
     )
 
 
-def _judged_by(verdict: Mapping[str, Any]) -> str:
-    """Holm's p-value of the side that the verdict is about, the error rate, and what is seen."""
+def adjusted_p(verdict: Mapping[str, Any]) -> str:
+    """Holm's p-value of the side that a verdict is about."""
+    if not has_stored(verdict):
+        return number(verdict["adjusted_p"])
     upwards = verdict["verdict"] == "improved" or _is_about(verdict) in DIAGNOSTICS
-    side = "adjusted_gain" if upwards else "adjusted_drop"
-    detects = _visible(verdict)
-    return f"adjusted p {number(verdict[side])} (alpha {verdict['alpha']:g}); {detects}"
+    return number(verdict["adjusted_gain" if upwards else "adjusted_drop"])
 
 
 def _is_about(verdict: Mapping[str, Any]) -> str:
@@ -93,36 +100,39 @@ def _visible(verdict: Mapping[str, Any]) -> str:
     return f"would detect {what} with 80 % power"
 
 
-def _error(verdict: Mapping[str, Any]) -> str:
-    """How many times as large a critic's error has become, with the interval of it."""
-    interval = verdict["interval"]
-    between = ""
-    if interval and None not in interval:
-        low, high = (math.exp(-bound) for bound in reversed(interval))
-        between = f", 95 % interval x{low:.2f} to x{high:.2f}"
-    fraction = verdict["effect_fraction"]
-    return "-" if fraction is None else f"x{math.exp(-fraction):.2f}{between}"
+@dataclass(frozen=True)
+class Effect:
+    """The numbers of a verdict as a report has them; those of critics are errors and factors.
 
-
-def critic_line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The verdict on the critic of a cell, or on the critics of a group, by their errors.
-
-    An error is the root of the mean squared error, the geometric mean over runs, in standard
-    deviations of the returns.
+    Attributes:
+        stored, new: means; of a published band, "published" and nothing.
+        change: of the mean, and ``interval``: 95 % of it; empty: there is none.
     """
-    if "cells" in verdict:
-        return (
-            f"{verdict['verdict']:<12} {name} over {len(verdict['cells'])} cells: error "
-            f"{_error(verdict)}; {_seeds(verdict)}; {_judged_by(verdict)}"
-        )
-    means = (verdict[of] for of in ("stored_mean", "new_mean"))
-    before, after = ("-" if mean is None else f"{math.exp(-mean):.3g}" for mean in means)
-    missing = f", {verdict['failed']} without a critic's error" if verdict["failed"] else ""
-    return (
-        f"{verdict['verdict']:<12} {name}: error {before} -> {after} sd of the returns "
-        f"({_error(verdict)}); "
-        f"{verdict['stored_seeds']} stored and {_seeds(verdict)}{missing}; {_judged_by(verdict)}"
-    )
+
+    stored: str
+    new: str
+    change: str
+    interval: str
+
+
+def effect(verdict: Mapping[str, Any]) -> Effect:
+    """Return how large the effect of a verdict is."""
+    interval, fraction = verdict.get("interval"), verdict.get("effect_fraction")
+    if not has_stored(verdict):
+        # the difference is in returns
+        between = _between(interval, 1.0, number)
+        return Effect("published", "", number(verdict["effect"]), between)
+    before, after = (verdict.get(of) for of in ("stored_mean", "new_mean"))
+    if _is_about(verdict) == CRITIC.name:
+        # minus the logarithms of errors
+        old, new = ("-" if mean is None else f"{math.exp(-mean):.3g}" for mean in (before, after))
+        falling = interval and None not in interval and [-bound for bound in reversed(interval)]
+        between = _between(falling or None, 1.0, lambda bound: f"x{math.exp(bound):.2f}")
+        factor = "-" if fraction is None else f"x{math.exp(-fraction):.2f}"
+        return Effect(old, new, factor, between)
+    scale = 1.0 if "cells" in verdict else verdict["scale"]
+    between = _between(interval, scale, percent)
+    return Effect(number(before), number(after), percent(fraction), between)
 
 
 def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -142,52 +152,26 @@ def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
     ]
 
 
-def _between(interval: Sequence[float | None] | None, scale: float) -> str:
+def _between(
+    interval: Sequence[float | None] | None, scale: float, formatted: Callable[[float], str]
+) -> str:
     if not interval or not scale or None in interval:
         return ""
-    low, high = (bound / scale for bound in interval if bound is not None)
-    return f", 95 % interval {percent(low)} to {percent(high)}"
+    low, high = (formatted(bound / scale) for bound in interval if bound is not None)
+    return f"{low} to {high}"
 
 
-def _seeds(verdict: Mapping[str, Any]) -> str:
-    """New runs, and at which of several looks they decided."""
+def _at_look(verdict: Mapping[str, Any]) -> str:
+    """At which of several looks the new runs decided."""
     looks = len(verdict["looks"])
-    at = f" (look {verdict['look']} of {looks})" if looks > 1 else ""
-    return f"{verdict['new_seeds']} new seeds{at}"
+    return f" (look {verdict['look']} of {looks})" if looks > 1 else ""
 
 
-def cell_line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The verdict on one cell: effect, interval, seeds, error rate, what could be seen."""
-    between = _between(verdict["interval"], verdict["scale"])
-    lacking = "failed" if _is_about(verdict) == RETURNS.name else "without it"
-    failed = f", {verdict['failed']} {lacking}" if verdict["failed"] else ""
-    return (
-        f"{verdict['verdict']:<12} {name}: {number(verdict['stored_mean'])} -> "
-        f"{number(verdict['new_mean'])} ({percent(verdict['effect_fraction'])}{between}); "
-        f"{verdict['stored_seeds']} stored and {_seeds(verdict)}{failed}; {_judged_by(verdict)}"
-    )
-
-
-def group_line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The verdict on a group of cells."""
-    between = _between(verdict["interval"], 1.0)
-    return (
-        f"{verdict['verdict']:<12} {name} over {len(verdict['cells'])} cells: "
-        f"{percent(verdict['effect_fraction'])}{between}; {_seeds(verdict)}; {_judged_by(verdict)}"
-    )
-
-
-def band_line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The verdict on one cell against its published band."""
-    drop = verdict["visible_drop"]
-    detects = (
-        "no drop would be detected" if drop is None else f"would detect a drop of {number(drop)}"
-    )
-    return (
-        f"{verdict['verdict']:<12} {name}: {number(verdict['effect'])} against the published mean; "
-        f"{verdict['new_seeds']} new seeds; adjusted p {number(verdict['adjusted_p'])} (alpha "
-        f"{verdict['alpha']:g}); a coarse check: {detects} with 80 % power"
-    )
+def runs(verdict: Mapping[str, Any]) -> str:
+    """How many runs a verdict rests on, as a table has it."""
+    stored = verdict.get("stored_seeds")
+    new = f"{verdict['new_seeds']} new{_at_look(verdict)}"
+    return new if stored is None else f"{stored} + {new}"
 
 
 def algorithm_coverage(of: AlgorithmCoverage) -> str:
@@ -252,12 +236,35 @@ def has_stored(verdict: Mapping[str, Any]) -> bool:
 
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:
-    """The line of any verdict: a critic, a group, a published band, or a cell with stored runs."""
-    if _is_about(verdict) == CRITIC.name:
-        return critic_line(name, verdict)
+    """Return a verdict in a line: effect, interval, seeds, error rate, what would be detected.
+
+    It is that of a critic, a group, a published band, or a cell with stored runs. The error of a
+    critic is the root of the mean squared error, the geometric mean over runs, in standard
+    deviations of the returns.
+    """
+    of, about = effect(verdict), _is_about(verdict)
+    head = f"{verdict['verdict']:<12} {name}"
+    judged = f"adjusted p {adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
+    seeds = f"{verdict['new_seeds']} new seeds"
+    if not has_stored(verdict):
+        drop = verdict["visible_drop"]
+        detects = f"would detect a drop of {number(drop)}"
+        detects = "no drop would be detected" if drop is None else detects
+        against = f"{of.change} against the published mean"
+        return f"{head}: {against}; {seeds}; {judged}; a coarse check: {detects} with 80 % power"
+    seeds += _at_look(verdict)
+    judged += f"; {_visible(verdict)}"
+    change = of.change + (f", 95 % interval {of.interval}" if of.interval else "")
     if "cells" in verdict:
-        return group_line(name, verdict)
-    return (cell_line if has_stored(verdict) else band_line)(name, verdict)
+        error = "error " if about == CRITIC.name else ""
+        return f"{head} over {len(verdict['cells'])} cells: {error}{change}; {seeds}; {judged}"
+    means = f"{of.stored} -> {of.new}"
+    lacking = "failed" if about == RETURNS.name else "without it"
+    if about == CRITIC.name:
+        means, lacking = f"error {means} sd of the returns", "without a critic's error"
+    failed = f", {verdict['failed']} {lacking}" if verdict["failed"] else ""
+    stored = f"{verdict['stored_seeds']} stored"
+    return f"{head}: {means} ({change}); {stored} and {seeds}{failed}; {judged}"
 
 
 def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -142,14 +142,13 @@ def _unindented(lines: Sequence[str]) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def differences(
+def explaining_functions(
     causes: Iterable[Cause],
     details: Iterable[ChangedDetail],
     changed: Sequence[Changed],
     executions: Sequence[PieceExecution],
-    executed: Executed,
-) -> dict[Changed, list[str]]:
-    """Function -> its lines that differ, of the functions by which a report explains.
+) -> list[Changed]:
+    """Return the functions by which a report explains what differs.
 
     Args:
         details: the changed ones; ``changed``: the functions that may be below them.
@@ -163,4 +162,4 @@ def differences(
     ]
     for finding in findings(details, changed):
         named += finding.functions
-    return {function: source_difference(function, executed) for function in dict.fromkeys(named)}
+    return named

@@ -716,11 +716,8 @@ def _framework(
         proof = _mutation_test(sides, executions, held, trainings, traces[1], folders, options)
     unread = tuple(side_fingerprints.unread(one, other))
     executed = recordings.lines_of(traces[1])
-    differences = attribution.differences(
-        causes_.values(), details.changed, differing, executions, executed
-    )
     listed = [
-        *differences,
+        *attribution.explaining_functions(causes_.values(), details.changed, differing, executions),
         *(execution.function for execution in executions if execution.function.counts),
     ]
     pieces = _entries_of(executions, ran, found, name)
@@ -742,7 +739,6 @@ def _framework(
         same_code=tuple(same),
         executions=tuple(executions),
         causes=causes_,
-        differences=differences,
         proof=proof,
         hunks=attribution.side_by_side(listed, executed),
         costs=costs_,
@@ -857,7 +853,7 @@ def _script(
         old = found.folders("old")
         own = names_in_script.files_of(path, names)
         names = replace(names, unused=names_in_script.unused(broken, own, places, old))
-    differences = attribution.differences(causes_.values(), (), (), executions, executed_lines)
+    listed = attribution.explaining_functions(causes_.values(), (), (), executions)
     made = OfScript(
         held=held,
         entries=(
@@ -867,9 +863,8 @@ def _script(
         ),
         executions=tuple(executions),
         causes=causes_,
-        differences=differences,
         proof=proof,
-        hunks=attribution.side_by_side(differences, executed_lines),
+        hunks=attribution.side_by_side(listed, executed_lines),
         names=names,
         costs=costs_,
     )

@@ -82,7 +82,7 @@ def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkey
     """It is no fault that was not seen."""
     monkeypatch.setattr(stored_throughput, "load", lambda framework: {})
     (judged,) = seed(fault)
-    assert "measure it with: rlregress baseline throughput --framework" in judged.trouble
+    assert "measure it with: rlregress baseline record --framework" in judged.trouble
     assert not judged.detected
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -20,8 +19,8 @@ from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Unsupported
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress_studies.determinism import chance, determinism_report, determinism_study, discrete
-from rlregress_studies.determinism.starts import Protocol, Starts
+from rlregress_studies.determinism import chance, determinism_study, discrete
+from rlregress_studies.determinism.discrete import Protocol, Starts
 
 
 def measure(
@@ -54,36 +53,27 @@ def measure(
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
-    wrong_of = {name: chance.faults(name, spread) for name, spread in found.items()}
-    wrong = [line for problems in wrong_of.values() for line in problems]
+    wrong = [line for name, spread in found.items() for line in chance.faults(name, spread)]
     output.decided()
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
-        *determinism_report.table(found),
+        *chance.table(found),
         "",
-        *determinism_report.sources(drawn),
+        *(f"- {name}, {of}: {words}" for name, by in drawn.items() for of, words in by.items()),
         *(f"- {name} was not checked: {why}" for name, why in absent.items()),
         *wrong,
     ]
-    plain = {
-        "plan": asdict(plan),
-        "frameworks": {
-            name: {
-                "sources": dict(drawn[name]),
-                "groups": {group: vars(spread) for group, spread in groups.items()},
-            }
-            for name, groups in found.items()
-        },
-        "not_asked": absent,
-        "wrong": wrong,
+    of_frameworks = {
+        name: {"sources": dict(drawn[name]), "groups": groups} for name, groups in found.items()
     }
-    write_atomically(folder / "determinism.json", json.dumps(plain, indent=1) + "\n")
-    for line in lines:
-        typer.echo(line)
+    plain = {"plan": plan, "frameworks": of_frameworks, "not_asked": absent, "wrong": wrong}
+    text = json.dumps(plain, indent=1, default=vars)
+    write_atomically(folder / "determinism.json", text + "\n")
+    typer.echo("\n".join(lines))
     for name, spread in found.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
-        write_atomically(figure, determinism_report.figure(name, spread))
+        write_atomically(figure, chance.figure(name, spread))
     typer.echo(f"report: {folder} (determinism.json, and a figure for each framework)")
     return 1 if wrong else 0
 

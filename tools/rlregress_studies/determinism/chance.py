@@ -1,11 +1,14 @@
-"""What trainings of one group have in common: when they part, and by how much they differ."""
+"""What one source of chance causes: when trainings diverge, and by how much; table and figure."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from rlregress.reporting import tables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,3 +104,52 @@ def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
                 "others: what draws it is not what this suite seeds"
             )
     return lines
+
+
+def table(found: Mapping[str, Mapping[str, Spread]]) -> list[str]:
+    """Return a Markdown table: a row for each framework and group, of the last checkpoint."""
+    head = (
+        "framework", "varied", "runs", "weights", "score", "deviation", "mean maximum Q",
+        "deviation",
+    )  # fmt: skip
+    rows = [
+        [
+            framework, "nothing" if group == HELD else group, spread.runs,
+            "identical" if spread.parted is None
+            else f"{spread.distinct} different, from step {spread.parted} on",
+            f"{spread.score_mean[-1]:.3g}", f"{spread.score_deviation[-1]:.3g}",
+            f"{spread.value_mean[-1]:.4g}", f"{spread.value_deviation[-1]:.3g}",
+        ]
+        for framework, groups in found.items()
+        for group, spread in groups.items()
+    ]  # fmt: skip
+    return [*tables.head(*head), *(tables.row(*row) for row in rows)]
+
+
+def figure(framework: str, groups: Mapping[str, Spread]) -> str:
+    """Figure 1 of the paper as SVG: a column for each group, score above and maximum Q below.
+
+    The line is the mean of the trainings, the area one population standard deviation around it.
+    """
+    from matplotlib.figure import Figure
+
+    page = Figure(figsize=(2.6 * len(groups), 4.6), layout="constrained")
+    cells = page.subplots(2, len(groups), squeeze=False, sharex=True, sharey="row")
+    for column, (group, spread) in enumerate(groups.items()):
+        rows = (
+            ("score", spread.score_mean, spread.score_deviation, "#1b3a5c"),
+            ("mean maximum Q", spread.value_mean, spread.value_deviation, "#b03a2e"),
+        )
+        for row, (name, mean, deviation, color) in enumerate(rows):
+            cell = cells[row][column]
+            area = np.subtract(mean, deviation), np.add(mean, deviation)
+            cell.fill_between(spread.steps, *area, color=color, alpha=0.25, linewidth=0)
+            cell.plot(spread.steps, mean, color=color)
+            if column == 0:
+                cell.set_ylabel(name, fontsize="small")
+        cells[0][column].set_title(group, fontsize="small")
+        cells[1][column].set_xlabel("environment steps", fontsize="small")
+    page.suptitle(framework, fontsize="medium")
+    drawn = io.StringIO()
+    page.savefig(drawn, format="svg", metadata={"Date": None})
+    return drawn.getvalue()

@@ -6,7 +6,6 @@ Reinforcement Learning" (2018).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import time
@@ -18,17 +17,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from rlregress import datafiles
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter, Trained
 from rlregress.frameworks.seeded_training import SeededTraining, Seeds
-from rlregress.inside.run_record import write_atomically
+from rlregress.inside.run_record import checksum, write_atomically
+from rlregress.inside.worker import digest
 from rlregress_studies.determinism import discrete
 from rlregress_studies.determinism.chance import HELD, THREADS, Checkpoint, Runs
-from rlregress_studies.determinism.starts import Protocol, Starts
+from rlregress_studies.determinism.discrete import Protocol, Starts
 
 #: in the order of the figure: those of the paper first
 GROUPS = (HELD, "initialisation", "exploration", "environment", "sampling", THREADS)
@@ -116,15 +115,6 @@ def members(group: str, runs: int) -> list[Member]:
     return [Member(seeds=replace(Seeds(), **{group: n})) for n in range(runs)]
 
 
-def _digest(agent: Trained) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(agent.parameters):
-        array = agent.parameters[name]
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
-
-
 @contextmanager
 def _computing(threads: int) -> Iterator[None]:
     """So many threads of torch, and nothing of what a framework logs or warns of."""
@@ -155,7 +145,7 @@ def train(
         with _computing(1):
             numbers = starts.score(agent), starts.maximum_value(agent)
         torch.set_num_threads(member.threads)
-        found.append(Checkpoint(steps, _digest(agent), *numbers))
+        found.append(Checkpoint(steps, digest(agent.parameters)[:16], *numbers))
 
     request = SeededTraining(
         algorithm="dqn",
@@ -181,8 +171,8 @@ def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member)
         "hyperparameters": plan.hyperparameters,
         "member": asdict(member),
     }
-    digest = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:24]
-    return folder / f"{adapter.full_name.replace('@', '-')}-{digest}.json"
+    key = checksum(decides).removeprefix("sha256:")[:24]
+    return folder / f"{adapter.full_name.replace('@', '-')}-{key}.json"
 
 
 def every(

@@ -1,19 +1,25 @@
-"""Environments with discrete actions, by name: games of the Arcade Learning Environment, others.
+"""Environments with discrete actions, and two ways to evaluate DQN that add no chance.
 
-A game is seen through Gymnasium's own preprocessing: no-op starts, four frames a step, 84 x 84 in
-grey, four of these pictures at once.
+A game of the Arcade Learning Environment goes through Gymnasium's own preprocessing: no-op starts,
+four frames a step, 84 x 84 in grey, four of these pictures at once.
+
+The evaluations are those of Nagarajan, Warnell and Stone (2018), sections 5.2 and 5.3: the greedy
+policy from start sequences that are the same for every agent, and the mean over held-out states of
+the maximum Q.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from rlregress import missing_packages
 from rlregress.errors import UserError
-from rlregress.missing_packages import MissingPackage, installed
-from rlregress.model.extra_packages import not_installed
+from rlregress.frameworks.base import Trained
 
 #: what names of games begin with
 GAMES = "ALE/"
@@ -28,10 +34,7 @@ def _known(name: str) -> None:
     if not is_game(name):
         return
     for module in ("ale_py", "cv2"):
-        if not installed(module):
-            raise MissingPackage(
-                f"'{name}' is a game of the Arcade Learning Environment: {not_installed(module)}"
-            )
+        missing_packages.require(module)
     import ale_py
 
     gymnasium.register_envs(ale_py)
@@ -58,9 +61,8 @@ def check(name: str) -> None:
         not isinstance(observations, gymnasium.spaces.Box) or len(observations.shape) != 1
     ):
         raise UserError(
-            f"--environment is '{name}', whose observations are {observations}; "
-            "expected vectors, or a "
-            f"game, whose name begins with {GAMES}"
+            f"--environment is '{name}', whose observations are {observations}; expected vectors, "
+            f"or a game, whose name begins with {GAMES}"
         )
 
 
@@ -68,13 +70,12 @@ def _sign(reward: Any) -> float:
     return float(np.sign(reward))
 
 
-def make(name: str, sticky: float = 0.0, bare: bool = False, training: bool = True) -> Any:
+def make(name: str, sticky: float = 0.0, training: bool = True) -> Any:
     """One environment.
 
     Args:
         name: as Gymnasium knows it.
         sticky: probability with which a game repeats the action before, at each frame.
-        bare: a game as it is, one frame a step, for scripts that preprocess it themselves.
         training: a lost life ends an episode of a game, and rewards are their sign; otherwise
             games are whole and rewards are the score.
     """
@@ -82,8 +83,111 @@ def make(name: str, sticky: float = 0.0, bare: bool = False, training: bool = Tr
         return gymnasium.make(name)
     _known(name)
     game: Any = gymnasium.make(name, frameskip=1, repeat_action_probability=sticky)
-    if bare:
-        return game
     wrapped: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
     wrapped = gymnasium.wrappers.FrameStackObservation(wrapped, 4)
     return gymnasium.wrappers.TransformReward(wrapped, _sign) if training else wrapped
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How an agent is evaluated.
+
+    Attributes:
+        starts: sequences of random actions with which episodes begin.
+        shortest, longest: length of these, in environment steps.
+        cap: environment steps after which an episode is cut off.
+        states: held out for the maximum Q.
+        spacing: environment steps of a random policy for each of them.
+    """
+
+    starts: int = 100
+    shortest: int = 14
+    longest: int = 24
+    cap: int = 4500
+    states: int = 500
+    spacing: int = 4
+
+
+class Starts:
+    """Start sequences and held-out states of one environment, the same in every process.
+
+    Args:
+        make_env: makes it, whole episodes, unchanged rewards.
+        protocol: how many.
+
+    Raises:
+        UserError: episodes end before a start sequence does.
+    """
+
+    def __init__(self, make_env: Callable[[], Any], protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._environments = [make_env() for _ in range(protocol.starts)]
+        self._numbers = np.random.default_rng(0)
+        self._actions = int(self._environments[0].action_space.n)
+        self._sequences = [self._sequence(n) for n in range(protocol.starts)]
+        self._states = self._held_out(make_env())
+
+    def _sequence(self, number: int) -> list[int]:
+        protocol = self._protocol
+        for _ in range(1000):
+            length = self._numbers.integers(protocol.shortest, protocol.longest + 1)
+            sequence: list[int] = self._numbers.integers(self._actions, size=length).tolist()
+            if self._begun(number, sequence) is not None:
+                return sequence
+        raise UserError(
+            f"of 1000 sequences of {protocol.shortest} to {protocol.longest} random actions each "
+            "ends an episode; expected an environment whose episodes are longer"
+        )
+
+    def _begun(self, number: int, sequence: list[int]) -> Any:
+        """The observation after a start sequence; None if the episode has ended."""
+        environment = self._environments[number]
+        observation, _ = environment.reset(seed=number)
+        for action in sequence:
+            observation, _, terminated, truncated, _ = environment.step(action)
+            if terminated or truncated:
+                return None
+        return np.asarray(observation)
+
+    def _held_out(self, environment: Any) -> np.ndarray:
+        observations = []
+        total = self._protocol.states * self._protocol.spacing
+        observation, _ = environment.reset(seed=0)
+        chosen = set(self._numbers.choice(total, self._protocol.states, replace=False).tolist())
+        for step in range(total):
+            if step in chosen:
+                observations.append(np.asarray(observation))
+            action = int(self._numbers.integers(self._actions))
+            observation, _, terminated, truncated, _ = environment.step(action)
+            if terminated or truncated:
+                observation, _ = environment.reset()
+        environment.close()
+        return np.stack(observations)
+
+    def score(self, agent: Trained) -> float:
+        """Mean return of the greedy policy after the start sequences."""
+        observations = [self._begun(n, sequence) for n, sequence in enumerate(self._sequences)]
+        returns = np.zeros(len(observations))
+        going = list(range(len(observations)))
+        for _ in range(self._protocol.cap):
+            if not going:
+                break
+            actions = agent.policy(np.stack([observations[n] for n in going]))
+            unfinished = []
+            for number, action in zip(going, np.ravel(actions), strict=True):
+                environment = self._environments[number]
+                observation, reward, terminated, truncated, _ = environment.step(int(action))
+                observations[number] = np.asarray(observation)
+                returns[number] += float(reward)
+                if not (terminated or truncated):
+                    unfinished.append(number)
+            going = unfinished
+        return float(returns.mean())
+
+    def maximum_value(self, agent: Trained) -> float:
+        """Mean over the held-out states of the maximum Q."""
+        return float(np.mean(agent.value(self._states).astype(np.float64)))
+
+    def close(self) -> None:
+        for environment in self._environments:
+            environment.close()

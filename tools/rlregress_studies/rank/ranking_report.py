@@ -191,7 +191,7 @@ def page(ranking: Ranking, facts: Facts) -> str:
         _task(task, key, facts.command) for task, key in zip(ranking.tasks, keys, strict=True)
     ]
     sections.append(Section("rests-on", "What this rests on", "", [conclusions(ranking)]))
-    return pages.page(facts, cards(ranking), sections)
+    return pages.Page(facts, cards(ranking), sections).html()
 
 
 def cards(ranking: Ranking) -> list[Card]:

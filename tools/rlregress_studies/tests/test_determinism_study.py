@@ -17,10 +17,10 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Trained
 from rlregress.frameworks.seeded_training import Seeds, Stream
 from rlregress_studies.cli import determinism as study
-from rlregress_studies.determinism import chance, determinism_report, determinism_study, discrete
+from rlregress_studies.determinism import chance, determinism_study, discrete
 from rlregress_studies.determinism.chance import Spread
 from rlregress_studies.determinism.determinism_study import Checkpoint, DeterminismPlan, Member
-from rlregress_studies.determinism.starts import Protocol, Starts
+from rlregress_studies.determinism.discrete import Protocol, Starts
 
 SMALL = DeterminismPlan(
     environment="CartPole-v1",
@@ -186,7 +186,7 @@ def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
         value_deviation=[0.0, 0.5],
     )
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        drawn = determinism_report.figure("One", {"deterministic": one, "exploration": one})
+        drawn = chance.figure("One", {"deterministic": one, "exploration": one})
     assert drawn.index("deterministic") < drawn.index("exploration")
     assert "mean maximum Q" in drawn
     assert drawn.count("environment steps") == 2

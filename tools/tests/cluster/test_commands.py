@@ -108,7 +108,7 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
         (("runs", "launch", "--slurm", "--before", "/dev/zero"), "it is a device, not a file"),
         (("runs", "run", "--manifest", "", "--index", "0"), "--manifest is empty"),
         (("runs", "status", "--store", "/none"), "there is no folder /none"),
-        (("runs", "verify", "--store", "/none"), "there is no folder /none"),
+        (("runs", "status", "--verify", "--store", "/none"), "there is no folder /none"),
         (("runs", "status", "--watch", "--store", "/none"), "there is no folder /none"),
         (("runs", "merge", "/none", "-o", "/tmp/x"), "there is no folder /none"),
     ],
@@ -132,17 +132,17 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     code, text, _ = command("runs", "status", "--store", str(tmp_path))
     assert (code, text.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
     assert "nothing is running: launch again" in text
-    code, text, _ = command("runs", "verify", "--store", str(tmp_path))
+    code, text, _ = command("runs", "status", "--verify", "--store", str(tmp_path))
     assert code == 1
     assert text.startswith(f"wrong: the run record {store.path(every[0])} is damaged")
     assert "0 records are whole" in text
     assert "verify --set-aside" in text
-    code, text, _ = command("runs", "verify", "--set-aside", "--store", str(tmp_path))
+    code, text, _ = command("runs", "status", "--verify", "--set-aside", "--store", str(tmp_path))
     assert code == 1
     assert f"set aside: {store.path(every[0]).with_suffix('.damaged')}" in text
     _, text, _ = command("runs", "launch", "--manifest", str(of.path), "--store", str(tmp_path))
     assert "2 runs, 2 of them to do" in text
-    assert command("runs", "verify", "--store", str(tmp_path))[0] == 0
+    assert command("runs", "status", "--verify", "--store", str(tmp_path))[0] == 0
     store.path(every[0]).write_text("{")
     assert command("runs", "status", "--watch", "--store", str(tmp_path / "none"))[0] == 2
     assert command("runs", "merge", str(tmp_path), "-o", str(tmp_path / "all"))[0] == 1

@@ -199,7 +199,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
 
     (damaged,) = [job for job in every if job.name in done - accidents.hit][:1]
     store.path(damaged).write_bytes(store.path(damaged).read_bytes()[:500])
-    verified = rlregress("runs", "verify", "--set-aside", "--store", str(store.folder))
+    verified = rlregress("runs", "status", "--verify", "--set-aside", "--store", str(store.folder))
     assert verified.returncode == 1
     print(f"damaged record: {verified.stdout.strip().splitlines()[-1]}")
     launches = []
@@ -218,7 +218,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     assert there.done == {run.name for run in manifest.runs()}
     assert (there.failed, there.duplicates, there.leases) == (set(), [], set())
     verified = rlregress(
-        "runs", "verify", "--store", str(store.folder), "--manifest", str(manifest.path)
+        "runs", "status", "--verify", "--store", str(store.folder), "--manifest", str(manifest.path)
     )
     assert verified.returncode == 1, "the protocol of these runs is not that of their budget"
     assert f"{RUNS} records are whole, 0 of them of failed runs" in verified.stdout

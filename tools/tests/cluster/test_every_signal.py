@@ -124,7 +124,7 @@ def check(store: Store, runs: set[str]) -> None:
     assert there.done == runs
     assert (there.failed, there.duplicates, there.damaged, there.leases) == (set(), [], [], set())
     assert not [*store.folder.rglob("*.checkpoint*"), *store.folder.rglob("*.attempts")]
-    verified = rlregress("runs", "verify", "--store", str(store.folder))
+    verified = rlregress("runs", "status", "--verify", "--store", str(store.folder))
     assert f"{len(runs)} records are whole, 0 of them of failed runs" in verified.stdout
 
 

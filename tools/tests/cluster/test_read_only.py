@@ -67,7 +67,7 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     assert (found.returncode, found.stderr) == (0, "")
     assert "sb3-sac     -       -        1      -        -        2    3" in found.stdout
     assert "ages are by this machine's clock, as you may not write to the store" in found.stdout
-    checked = called("runs", "verify", "--store", str(store.folder))
+    checked = called("runs", "status", "--verify", "--store", str(store.folder))
     assert (checked.returncode, checked.stderr) == (0, "")
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "sac")
     planned = called("plan", *options, "--store", str(store.folder))
@@ -102,7 +102,7 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
             ["runs", "launch", "--local", "--manifest", "{manifest}", "--store", "{store}"],
             ["runs", "launch", "--slurm", "--manifest", "{manifest}", "--store", "{store}"],
             ["runs", "launch", "--budget", "smoke", "--framework", "sb3", "--store", "{store}"],
-            ["runs", "verify", "--set-aside", "--store", "{store}"],
+            ["runs", "status", "--verify", "--set-aside", "--store", "{store}"],
             ["runs", "merge", "{store}", "-o", "{store}"],
         ],
         lambda arguments: " ".join(arguments[:2]),

@@ -14,8 +14,9 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare, compare_documented
-from rlregress.reporting import comparison_text
+from rlregress.reporting import comparison_text, markdown_page, tables
 from rlregress.reporting.html import comparison_page
+from rlregress.reporting.html.page import Facts
 
 #: details whose variants the adapters of this file answer by their formulas
 SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", "td3.target.minimum"
@@ -67,6 +68,11 @@ def pair(tmp_path):
     return one, other
 
 
+def markdown(compared):
+    """The page of a comparison as Markdown."""
+    return markdown_page.text(comparison_page.page(compared, Facts("a title", "", 0.0, "", "")))
+
+
 def test_differences_are_told_from_what_is_alike(pair):
     """A detail is different, alike, or about something that only one framework has."""
     found = compare(pair)
@@ -92,29 +98,30 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
 
 def test_markdown_has_differences_first_with_their_consequences(pair):
     """The page opens with the differences; each says what follows from it."""
-    text = comparison_text.markdown(compare(pair))
-    assert text.index(f"## `{SCALE}`") < text.index("## The same") < text.index("## Only one")
+    text = markdown(compare(pair))
+    same, alone = "## 1 details are the same", "## Only one of them has it"
+    assert text.index(f"### {SCALE}") < text.index(same) < text.index(alone)
     assert catalogue.get(SCALE).consequence in text
-    assert "| one | library | `half` |" in text
+    assert "- one [library]: half: " in text
 
 
 def test_a_page_begins_with_a_table_of_each_family(pair):
-    """Each difference in one row, with a link to it; of three, how many differ between any two."""
-    glance, _, rest = comparison_text.markdown(compare(pair)).partition("\n## ")
-    assert "| [sac](#sac) | 1 |\n" in glance
-    row = f"| [`{SCALE}`](#saccritic_lossscale) | half | the variant 'none' |"
-    assert f"### sac\n\n| detail | one | other |\n|---|---|---|\n{row}\n" in glance
-    assert rest.startswith(f"`{SCALE}`\n")
+    """Each difference in one row; of three frameworks, how many differ between any two."""
+    glance, _, _ = markdown(compare(pair)).partition("\n### ")
+    assert "| sac | 1 |\n" in glance
+    row = f"| {SCALE} | half | the variant 'none' |"
+    head = "## What differs of sac\n\n| detail | one | other |\n|---|---|---|\n"
+    assert f"{head}{row}\n" in glance
     one, other = pair
     third = copy.copy(one)
     third.name = "third"
-    glance, _, _ = comparison_text.markdown(compare((one, other, third))).partition("\n## ")
+    glance, _, _ = markdown(compare((one, other, third))).partition("\n## 1 details differ")
     assert "| family | differ | one and other | one and third | other and third |" in glance
-    assert "| [sac](#sac) | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
-    assert f"| [`{SCALE}`](#saccritic_lossscale) | half | the variant 'none' | half |" in glance
+    assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
+    assert f"| {SCALE} | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
     third.probes = one.probes
-    same = comparison_text.markdown(compare((one, third)))
+    same = markdown(compare((one, third)))
     assert "| family |" not in same
 
 
@@ -126,8 +133,8 @@ def test_what_two_do_not_share_is_not_counted_as_equal(pair):
     alien.probes = lambda: {(MINIMUM, "library"): one.probes()[MINIMUM, "library"]}
     found = compare((one, other, third, alien))
     for shown in (found, found.only_different()):
-        glance, _, _ = comparison_text.markdown(shown).partition("\n## ")
-        assert "| [sac](#sac) | 1 |\n" in glance
+        glance, _, _ = markdown(shown).partition("\n## 1 details differ")
+        assert "| sac | 1 |\n" in glance
         assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
         assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
     nothing = compare((other, alien))
@@ -152,7 +159,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     assert [row.detail.id for row in compare(pair, [SCALE]).rows] == [SCALE]
     assert [row.detail.id for row in compare(pair, (), ["sac"]).rows] == [MINIMUM]
     assert [row.detail.id for row in compare(pair).only_different().rows] == [SCALE]
-    text = comparison_text.markdown(compare(pair).only_different())
+    text = markdown(compare(pair).only_different())
     assert "1 details differ, 2 that do not differ are left out." in text
     other.name, unknown = "another", {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
     other.probes = lambda: unknown
@@ -192,8 +199,8 @@ def not_current(page: str) -> list[str]:
     return [
         row
         for family in re.findall(r"(?m)^### (\w+)$", page)
-        for row in comparison_text.family_table(documented, family)
-        if row not in lines
+        for row in comparison_page.family_table(documented, family).rows
+        if tables.row(f"`{row[0]}`", *row[1:]) not in lines
     ]
 
 

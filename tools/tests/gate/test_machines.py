@@ -9,7 +9,8 @@ from rlregress.gate.cell_selection import Selection
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import open_session
 from rlregress.model.gate_result import GateResult
-from rlregress.reporting import gate_report, summary
+from rlregress.reporting import gate_report, markdown_page
+from rlregress.reporting.html import gate_page
 
 from ..training.test_records import content
 
@@ -54,6 +55,6 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
         exit_code=0,
         notes=[note],
     )
-    assert f"\nNote: {note}.\n" in summary.markdown(result)
+    assert f"\nNote: {note}.\n" in markdown_page.text(gate_page.page(result))
     assert gate_report.as_json(result)["notes"] == [note]
-    assert "Note: " not in summary.markdown(replace(result, notes=()))
+    assert "Note: " not in markdown_page.text(gate_page.page(replace(result, notes=())))

@@ -11,15 +11,16 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.evidence import plain
-from rlregress.gate import cell_selection, nightly_record, nightly_trend
+from rlregress.gate import cell_selection, nightly_record, nightly_trend, report_data
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
-from rlregress.model.gate_result import FrameworkOutcome, GateResult
+from rlregress.model.gate_result import FrameworkOutcome, GateResult, ReportData
 from rlregress.model.replay_result import DIFFERS, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.pytest_plugin.subjects import SessionRun
-from rlregress.reporting import summary
+from rlregress.reporting import markdown_page
+from rlregress.reporting.html import gate_page
 
 from . import night_files
 from .test_outcome import entry
@@ -82,7 +83,11 @@ def gated(tmp_path):
         budget="short",
         seconds=12.0,
         exit_code=0,
-    )
+        report_data=ReportData(
+            started="today", command="rlregress check", machine="here",
+            runs=report_data.runs(entries),
+        ),
+    )  # fmt: skip
     return entries, result
 
 
@@ -144,10 +149,10 @@ def test_a_night_holds_its_replays(gated, tmp_path):
 def test_the_summary_describes_returns_beside_their_mean(gated):
     """The interquartile means and the share of better pairs stand below the verdict."""
     entries, result = gated
-    text = summary.markdown(result)
+    text = markdown_page.text(gate_page.page(result))
     values = entries[-1]["verdict"]
     assert 0 < values["improvement"] < 1
-    assert f"- descriptive: interquartile mean {values['stored_middle']:.4g} -> " in text
+    assert f"; interquartile mean {values['stored_middle']:.4g} -> " in text
 
 
 def test_nights_without_frameworks_are_one_sentence(command, tmp_path):

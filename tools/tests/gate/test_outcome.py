@@ -12,7 +12,8 @@ from rlregress.gate import outcome
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
-from rlregress.reporting import gate_report, summary, words
+from rlregress.reporting import gate_report, markdown_page, words
+from rlregress.reporting.html import gate_page
 from rlregress.upgrade.return_gate import of_evidence
 
 
@@ -229,8 +230,8 @@ def test_a_critic_that_regressed_is_a_regression():
         seconds=1.0,
         exit_code=1,
     )
-    text = "What got worse is the critic; no return is `regressed`: x critic.\n"
-    assert text in summary.markdown(result)
+    text = "What got worse is the critic; no return fell: x critic.\n"
+    assert text in markdown_page.text(gate_page.page(result))
     assert judged(cell("x", "holds"), critic("x", "improved")) == ("improved", 0)
 
 
@@ -418,10 +419,10 @@ def test_old_files_that_could_not_be_loaded_are_listed_first(results, verdict):
         outcomes=[found], broken=[], unjudged=[], versions={"some": {}}, sources={}, exit_code=0,
         copies={"some": {}}, alpha=0.1, budget="short", seconds=1.0,
     )  # fmt: skip
-    lines = [line for line in summary.markdown(result).splitlines() if line]
-    assert lines[1:3][0] == f"## some: {verdict}"
-    assert lines[2].startswith("Not checked: old files ppo model")
-    assert OF_PYTHON in "\n".join(lines[2:4])
+    lines = [line for line in markdown_page.text(gate_page.page(result)).splitlines() if line]
+    assert lines[1] == f"## some: {verdict}"
+    (line,) = [line for line in lines if line.startswith("- not checked: old files ppo model")]
+    assert OF_PYTHON in line
     (line,) = gate_report.verdict_lines(result)
     assert "(not checked: old files ppo model" in line
 

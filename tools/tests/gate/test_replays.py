@@ -17,7 +17,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.inside import run_record
 from rlregress.model.replay_result import DIFFERS, NOT_REPLAYED, Replay
 from rlregress.model.verdict import HOLDS, REPRODUCED
-from rlregress.reporting import summary, words
+from rlregress.reporting import gate_report, words
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store
@@ -293,7 +293,7 @@ def test_returns_that_hold_after_another_number_say_so():
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=DIFFERS, reason="other numbers")
     made = of_framework(replay, verdict=HOLDS)
     assert made.verdict == HOLDS
-    assert summary.meaning(made) == "other numbers; returns hold"
+    assert gate_report.meaning(made) == "other numbers; returns hold"
 
 
 def test_a_version_that_explains_every_difference_is_one_line():

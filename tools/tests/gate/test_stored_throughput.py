@@ -15,7 +15,8 @@ from rlregress.errors import UserError
 from rlregress.gate import gate_run, outcome, stored_throughput
 from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult
-from rlregress.reporting import summary, throughput_text
+from rlregress.reporting import markdown_page, throughput_text
+from rlregress.reporting.html import gate_page
 from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 
@@ -120,7 +121,7 @@ def test_a_recording_that_fails_leaves_what_is_stored(name, folder, session):
 
 def test_one_process_is_too_few(name, folder):
     """A sample of one has no deviation."""
-    with pytest.raises(UserError, match="--record is 1, expected 2 or more processes"):
+    with pytest.raises(UserError, match="--throughput is 1, expected 2 or more processes"):
         stored_throughput.record(name, 1)
 
 
@@ -140,7 +141,9 @@ def test_what_was_recorded_otherwise_is_not_compared_with(name, folder, key, val
     tables = (info, info["protocol"], info["protocol"]["hyperparameters"])
     next(table for table in tables if key in table)[key] = value
     path.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=f"under other conditions: {message}; record .*--record 10"):
+    with pytest.raises(
+        UserError, match=f"under other conditions: {message}; record .*--throughput 10"
+    ):
         stored_throughput.stored(name, "ppo")
     assert stored_throughput.stored(name, "sac")
     judged = stored_throughput.verdicts({(name, "ppo"): slower(), (name, "sac"): slower()}, 0.05)
@@ -250,7 +253,7 @@ def test_the_report_shows_what_was_measured_and_judged():
         seconds=1.0,
         exit_code=0,
     )
-    text = summary.markdown(result)
+    text = markdown_page.text(gate_page.page(result))
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
     assert "would detect a change of 12% with 80 % power" in text
@@ -297,14 +300,14 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
 
 def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
     """The sentence names the framework and what to run."""
-    with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline throughput"):
-        baseline.throughput(name)
+    with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline record"):
+        baseline._throughput((name,), 0)
 
 
 def test_a_copy_that_is_not_here_is_named():
     """What is stored of its framework is not printed as if it were that copy's."""
     with pytest.raises(UserError, match="sb3@9"):
-        baseline.throughput("sb3@9")
+        baseline._throughput(("sb3@9",), 0)
 
 
 def test_the_stored_files_can_be_read():

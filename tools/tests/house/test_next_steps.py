@@ -62,7 +62,7 @@ def test_a_path_in_a_command_is_one_word_of_it(name):
             histories.after_histories([]),
         ),
         (
-            ["runs", "verify", "--store", "."],
+            ["runs", "status", "--verify", "--store", "."],
             0,
             "Judge by them: rlregress check --fresh-seeds --store {here}",
         ),

@@ -10,7 +10,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
-from rlregress.reporting import upgrade_text
+from rlregress.reporting.html import upgrade_page
 from rlregress.upgrade import entries
 
 #: what a training can come to; without a result it was never executed.
@@ -314,7 +314,7 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
     lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
     assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
-    lists = upgrade_text.titled(every[1:])
+    lists = upgrade_page.titled(every[1:])
     assert {title: [one.short for one in of_it] for title, of_it in lists.items()} == {
         title: [name] for title, name in titles.items()
     }

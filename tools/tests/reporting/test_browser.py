@@ -143,7 +143,7 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
             executions=(upgrades.reached("sac"), *never),
             hunks={**request.getfixturevalue("parted").hunks},
         )
-    made.write_text(upgrade_page.page(upgrades.upgrade(of), FACTS))
+    made.write_text(upgrade_page.page(upgrades.upgrade(of), FACTS).html())
     return made
 
 

@@ -88,7 +88,7 @@ def test_an_unchanged_night_annotates_nothing(on_github, night, capsys):
     assert "::" not in [line[:2] for line in capsys.readouterr().out.splitlines()]
     (run,) = json.loads((report / "gate.sarif").read_text())["runs"]
     assert run["results"] == []
-    assert "sb3: holds" in on_github.read_text()
+    assert "# Gate: sb3 holds" in on_github.read_text()
 
 
 def test_elsewhere_nothing_is_annotated(night, capsys, monkeypatch):

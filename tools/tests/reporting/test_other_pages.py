@@ -28,7 +28,7 @@ FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
 
 def page_of(*frameworks) -> Page:
     """The page of an upgrade with these frameworks."""
-    return stands_alone(upgrade_page.page(upgrades.upgrade(*frameworks), FACTS))
+    return stands_alone(upgrade_page.page(upgrades.upgrade(*frameworks), FACTS).html())
 
 
 def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
@@ -214,7 +214,7 @@ def test_a_page_that_cannot_be_written_is_said_before_anything_is_started(comman
 
 def test_every_verdict_has_a_sign_of_its_own_tone():
     """No verdict of a gate or of an upgrade is shown by chance: each has a tone."""
-    from rlregress.reporting import summary
+    from rlregress.reporting import gate_report
 
-    for word in {*model.ORDER, *summary.MEANING}:
+    for word in {*model.ORDER, *gate_report.MEANING}:
         assert word in tones.OF_VERDICT

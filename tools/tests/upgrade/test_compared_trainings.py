@@ -9,7 +9,7 @@ import pytest
 from rlregress.inside import error_origin, events
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Event, NotTraced, Part, Trace, Traced, in_words
-from rlregress.reporting.upgrade_text import _traced
+from rlregress.reporting.html import traces_page
 from rlregress.tracing.trace_reader import load
 from rlregress.upgrade import compared_trainings
 from tools.tests.tracing.scripts import changed, recorded_here
@@ -100,7 +100,7 @@ def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
     assert (found.comparison.verdict, found.repeats, found.proved) == ("diverged", True, False)
     first = found.comparison.first
     assert (first.kind, *(e and e.index for e in (first.a, first.b))) == ("order", *at)
-    text = "\n".join(_traced(found, None, (), {}))
+    text = str(traces_page.finding([found], None, (), {}, "").parts)
     for label, side in (("A", a), ("B", b)):
         message = f"{in_words(label)} breaks off with an error: {side.failure.splitlines()[-1:]}"
         assert (message.replace("['", "").replace("']", "") in text) == bool(side.failure)

@@ -11,7 +11,9 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Answer, OfFramework, SideInfo, Upgrade
-from rlregress.reporting import upgrade_data, upgrade_text
+from rlregress.reporting import markdown_page, upgrade_data
+from rlregress.reporting.html import upgrade_page
+from rlregress.reporting.html.page import Facts
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cascade, not_checked, side_fingerprints
 from rlregress.upgrade.compared_trainings import Training
@@ -173,6 +175,6 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     result = Upgrade(a=sides[0], b=sides[1], frameworks=(of,))
     assert result.verdict == "unchanged"
     assert upgrade_data.as_json(result)["not_checked"] == ["new: its requirements", "X: returns"]
-    text = upgrade_text.lines(result)
-    assert "- X: returns" in text
-    assert text.index("- new: its requirements") < text.index("## Sides")
+    facts = Facts("a title", "today", 1.0, "a machine", "a command")
+    text = markdown_page.text(upgrade_page.page(result, facts))
+    assert "- new: its requirements\n- X: returns\n" in text

@@ -9,7 +9,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.reporting import upgrade_text
+from rlregress.reporting.html import upgrade_page
+from rlregress.reporting.html.page import Facts
 from rlregress.upgrade import affected, cascade, installed, requested
 from rlregress.upgrade.resolved import Pair, ResolvedSide
 from rlregress.upgrade.upgrade_options import Options
@@ -177,8 +178,10 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
     assert _names(a, b) == []
     found = cascade.run(Options(a, b, tmp_path))
     assert (found.verdict, found.exit_code) == ("unchanged", 0)
-    assert upgrade_text.headline(found) == "unchanged: nothing that has an effect differs"
-    assert "package `typer`" in upgrade_text.lines(found)[-2]
+    assert found.judgement.headline == "unchanged: nothing that has an effect differs"
+    facts = Facts("a title", "today", 1.0, "a machine", "a command")
+    (section,) = [of for of in upgrade_page.page(found, facts).sections if of.id == "entries"]
+    assert section.parts[-1].title == "typer (1)"
     assert _names(a, a) == []
 
 

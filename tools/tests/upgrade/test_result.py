@@ -44,7 +44,7 @@ from rlregress.model.upgrade_result import (
     Upgrade,
     findings,
 )
-from rlregress.reporting import short_summary, upgrade_data, upgrade_text
+from rlregress.reporting import markdown_page, short_summary, upgrade_data, upgrade_text
 from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Badge, Card, Facts, Step
 from rlregress.tracing.child_processes import Deadline, limited
@@ -198,6 +198,11 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
     )  # fmt: skip
 
 
+def report(result):
+    """The report as Markdown."""
+    return markdown_page.text(upgrade_page.page(result, FACTS))
+
+
 def missing(count=1, side="B", why="error", error_origin="suite"):
     """Details that could not be probed."""
     text = "AttributeError: no such thing"
@@ -303,7 +308,7 @@ def test_the_worst_framework_decides():
 def test_what_ran_is_counted_beside_what_did_not():
     """The headline says how many changed pieces ran, and names what could not be compared."""
     framework = of(traced(), lost(sides="AB"), not_probed=missing(), executions=(reached("sac"),))
-    assert upgrade_text.headline(upgrade(framework)) == (
+    assert upgrade(framework).judgement.headline == (
         "partly checked: No difference found in what ran: 1 of 1 changed pieces ran. "
         "Not checked: sac dictionary, atari.warp_frame [0]."
     )
@@ -311,7 +316,7 @@ def test_what_ran_is_counted_beside_what_did_not():
 
 def test_a_change_beside_what_was_not_checked_says_both():
     """A change is a change, however much was not checked beside it."""
-    text = upgrade_text.headline(upgrade(of(traced(), not_probed=missing(9), defaults=(BATCH,))))
+    text = upgrade(of(traced(), not_probed=missing(9), defaults=(BATCH,))).judgement.headline
     assert text == (
         "changed: Differ: td3 [library] batch. Not checked: atari.warp_frame [0], "
         "atari.warp_frame [1], atari.warp_frame [2] and 6 more."
@@ -442,23 +447,21 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
     found_ = side_physics.compared({"x": {"error": "gone"}, "y": row}, {"x": row, "y": row})
     assert not any(m.moves for m in found_)
     result = upgrade(of(traced()), physics=found_)
-    assert upgrade_text.headline(result) == "partly checked: Not checked: x."
+    assert result.judgement.headline == "partly checked: Not checked: x."
 
 
 @pytest.mark.parametrize(
     ("a", "b", "value"),
     [
-        ({"error": "gone"}, {"rows": [[0.0]]}, "environment `x`: old: gone"),
-        ({"error": "gone"}, {"error": "gone"}, "on neither version: x"),
+        ({"error": "gone"}, {"rows": [[0.0]]}, "| environment | x |  | old: gone |"),
+        ({"error": "gone"}, {"error": "gone"}, "**On neither version**\n\n- x\n"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
     ],
 )
 def test_an_environment_that_cannot_be_compared_says_why(a, b, value):
     """An environment that a side lacks, or whose observations changed shape, is named."""
-    text = "\n".join(
-        upgrade_text.lines(upgrade(of(traced()), physics=side_physics.compared({"x": a}, {"x": b})))
-    )
+    text = report(upgrade(of(traced()), physics=side_physics.compared({"x": a}, {"x": b})))
     assert value in text
 
 
@@ -515,7 +518,7 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
         PARTED, changed=[GAMMA, SCALE], executions=(reached("sac"),),
         causes={"sac": cause},
     )  # fmt: skip
-    text = "\n".join(upgrade_text.lines(upgrade(framework)))
+    text = report(upgrade(framework))
     assert "explained by sac.critic_loss.scale [library]: half -> 'none' (the variant: " in text
     assert "explained by td3" not in text
     data = upgrade_data.as_json(upgrade(framework))["frameworks"]["sb3"]["traces"]["sac"]
@@ -584,13 +587,12 @@ REPORTS = {
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_report_says_all_of_it(name, snapshot):
     """In the order in which somebody has to know it."""
-    lines = upgrade_text.lines(REPORTS[name]())
-    snapshot(f"{name.replace(' ', '-')}.md", "\n".join([*lines, ""]))
+    snapshot(f"{name.replace(' ', '-')}.md", report(REPORTS[name]()))
 
 
 def test_the_page_counts_the_branches_that_went_one_way_only():
     """And names each of them."""
-    page = upgrade_page.page(_one_way(), FACTS)
+    page = upgrade_page.page(_one_way(), FACTS).html()
     assert "taken one way only: 1" in page
     assert f"{FILE}:275 clamp: never above" in page
 
@@ -671,8 +673,8 @@ def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant,
 def test_what_is_documented_of_a_change_is_said():
     """A reader learns since when a detail is done so, and where that is written."""
     change = changed_detail(N_STEP, said("one_step"), said("n_rewards"))
-    text = "\n".join(upgrade_text.lines(upgrade(of(traced(), changed=[change]))))
-    assert "documented: one_step since" in text
+    text = report(upgrade(of(traced(), changed=[change])))
+    assert "Documented: one_step since" in text
     assert "until 2.7.0" in text
     unknown = changed_detail(N_STEP, said("?"), said("none of them"))
     assert attribution.documented(SB3, unknown) == []

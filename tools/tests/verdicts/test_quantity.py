@@ -294,7 +294,7 @@ def test_nothing_is_said_of_critics_that_no_new_run_has():
     verdicts = verdicts_at(cells, fixed(5))
     for name, of in {**verdicts.cells, **verdicts.groups}.items():
         assert of.verdict == "inconclusive"
-        text = words.critic_line(name, plain(of))
+        text = words.line(name, plain(of))
         assert "with 80 % power" not in text + of.reason
         assert ("error -;" in text) if "cells" in plain(of) else (" -> - sd of " in text)
         assert "no critic that can be compared" in of.reason

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
 from rlregress.model import tones
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
 from rlregress.reporting import comparison_text
@@ -12,12 +16,17 @@ from rlregress.reporting.html.page import (
     CodeLines,
     Facts,
     Finding,
+    Heading,
+    Page,
     Section,
     Step,
     Table,
 )
 
 _NOTHING_SHARED = Badge("no detail that both have", tones.NOTHING)
+#: of so many frameworks each pair has its column; of more there is a table of pairs
+_SIDE_BY_SIDE = 3
+PROBED = "Every answer was probed on the code; the line that decides it stands below it."
 #: sentences that the first screen has
 _LISTED = 5
 
@@ -28,19 +37,72 @@ def title(comparison: Comparison) -> str:
     return " against ".join(names)
 
 
-def page(comparison: Comparison, facts: Facts) -> str:
-    """The page of a comparison."""
+def page(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
+    """The page of a comparison.
+
+    Args:
+        basis: what the answers rest on, in one sentence.
+    """
+    different = comparison.different
     sections = [
-        Section("differ", f"{len(comparison.different)} details differ", "Every answer was probed "
-                "on the code; the line that decides it stands below where it is known.",
-                [*_table(comparison.different), *map(_finding, comparison.different)]),
+        *_at_a_glance(comparison),
+        Section("differ", f"{len(different)} details differ", basis, [*map(_finding, different)]),
         Section("undecided", "Cannot be compared", "",
                 [_finding(row) for row in comparison.undecided]),
         Section("alike", f"{len(comparison.same)} details are the same", "",
-                _table(comparison.same)),
-        Section("alone", "Only one of them has it", "", _table(comparison.alone)),
+                [_table(comparison.same)]),
+        Section("alone", "Only one of them has it", "", [_table(comparison.alone)]),
     ]  # fmt: skip
-    return pages.page(facts, [card(comparison)], sections)
+    return Page(facts, [card(comparison)], sections)
+
+
+def _at_a_glance(comparison: Comparison) -> list[Section]:
+    """How many details of each family differ, between which frameworks; then one table for each."""
+    families = Counter(row.detail.family for row in comparison.different)
+    names = list(comparison.versions)
+    probed = [*comparison.rows, *comparison.left_out]
+    pairs = list(itertools.combinations(names, 2))
+    columns = pairs if len(names) == _SIDE_BY_SIDE else []
+    rows = []
+    for family, count in families.items():
+        every = [row for row in probed if row.detail.family == family]
+        rows.append([family, count, *(_differing(every, pair) for pair in columns)])
+    head = ("family", "differ", *(" and ".join(pair) for pair in columns))
+    matrix = [
+        [name, *("" if one == name else _differing(probed, (name, one)) for one in names)]
+        for name in (names if families and len(names) > _SIDE_BY_SIDE else ())
+    ]
+    tables: list[object] = [
+        Table(head, rows, len(head) - 1),
+        Heading("How many differ of those that both have"),
+        Table(("", *names), matrix, len(names)),
+    ]
+    if families and len(names) >= _SIDE_BY_SIDE:
+        command = f"rlregress compare {' '.join(pairs[0])} --detail {next(iter(families))}"
+        tables.append([f"`{command} --only-different` prints one family of two of them."])
+    sections = [Section("families", "How many differ", "", tables)]
+    for family in families:
+        title = f"What differs of {family}"
+        sections.append(Section(f"of-{family}", title, "", [family_table(comparison, family)]))
+    return sections
+
+
+def family_table(comparison: Comparison, family: str) -> Table:
+    """Return the details of a family that differ: one column for each framework."""
+    names = list(comparison.versions)
+    cells = [
+        [row.detail.id,
+         *("; ".join(comparison_text.in_words(row.answers.get(name, ()))) or "-"
+           for name in names)]
+        for row in comparison.different if row.detail.family == family
+    ]  # fmt: skip
+    return Table(("detail", *names), cells)
+
+
+def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
+    """How many details differ of those that both frameworks have; a dash: there is none."""
+    both = [row for row in (row.only(pair) for row in rows) if row.shared and not row.undecided]
+    return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
 
 
 def card(comparison: Comparison) -> Card:
@@ -107,6 +169,6 @@ def _meaning(answer: FoundVariant) -> str:
     return answer.meaning + known
 
 
-def _table(rows: list[Row]) -> list[object]:
+def _table(rows: Sequence[Row]) -> Table:
     cells = [[row.detail.id, _variants(row), row.detail.question] for row in rows]
-    return [Table(("detail", "variant", "question"), cells)] if cells else []
+    return Table(("detail", "variant", "question"), cells)

@@ -22,7 +22,7 @@ from rlregress.model.verdict import (
     severity,
     worst_verdict,
 )
-from rlregress.reporting import grouped_failures, summary, throughput_text, words
+from rlregress.reporting import gate_report, grouped_failures, throughput_text, words
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import returns_page
 from rlregress.reporting.html.page import (
@@ -32,6 +32,7 @@ from rlregress.reporting.html.page import (
     Facts,
     Finding,
     Folded,
+    Page,
     Quoted,
     Section,
     SourcePair,
@@ -67,7 +68,7 @@ def cards(result: GateResult) -> list[Card]:
     return sorted(made, key=lambda card: severity(card.badge.word))
 
 
-def page(result: GateResult) -> str:
+def page(result: GateResult) -> Page:
     """The page of a gate."""
     report_data = result.report_data
     sections = [_details(result), _files(result), _failures(result)]
@@ -87,7 +88,7 @@ def page(result: GateResult) -> str:
             "If nothing changed, returns or critics of some framework are called regressed in at "
             f"most {words.rate(result.error_rate)} of such checks."
         )
-    return pages.page(facts(result), cards(result), sections, result.notes, closing)
+    return Page(facts(result), cards(result), sections, result.notes, closing)
 
 
 def _title(result: GateResult) -> str:
@@ -107,7 +108,7 @@ def _prefix(outcome: FrameworkOutcome) -> str:
 
 
 def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
-    meaning = summary.meaning(outcome)
+    meaning = gate_report.meaning(outcome)
     installed = result.versions[outcome.framework]
     named = ", ".join(f"{name} {version}" for name, version in _own(installed))
     return Card(
@@ -260,10 +261,10 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         if of["verdict"] == REGRESSED and name in result.report_data.runs
     ]  # fmt: skip
     if any(of["verdict"] == REGRESSED for of in outcome.verdicts.values()):
-        again = f"{result.report_data.command} {summary.CONFIRM}"
+        again = f"{result.report_data.command} {gate_report.CONFIRM}"
         if fallen and result.report_data.runs[fallen[0]].stored:
             only = returns_page.only(result.report_data.command, ",".join(fallen))
-            again = f"{only} {summary.CONFIRM}"
+            again = f"{only} {gate_report.CONFIRM}"
         steps.append(Step("Confirm with fresh seeds:", again))
     if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
         versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
@@ -281,7 +282,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         text, _, command = sentence.rpartition(": ")
         steps.append(Step(f"{text[:1].upper()}{text[1:]}:", command))
     if outcome.not_asked and not outcome.lacking:
-        steps.append(Step("Check the rest:", f"rlregress test {summary.TESTS_OF_DETAILS}"))
+        steps.append(Step("Check the rest:", f"rlregress test {gate_report.TESTS_OF_DETAILS}"))
     if outcome.verdict == COULD_NOT_JUDGE and not (outcome.not_asked or outcome.lacking):
         steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
     if outcome.has_no_verdicts:
@@ -346,16 +347,16 @@ def _details(result: GateResult) -> Section:
     for group in _unprobed(result.report_data.deviations):
         first = group[0]
         rest = [f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]]
-        parts = [Quoted(first.message, "As the test says it")]
-        if rest:
-            parts.append(Folded(f"{len(rest)} more for the same reason", [rest]))
         findings.append(
             Finding(
                 f"{first.framework}: {first.id} [{first.scope}]",
                 Badge("could not be probed", tones.BAD),
                 [grouped_failures.reason(first.found[0])],
                 (),
-                parts,
+                [
+                    Quoted(first.message, "As the test says it"),
+                    Folded(f"{len(rest)} more for the same reason", [rest]),
+                ],
                 _again(first),
             )
         )
@@ -393,9 +394,10 @@ def _message(failure: Mapping[str, Any]) -> str:
 
 def _failure(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
     names = [failure["test"] for failure in group]
-    parts: list[object] = [Quoted(group[0]["message"] or "It says nothing.")]
-    if len(names) > 1:
-        parts.append(Folded(f"{len(names) - 1} more failed in the same way", [names[1:]]))
+    parts = [
+        Quoted(group[0]["message"] or "It says nothing."),
+        Folded(f"{len(names) - 1} more failed in the same way", [names[1:]]),
+    ]
     return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")
 
 
@@ -405,23 +407,22 @@ def _throughput(result: GateResult) -> Section:
         measured = {
             (outcome.framework, of): measured_ for of, measured_ in outcome.throughput.items()
         }
-        if rows := throughput_text.rows(measured):
-            parts.append(Table(throughput_text.COLUMNS, rows, len(throughput_text.COLUMNS) - 1))
-        if lines := throughput_text.verdict_lines(measured):
-            parts.append([line.removeprefix("- ") for line in lines])
+        rows = throughput_text.rows(measured)
+        parts.append(Table(throughput_text.COLUMNS, rows, len(throughput_text.COLUMNS) - 1))
+        parts.append(throughput_text.verdict_lines(measured))
     return Section("throughput", "Throughput and memory", "", parts)
 
 
 def _replays(result: GateResult) -> Section:
     rows = [
-        [cell, of.seed, Badge(of.state, tones.GOOD if of.is_reproduced else tones.OTHER), of.reason,
-         of.not_checked]
+        [cell, of.seed, Badge(of.state, tones.GOOD if of.is_reproduced else tones.OTHER),
+         f"{of.reason} ({of.replayed})", of.not_checked]
         for outcome in result.outcomes
         for cell, of in outcome.replays.items()
     ]  # fmt: skip
     head = ("cell", "stored seed", "state", "what was found", "not checked")
     lead = "Stored runs that were trained again here, and compared to the last bit."
-    return Section("replays", "Replays", lead, [Table(head, rows)] if rows else [])
+    return Section("replays", "Replays", lead, [Table(head, rows)])
 
 
 def _old_files(result: GateResult) -> Section:
@@ -430,7 +431,7 @@ def _old_files(result: GateResult) -> Section:
         for outcome in result.outcomes
         for kind, found in outcome.old_files.items()
     ]
-    parts = [Table(("framework", "kind of file", "what became of it"), rows)] if rows else []
+    parts = [Table(("framework", "kind of file", "what became of it"), rows)]
     lead = "Loaded with what is installed, and compared with what each release did with its own."
     return Section("old-files", "Files of past releases", lead, parts)
 
@@ -462,11 +463,9 @@ def _probe_counts(result: GateResult) -> Section:
     )
     parts: list[object] = [Table(head, rows)]
     for outcome in result.outcomes:
-        if outcome.not_asked:
-            title = f"{outcome.framework}: {len(outcome.not_asked)} details were not checked"
-            parts.append(Folded(title, [list(outcome.not_asked)]))
-    if result.unjudged:
-        parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))
+        title = f"{outcome.framework}: {len(outcome.not_asked)} details were not checked"
+        parts.append(Folded(title, [list(outcome.not_asked)]))
+    parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))
     return Section("asked", "What was checked", "", parts)
 
 
@@ -476,7 +475,7 @@ def _earlier(result: GateResult) -> Section:
          ", ".join(f"{name} {verdict}" for name, verdict in run.verdicts.items())]
         for run in result.report_data.earlier[:_NIGHTS]
     ]  # fmt: skip
-    parts = [Table(("started (UTC)", "verdict", "of each framework"), rows)] if rows else []
+    parts = [Table(("started (UTC)", "verdict", "of each framework"), rows)]
     lead = "What changed over them, and since when: rlregress trend FOLDER"
     return Section("earlier", "Earlier nightly runs", lead, parts)
 
@@ -489,15 +488,15 @@ def _versions(result: GateResult) -> Section:
             before = stored.get(package, "-")
             other = "changed" if stored and before not in ("-", version) else ""
             rows.append([outcome.framework, package, before, version, other])
-    parts: list[object] = [Table(("framework", "package", "stored runs", "this gate", ""), rows)]
+    head = ("framework", "package", "stored runs", "this gate", "")
     machines = list(
         dict.fromkeys(of.machine for of in result.report_data.runs.values() if of.machine)
     )
-    parts.append([f"This gate: {result.report_data.machine}"]
-                 + [f"Stored runs: {machine}" for machine in machines])  # fmt: skip
+    here = [f"This gate: {result.report_data.machine}"]
+    here += [f"Stored runs: {machine}" for machine in machines]
     copies = [
         f"{module} was imported from {place}, not from the installed files"
         for of in result.copies.values()
         for module, place in of.items()
     ]
-    return Section("versions", "Versions and machines", "", parts + ([copies] if copies else []))
+    return Section("versions", "Versions and machines", "", [Table(head, rows), here, copies])

@@ -46,6 +46,9 @@ class Table:
     rows: Sequence[Sequence[object]]
     numbers: int = 0
 
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -80,6 +83,19 @@ class SourcePair:
     names: tuple[str, str]
     open: bool = True
 
+    def __bool__(self) -> bool:
+        return bool(self.hunk.groups)
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """What differs, as a mark and a line each: the old lines before the new ones."""
+        return [
+            (mark, line[1])
+            for mark, side in (("-", "a"), ("+", "b"))
+            for row in self.hunk.differing
+            if (line := getattr(row, side)) is not None
+        ]
+
 
 @dataclass(frozen=True)
 class CodeLines:
@@ -110,6 +126,9 @@ class Folded:
     title: str
     parts: Sequence[object]
 
+    def __bool__(self) -> bool:
+        return any(self.parts)
+
 
 @dataclass(frozen=True)
 class CellView:
@@ -123,9 +142,13 @@ class CellView:
 
 @dataclass(frozen=True)
 class Cells:
-    """Several of them side by side."""
+    """Several of them side by side, and how their figures are read."""
 
     cells: Sequence[CellView]
+    legend: str
+
+    def __bool__(self) -> bool:
+        return bool(self.cells)
 
 
 @dataclass(frozen=True)
@@ -239,13 +262,23 @@ class Section:
     Attributes:
         id: of the anchor.
         lead: one sentence on what is shown.
-        parts: tables, figures, passages, lists of sentences, or what a template of a page knows.
+        parts: tables, figures, passages, lists of sentences; what is empty is left out, and a
+            heading without a part below it.
     """
 
     id: str
     title: str
     lead: str = ""
     parts: Sequence[object] = field(default_factory=list)
+
+    @property
+    def filled_parts(self) -> list[object]:
+        """The parts that hold something, and the headings above them."""
+        filled: list[object] = []
+        for part in reversed([part for part in self.parts if part]):
+            if not isinstance(part, Heading) or (filled and not isinstance(filled[-1], Heading)):
+                filled.append(part)
+        return filled[::-1]
 
 
 def kind(part: object) -> str:
@@ -266,16 +299,6 @@ def _environment() -> Environment:
     environment.filters["marked"] = marked
     environment.filters["breakable"] = breakable
     return environment
-
-
-def render(template: str, **given: object) -> str:
-    """A template with what is given, all of it escaped but what is marked up already."""
-    environment = _environment()
-    script, *_ = environment.loader.get_source(environment, "find.js")  # type: ignore[union-attr]
-    # the one script that the page lets run
-    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    given |= {"rlregress": __version__, "script": script, "digest": digest}
-    return environment.get_template(template).render(**given)
 
 
 def breakable(text: object) -> Markup:
@@ -304,19 +327,31 @@ def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
     )
 
 
-def page(
-    facts: Facts,
-    cards: Sequence[Card],
-    sections: Sequence[Section],
-    notes: Sequence[str] = (),
-    closing: str = "",
-) -> str:
-    """The page, one file: sections without a part are left out."""
-    return render(
-        "page.html",
-        facts=facts,
-        cards=cards,
-        sections=[section for section in sections if section.parts],
-        notes=notes,
-        closing=closing,
-    )
+@dataclass(frozen=True)
+class Page:
+    """What a command found: the cards of the first screen, and all else in sections below.
+
+    ``html`` is the page; ``markdown_page.text`` is the same as Markdown; ``screen.lines`` shows
+    the cards on a terminal.
+    """
+
+    facts: Facts
+    cards: Sequence[Card]
+    sections: Sequence[Section]
+    notes: Sequence[str] = ()
+    closing: str = ""
+
+    @property
+    def filled_sections(self) -> list[Section]:
+        """The sections that have a part."""
+        return [section for section in self.sections if section.filled_parts]
+
+    def html(self) -> str:
+        """Return the page as one file."""
+        environment = _environment()
+        script, *_ = environment.loader.get_source(environment, "find.js")  # type: ignore[union-attr]
+        # the one script that the page lets run
+        digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        return environment.get_template("page.html").render(
+            page=self, rlregress=__version__, script=script, digest=digest
+        )

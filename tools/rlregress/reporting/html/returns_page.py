@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rlregress.model.cells import CellRuns, ReportedRun
@@ -23,6 +23,11 @@ _AXES = {
     TRAINING.name: "return of the training's last third",
     CRITIC.name: "critic: minus the logarithm of its error",
 }
+_LEGEND = (
+    "Each point is one run. Circles are stored runs, diamonds new ones; an upright line is a "
+    "mean, and the bar through the new ones the 95 % interval of theirs. The dashed line is "
+    "the drop that would have been detected with 80 % power: a true mean to the left of it."
+)
 #: options of a command that another one, about one cell alone, has no use for
 _OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
 
@@ -48,56 +53,27 @@ def order(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
 def table(verdicts: Verdicts) -> Table:
     """One row for each verdict of a cell, a group, or what is judged beside their returns."""
     named = sorted(verdicts.items(), key=lambda item: order(*item))
-    rows = [
-        [
-            Badge(verdict["verdict"]),
-            name,
-            *_numbers(verdict),
-            _seeds(verdict),
-            _detectable(name, verdict),
-        ]
-        for name, verdict in named
-    ]
-    head = ("verdict", "of", "stored", "new", "change", "95 % interval", "runs", "would detect")
-    return Table(head, rows, 6)
-
-
-def _numbers(verdict: Mapping[str, Any]) -> list[str]:
-    if not words.has_stored(verdict):
-        # beside a published mean: the difference is in returns
-        between = _between(verdict["interval"], 1.0, words.number)
-        return ["published", "", words.number(verdict["effect"]), between]
-    means = [words.number(verdict.get(of)) for of in ("stored_mean", "new_mean")]
-    if verdict.get("quantity") == CRITIC.name:
-        fraction = verdict["effect_fraction"]
-        factor = "-" if fraction is None else f"error x{math.exp(-fraction):.2f}"
-        interval = verdict["interval"]
-        # minus the logarithms of errors
-        means = [
-            "-" if verdict.get(of) is None else f"{math.exp(-verdict[of]):.3g}"
-            for of in ("stored_mean", "new_mean")
-        ]
-        low_high = None if not interval or None in interval else [-x for x in reversed(interval)]
-        return [*means, factor, _between(low_high, 1.0, lambda x: f"x{math.exp(x):.2f}")]
-    scale = 1.0 if "cells" in verdict else verdict["scale"]
-    return [
-        *means,
-        words.percent(verdict["effect_fraction"]),
-        _between(verdict["interval"], scale, words.percent),
-    ]
-
-
-def _between(interval: Sequence[float | None] | None, scale: float, formatted: Any) -> str:
-    if not interval or not scale or None in interval:
-        return "-"
-    low, high = (formatted(bound / scale) for bound in interval if bound is not None)
-    return f"{low} to {high}"
-
-
-def _seeds(verdict: Mapping[str, Any]) -> str:
-    stored = verdict.get("stored_seeds")
-    text = f"{verdict['new_seeds']} new"
-    return text if stored is None else f"{stored} + {text}"
+    rows = []
+    for name, verdict in named:
+        of = words.effect(verdict)
+        rows.append(
+            [
+                Badge(verdict["verdict"]),
+                name,
+                of.stored,
+                of.new,
+                of.change,
+                of.interval or "-",
+                words.runs(verdict),
+                words.adjusted_p(verdict),
+                _detectable(name, verdict),
+            ]
+        )
+    head = (
+        "verdict", "of", "stored", "new", "change", "95 % interval", "runs", "adjusted p",
+        "would detect",
+    )  # fmt: skip
+    return Table(head, rows, 7)
 
 
 def _detectable(name: str, verdict: Mapping[str, Any]) -> str:
@@ -117,20 +93,16 @@ def section(
     views = [view(name, verdicts, runs[name], command) for name in cells]
     quiet = {name: verdict for name, verdict in verdicts.items() if _quiet(name, verdict)}
     listed = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
-    parts: list[object] = [table(listed)] if listed else []
-    if quiet:
-        title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
-        parts.append(Folded(title_, [table(quiet)]))
-    if any(words.has_stored(verdict) for verdict in verdicts.values()):
-        parts.append(Folded("How to read these verdicts", [words.LEGEND]))
-    if views:
-        parts.append(Cells(views))
-    lead = (
-        "Each point is one run. Circles are stored runs, diamonds new ones; an upright line is a "
-        "mean, and the bar through the new ones the 95 % interval of theirs. The dashed line is "
-        "the drop that would have been detected with 80 % power: a true mean to the left of it."
-    )
-    return Section(id, title, lead, parts)
+    title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
+    stored = any(words.has_stored(verdict) for verdict in verdicts.values())
+    parts = [
+        table(listed),
+        [f"{name}: {of['reason']}" for name, of in listed.items() if "cells" in of],
+        Folded(title_, [table(quiet)]),
+        Folded("How to read these verdicts", [words.LEGEND] if stored else []),
+        Cells(views, _LEGEND),
+    ]
+    return Section(id, title, "", parts)
 
 
 def _quiet(name: str, verdict: Mapping[str, Any]) -> bool:
@@ -153,8 +125,7 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellVie
     lines = []
     for of, verdict in own:
         lines.append(f"{_about(of, name)}: {verdict['verdict']}. {verdict['reason']}")
-        if later := descriptive_text.later_runs(of, verdict, runs):
-            lines[-1] += f" {later[0].upper()}{later[1:]}."
+        lines += descriptive_text.lines(of, verdict, runs)
     lines += [
         f"Seed {run.seed} failed: {_last_line(run.failure)}" for run in runs.new if run.failure
     ]

@@ -10,7 +10,17 @@ from rlregress.model.verdict import FORMULAS_HOLD, HOLDS, IMPROVED, INCONCLUSIVE
 from rlregress.reporting import words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html import page as pages
-from rlregress.reporting.html.page import Badge, Card, Facts, Figure, Heading, Section, Step, Table
+from rlregress.reporting.html.page import (
+    Badge,
+    Card,
+    Facts,
+    Figure,
+    Heading,
+    Page,
+    Section,
+    Step,
+    Table,
+)
 from rlregress.reporting.trend_text import CLOSING, COLUMNS, date, shift_lines, table
 
 #: histories that are drawn; the table has them all
@@ -27,10 +37,10 @@ _MEANING = {
 }
 
 
-def page(trend: Trend, facts: Facts) -> str:
+def page(trend: Trend, facts: Facts) -> Page:
     """Return the page of many nights."""
     histories = Section("all", "All that was judged", "", [Table(COLUMNS, table(trend))])
-    return pages.page(facts, [card(trend)], [_changes(trend), histories], closing=CLOSING)
+    return Page(facts, [card(trend)], [_changes(trend), histories], closing=CLOSING)
 
 
 def card(trend: Trend) -> Card:
@@ -62,7 +72,7 @@ def _step(trend: Trend) -> Step:
 def _changes(trend: Trend) -> Section:
     """Return the histories that changed, each drawn."""
     changed = [row for row in trend.changes if row.nights]
-    parts: list[object] = []
+    parts: list[object] = [shift_lines(trend)]
     for row in changed[:_DRAWN]:
         parts += [Heading(row.name), _figure(trend, row)]
     more = len(changed) - _DRAWN

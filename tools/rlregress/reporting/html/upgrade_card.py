@@ -18,11 +18,10 @@ from rlregress.model.upgrade_result import (
     Upgrade,
     findings,
 )
-from rlregress.reporting import upgrade_text
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import traces_page
 from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
-from rlregress.reporting.words import counted, leading
+from rlregress.reporting.words import counted, leading, some
 
 #: entries of one kind that are listed, and of what was not checked.
 _LISTED, _UNCHECKED = 4, 3
@@ -112,7 +111,7 @@ class _Change:
         for traced, cause in self.trainings:
             groups.setdefault((_how(cause), _differs(traced)), []).append(traced)
         for (how, differs), group in groups.items():
-            names = upgrade_text.some([traced.name for traced in group], 3)
+            names = some([traced.name for traced in group], 3)
             first = group[0].comparison.first
             meaning = explain.divergence(first)[0].partition(": ")[2] if first else ""
             meaning += f": {where}" if first and (where := explain.written(first)) else ""
@@ -199,7 +198,7 @@ def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
     names = list(dict.fromkeys(entry.short for entry in group))
     if what is not None and not (state == model.DIFFERS and group[0].reason):
         text = what.format(counted(len(names), kind).replace("bodys", "bodies"))
-        return [f"{text}: {upgrade_text.some(names, _LISTED)}"]
+        return [f"{text}: {some(names, _LISTED)}"]
     lines = [_line(entry) for entry in group[:_LISTED]]
     left = len(group) - _LISTED
     return lines + ([f"{left} more of kind {kind}"] if left > 0 else [])
@@ -222,7 +221,7 @@ def _name(entry: Entry) -> str:
 
 def _accepted(entries: Iterable[Entry]) -> list[str]:
     names = [entry.short for entry in entries if entry.accepted]
-    return [f"{len(names)} accepted: {upgrade_text.some(names, _LISTED)}"] if names else []
+    return [f"{len(names)} accepted: {some(names, _LISTED)}"] if names else []
 
 
 def _not_checked(entries: Iterable[Entry]) -> list[str]:

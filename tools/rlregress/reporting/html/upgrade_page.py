@@ -13,21 +13,26 @@ from rlregress.model import tones
 from rlregress.model.code import Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
-from rlregress.model.recorded_traces import NotTraced, Traced, in_words, missed, ranges
+from rlregress.model.recorded_traces import NotTraced, in_words, missed, ranges
 from rlregress.model.upgrade_result import (
+    ABSENT,
     ERROR,
     FRAMEWORK,
+    LATE,
+    NO_PROBE,
+    PACKAGE,
     SUITE,
     UNDOCUMENTED,
+    UNKNOWN_CODE,
     ChangedDetail,
     OfFramework,
     OfScript,
-    PieceExecution,
+    ScriptNames,
     Upgrade,
     findings,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
-from rlregress.reporting import causes_text, upgrade_text
+from rlregress.reporting import causes_text
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import returns_page, traces_page, upgrade_card
 from rlregress.reporting.html.page import (
@@ -37,18 +42,46 @@ from rlregress.reporting.html.page import (
     Finding,
     Folded,
     Heading,
+    Page,
     Section,
     SourcePair,
     Step,
     Table,
 )
-from rlregress.reporting.words import counted
+from rlregress.reporting.words import counted, some
 
 _LISTED = 5
 #: passages of changed code that are shown
 _HUNKS = 40
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
+#: why a probe gave no answer, in words
+_WHY = {
+    PACKAGE: "a package that it needs is missing",
+    ABSENT: "the framework has no such feature",
+    UNKNOWN_CODE: "the probe does not know the code of that version",
+    NO_PROBE: "there is no probe for that version",
+    SUITE: "this suite's own probe does not fit that version",
+    FRAMEWORK: "the framework raised an error",
+    ERROR: "the probe ended in an error",
+    LATE: "the time for it was over",
+}
+#: heading of the entries in a state.
+_TITLES = {
+    model.NOT_COMPARED: "Executed, but nothing of it is compared",
+    model.CANNOT: "Cannot run or be read here",
+    model.IN_PART: "Executed in part, same results",
+    model.NEW_FAILS: "The new version fails",
+    model.DIFFERS: "Differs",
+    model.BEYOND: "Differs on arguments that no training gave",
+    model.LOGS: "Differs in logs only",
+    model.CLOSE: "Close: differs by rounding",
+    model.OLD_FAILED: "The old version failed, the new one does not",
+    model.ONE_WAY: "Executed, same results, some branches one way only",
+    model.SAME: "Executed, same results, all branches",
+    model.OUTSIDE: "Outside of training",
+    model.NO_EFFECT: "No effect",
+}
 _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OTHER}
 
 
@@ -71,16 +104,21 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
     return [replace(whole, title=only.title, matters=only.matters, not_judged=not_judged)]
 
 
-def page(result: Upgrade, facts: Facts) -> str:
+def page(result: Upgrade, facts: Facts) -> Page:
     """The page of an upgrade."""
-    sections = [*_cut(result), _entries(result)]
+    sections = [
+        Section("cut", "Not checked in time", "The command ended what ran when its minutes were "
+                "over; give it more with --minutes.", [result.cut]),
+        Section("not-checked", "Not checked, whatever differs", "", [result.not_checked]),
+        _entries(result),
+    ]  # fmt: skip
     for of in result.frameworks:
         name = of.title if len(result.frameworks) > 1 else ""
-        sections += _framework(result, of, name, facts.command)
+        sections += _framework(of, name, facts.command)
     if result.script is not None:
-        sections.append(_script(result.script, facts.command))
+        sections.append(Section("script", "Script", "", _script(result.script, facts.command)))
     sections += [_physics(result), _costs(result), _not_executed(result), _sides(result)]
-    return pages.page(facts, cards(result, facts), sections)
+    return Page(facts, cards(result, facts), sections)
 
 
 def title(result: Upgrade) -> str:
@@ -145,7 +183,7 @@ def _changed(of: OfFramework) -> Iterable[str]:
 def _moved_physics(result: Upgrade) -> Iterable[str]:
     moved = [shift.environment for shift in result.physics if shift.moves]
     if moved:
-        yield f"the physics of {upgrade_text.some(moved, 4)}"
+        yield f"the physics of {some(moved, 4)}"
 
 
 def _matters(of: OfFramework) -> Iterable[str]:
@@ -184,7 +222,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     if any(of.violated for of in result.frameworks):
         steps.append(Step("Read the lines that changed, and report them upstream."))
     elif culprits and verdict != model.NEW_FAILS:
-        named = upgrade_text.some(culprits, 3)
+        named = some(culprits, 3)
         steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
     elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
         steps.append(Step("Read what differs: is it what the release notes say?"))
@@ -209,7 +247,7 @@ def _needed(result: Upgrade) -> Iterable[Step]:
         names = list(dict.fromkeys(entry.name for entry in gone))
         yield Step(
             f"Install {' and '.join(names)}, which the new version no longer does, if you use "
-            f"{upgrade_text.some(list(users), 4)}:",
+            f"{some(list(users), 4)}:",
             f"pip install {' '.join(names)}",
         )
 
@@ -229,7 +267,7 @@ def _failure(result: Upgrade, command: str) -> Step:
                     "rest:", judged)  # fmt: skip
     culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
     if culprits:
-        text += f" It does not with the old code of {upgrade_text.some(culprits, 3)}."
+        text += f" It does not with the old code of {some(culprits, 3)}."
     own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
     return Step(f"{text} {own}, or report it upstream.")
 
@@ -238,11 +276,33 @@ def _gone(result: Upgrade) -> Iterable[Step]:
     """Names that are gone, and where a script has them."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    named = upgrade_text.some([entry.short for entry in gone if entry.counts], 3)
+    named = some([entry.short for entry in gone if entry.counts], 3)
     if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
-        yield Step(upgrade_text.of_names(names, named))
+        yield Step(_of_names(names, named))
     elif names is None and named and result.verdict != model.NEW_FAILS:
         yield Step(f"Search your code for what is gone or incompatible: {named}.")
+
+
+def _of_names(names: ScriptNames, named: str) -> str:
+    """Where a script names what is gone or incompatible, or that it does not.
+
+    Args:
+        named: what is gone or incompatible, in words.
+    """
+    unread = f"; {some(list(names.unread))} could not be read" if names.unread else ""
+    if names.lines:
+        lines = [f"{of.file}:{of.line} {of.text} ({of.why})" for of in names.lines]
+        verb = "names" if len(lines) == 1 else "name"
+        return (
+            f"Change {counted(len(lines), 'line')} that {verb} what is gone or incompatible: "
+            f"{some(lines, 3)}{unread}."
+        )
+    files = some(list(names.files), 4) or "the script"
+    verb = "name" if len(names.files) > 1 else "names"
+    return (
+        f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
+        f"({named}){unread}."
+    )
 
 
 def _lost(result: Upgrade) -> list[str]:
@@ -261,7 +321,7 @@ def _incomplete(left: Sequence[Entry], result: Upgrade, command: str) -> Step:
     """
     pieces = [entry for entry in left if entry.kind in model.CHANGES]
     if not pieces:
-        names = upgrade_text.some([entry.short for entry in left], 3)
+        names = some([entry.short for entry in left], 3)
         return Step(f"Read why {counted(len(left), 'check')} gave no result: {names}.")
     idle = model.idle_packages(result.entries)
     of = f" of {', '.join(idle)}" if idle else ""
@@ -291,10 +351,11 @@ def _script_card(result: Upgrade, of: OfScript) -> Card:
 
 def _entries(result: Upgrade) -> Section:
     """Every entry that is not the same, folded by file; of the others how many there are."""
-    parts: list[object] = []
+    parts: list[object] = [[f"Accepted, and matches nothing any more: {key}"
+                            for key in result.stale]]  # fmt: skip
     for state in (*model.INCOMPLETE, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
-        for title, of_title in upgrade_text.titled(own).items():
+        for title, of_title in titled(own).items():
             parts.append(Heading(f"{title} ({len(of_title)})"))
             files: dict[str, list[Entry]] = {}
             for listed_entry in of_title:
@@ -309,25 +370,44 @@ def _entries(result: Upgrade) -> Section:
     return Section("entries", "Everything that differs", lead, parts)
 
 
+def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Title of a list -> its entries: what never ran is listed by how far it came."""
+    lists: dict[str, list[Entry]] = {}
+    for entry in entries:
+        title = (
+            model.title_of_unexecuted(entry) if entry.state == model.NEVER else _TITLES[entry.state]
+        )
+        lists.setdefault(title, []).append(entry)
+    return lists
+
+
+def _notes(entry: Entry) -> list[str]:
+    accepted = [f"accepted: {entry.accepted}"] if entry.accepted else []
+    return [*filter(None, [entry.standing]), *accepted, *entry.notes[:4]]
+
+
 def _table(entries: Sequence[Entry]) -> Table:
     rows = [
         [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
-         entry.reason or upgrade_text.some(list(entry.by), 4), "; ".join(entry.notes[:4]),
-         entry.key]
+         entry.reason or some(list(entry.by), 4), "; ".join(_notes(entry)), entry.key]
         for entry in entries
     ]  # fmt: skip
     return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
 
 
-def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> list[Section]:
+def _framework(of: OfFramework, name: str, command: str) -> list[Section]:
     key, of_it = re.sub(r"\W+", "-", of.name), f" of {name}" if name else ""
+    details = of.details
+    probed = f"{len(details.changed)} of {details.probed} that were probed on both versions."
+    head = ("of", "parameter", *traces_page.SIDES)
+    defaults = [[default.owner, default.name, default.a, default.b] for default in of.defaults]
     sections = [
         Section(f"not-asked-{key}", f"Not compared{of_it}", "", _not_probed(of)),
-        Section(f"details-{key}", f"Details that differ{of_it}", "", _details(of)),
-        Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", _defaults(of)),
+        Section(f"details-{key}", f"Details that differ{of_it}", probed, _details(of)),
+        Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", [Table(head, defaults)]),
         Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
         Section(f"code-{key}", f"Source of what differs{of_it}",
-                "What nothing has executed comes first, folded.", _code(of)),
+                "What nothing has executed comes first, folded.", [*_code(of), *_calls(of)]),
     ]  # fmt: skip
     if of.returns is not None:
         title_ = f"Returns of the new version{of_it}"
@@ -335,38 +415,36 @@ def _framework(result: Upgrade, of: OfFramework, name: str, command: str) -> lis
             f"returns-{key}", title_, of.returns.verdicts, of.returns.runs,
             f"rlregress check --framework {of.name.partition('@')[0]}",
         )  # fmt: skip
-        lead = f"{section.lead} The new version's runs are the new ones."
+        lead = "The new version's runs are the new ones."
         parts = [list(of.returns.lines), *section.parts]
         sections.append(Section(section.id, title_, lead, parts))
     return sections
 
 
 def _not_probed(of: OfFramework) -> list[object]:
-    parts: list[object] = []
     kinds: Counter[tuple[str, str, str]] = Counter()
-    for not_probed in of.details.not_probed:
-        kind = (
-            not_probed.error_origin
-            if not_probed.why == ERROR and not_probed.error_origin in (SUITE, FRAMEWORK)
-            else not_probed.why
-        )
-        kinds[not_probed.side, upgrade_text.WHY[kind], not_probed.text] += 1
-    if kinds:
-        rows = [[side, why, text, count] for (side, why, text), count in kinds.most_common()]
-        parts += [Heading("Details"), Table(("version", "why", "message", "details"), rows, 1)]
-        names = [
-            f"{missing.id} [{missing.scope}], {in_words(missing.side)}"
-            for missing in of.details.not_probed
-        ]
-        parts.append(Folded("Which details", [names]))
-    gaps = [str(lost) for lost in of.not_traced if lost.counts]
-    for heading, label in (
-        ("Trainings that could not be compared", gaps),
-        ("Defaults that could not be compared", list(of.unread)),
-    ):
-        if label:
-            parts += [Heading(heading), label]
-    return parts
+    for missing in of.details.not_probed:
+        known = missing.why == ERROR and missing.error_origin in (SUITE, FRAMEWORK)
+        why = _WHY[missing.error_origin if known else missing.why]
+        place = f" ({missing.place})" if missing.place else ""
+        kinds[missing.side, why, f"{missing.text}{place}"] += 1
+    rows = [[in_words(side), why, text, count]
+            for (side, why, text), count in kinds.most_common()]  # fmt: skip
+    names = [
+        f"{missing.id} [{missing.scope}], {in_words(missing.side)}"
+        for missing in of.details.not_probed
+    ]
+    absent = [f"{missing.id} [{missing.scope}]: {missing.text}" for missing in of.details.absent]
+    return [
+        Heading("Details"),
+        Table(("version", "why", "message", "details"), rows, 1),
+        Folded("Which details", [names]),
+        Folded(f"{counted(len(absent), 'more detail')} about what neither version has", [absent]),
+        Heading("Trainings that could not be compared"),
+        [str(lost) for lost in of.not_traced if lost.counts],
+        Heading("Defaults that could not be compared"),
+        list(of.unread),
+    ]
 
 
 def _details(of: OfFramework) -> list[object]:
@@ -392,36 +470,27 @@ def _detail(of: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Fi
         [(side, variant_words(answer.text), meaning)
          for side, answer, meaning in zip(
              traces_page.SIDES, (detail.a, detail.b), detail.meanings, strict=True)],
-        [SourcePair(hunk, traces_page.SIDES) for hunk in hunks if hunk.groups],
+        [SourcePair(hunk, traces_page.SIDES) for hunk in hunks],
     )  # fmt: skip
-
-
-def _defaults(of: OfFramework) -> list[object]:
-    if not of.defaults:
-        return []
-    rows = [[default.owner, default.name, default.a, default.b] for default in of.defaults]
-    return [Table(("of", "parameter", *traces_page.SIDES), rows)]
 
 
 def _traces(of: OfFramework, command: str) -> list[object]:
     listed = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats]
-    parts: list[object] = [traces_page.table(listed)] if listed else []
     equal = [t.name for t in of.traced if t not in listed]
-    if equal:
-        parts.append(Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]))
-    if of.same_code:
-        text = f"Not traced, as no code that differs is run: {len(of.same_code)}"
-        parts.append(Folded(text, [list(of.same_code)]))
     differing = [t for t in listed if t.comparison.verdict != "equal" or not t.repeats]
-    parts += [
-        traces_page.finding(group, of.causes.get(group[0].name), of.details.changed, of.hunks,
-                       _one(command, group[0].name))
-        for group in causes_text.together(differing, of.causes, of.details.changed)
-    ]  # fmt: skip
     absent = [str(lost) for lost in of.not_traced if not lost.counts]
-    if absent:
-        parts.append(Folded("Not supported by one version, or by both", [absent]))
-    return parts
+    return [
+        traces_page.table(listed),
+        Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]),
+        Folded(f"Not traced, as no code that differs is run: {len(of.same_code)}",
+               [list(of.same_code)]),
+        *(
+            traces_page.finding(group, of.causes.get(group[0].name), of.details.changed, of.hunks,
+                                _one(command, group[0].name))
+            for group in causes_text.together(differing, of.causes, of.details.changed)
+        ),
+        Folded("Not supported by one version, or by both", [absent]),
+    ]  # fmt: skip
 
 
 def _one(command: str, training: str) -> str:
@@ -436,29 +505,48 @@ def _code(of: OfFramework) -> list[object]:
     parts: list[object] = []
     for heading, ran in (("Never executed", False), ("Executed", True)):
         own = [r for r in of.executions if (" ".join(r.function.key) not in idle) == ran]
-        pairs = [SourcePair(hunk, traces_page.SIDES, open=ran) for hunk in _hunks(of, own)]
-        parts += [Heading(f"{heading} ({len(pairs)})"), *pairs] if pairs else []
-    if of.proof is not None:
-        parts.append([upgrade_text.proof_sentence(of.proof)])
+        hunks = [of.hunks[r.function] for r in own[:_HUNKS] if r.function in of.hunks]
+        pairs = [SourcePair(hunk, traces_page.SIDES, open=ran) for hunk in hunks if hunk.groups]
+        parts += [Heading(f"{heading} ({len(pairs)})"), *pairs]
     return parts
 
 
-def _hunks(of: OfFramework, executions: Sequence[PieceExecution]) -> list[Hunk]:
-    hunks = [of.hunks.get(execution.function) for execution in executions[:_HUNKS]]
-    return [hunk for hunk in hunks if hunk is not None and hunk.groups]
-
-
-def _script(result: OfScript, command: str) -> Section:
-    parts: list[object] = []
-    if isinstance(result.held, Traced):
-        cause = result.causes.get(result.held.name)
+def _calls(of: OfFramework | OfScript) -> list[object]:
+    """What differs if it is called directly, and what mutants would have been detected."""
+    calls = [f"{execution.function}: {execution.calls}" for execution in of.executions
+             if execution.calls is not None and execution.calls.arguments]  # fmt: skip
+    parts: list[object] = [Heading("Functions that differ when they are called directly"), calls]
+    if of.proof is not None:
+        proof = of.proof
+        of_calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
+        sentence = (
+            f"Of {counted(proof.faults, 'mutant')} of "
+            f"{counted(proof.functions, 'changed function')} "
+            f"{proof.detected} would have been detected ({proof.share:.0%}){of_calls}."
+        )
         parts += [
-            traces_page.table([result.held]),
-            traces_page.finding([result.held], cause, (), result.hunks, command),
-        ]
-    else:
-        parts.append([str(result.held)])
-    return Section("script", "Script", "", parts)
+            Heading("Mutants"),
+            [sentence],
+            Folded("Would not have been detected, because no training executes the line",
+                   [list(proof.not_run)]),
+            Folded("Executed, and would not have been detected", [list(proof.unseen)]),
+            Folded("Could not be injected, and do not count", [list(proof.misfits)]),
+        ]  # fmt: skip
+    return parts
+
+
+def _script(result: OfScript, command: str) -> list[object]:
+    lines = result.names.lines if result.names is not None else ()
+    parts: list[object] = [
+        Heading("Lines that name what is gone or incompatible"),
+        [f"{of.file}:{of.line} {of.text}: {of.why}" for of in lines],
+        *_calls(result),
+    ]
+    if isinstance(result.held, NotTraced):
+        return [[str(result.held)], *parts]
+    cause = result.causes.get(result.held.name)
+    found = traces_page.finding([result.held], cause, (), result.hunks, command)
+    return [traces_page.table([result.held]), found, *parts]
 
 
 def _physics(result: Upgrade) -> Section:
@@ -474,55 +562,47 @@ def _physics(result: Upgrade) -> Section:
         if m.step is not None
     ]
     same = [m.environment for m in result.physics if not m.moves and not m.note]
-    parts: list[object] = []
-    if rows:
-        head = ("environment", "differs from step", "by at first", "by at most", "note")
-        parts.append(Table(head, rows))
-    if same:
-        parts.append(Folded(f"The same to the bit: {counted(len(same), 'environment')}", [same]))
-    if missing := [f"{m.environment}: {m.note}" for m in result.physics if m.missing]:
-        parts.append(Folded("Could not be compared", [missing]))
+    head = ("environment", "differs from step", "by at first", "by at most", "note")
+    parts = [
+        Table(head, rows),
+        Folded(f"The same to the bit: {counted(len(same), 'environment')}", [same]),
+        Folded("Could not be compared",
+               [[f"{m.environment}: {m.note}" for m in result.physics if m.missing]]),
+        Folded("On neither version",
+               [[m.environment for m in result.physics if m.note == "on neither side"]]),
+    ]  # fmt: skip
     return Section("physics", "Physics", "The same seeds and actions on both versions.", parts)
 
 
 def _costs(result: Upgrade) -> Section:
     rows = [
-        [cost.name, cost.ratio, cost.turns, f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}"]
+        [cost.name, cost.ratio, cost.turns,
+         f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}{', larger' if cost.larger else ''}"]
         if cost.turns
         else [cost.name, cost.ratio, 0, ""]
         for cost in result.costs
-    ]
+    ]  # fmt: skip
     head = ("training", "CPU time, new over old (95 % interval)", "turns", "memory in MiB")
     lead = "A hint: rlregress check --throughput measures many runs."
-    return Section("costs", "Time and memory", lead, [Table(head, rows)] if rows else [])
-
-
-def _cut(result: Upgrade) -> Iterable[Section]:
-    """What was not checked because time was over; nothing if there was enough."""
-    if result.cut:
-        lead = "The command ended what ran when its minutes were over; give it more with --minutes."
-        yield Section("cut", "Not checked in time", lead, [list(result.cut)])
+    return Section("costs", "Time and memory", lead, [Table(head, rows)])
 
 
 def _not_executed(result: Upgrade) -> Section:
-    unreached = missed(result.traced)
-    rows = [[file, ranges(numbers)] for file, numbers in unreached.items()]
-    parts: list[object] = []
-    if rows:
-        text = f"Lines in {counted(len(rows), 'file')}"
-        parts.append(Folded(text, [Table(("file", "lines"), rows)]))
-    if result.one_way:
-        taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
-        text = f"Branches, clamps and masks taken one way only: {len(taken)}"
-        parts.append(Folded(text, [taken]))
+    rows = [[file, ranges(numbers)] for file, numbers in missed(result.traced).items()]
+    taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
+    parts = [
+        Folded(f"Lines in {counted(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
+        Folded(f"Branches, clamps and masks taken one way only: {len(taken)}", [taken]),
+    ]
     lead = "Equal traces say nothing about these lines of the new version."
     return Section("not-reached", "What the traces did not execute", lead, parts)
 
 
 def _sides(result: Upgrade) -> Section:
-    parts: list[object] = [[line.strip() for side in (result.a, result.b) for line in side.lines]]
     rows = [[name, old, new] for name, (old, new) in result.differing.items()]
-    if rows:
-        parts.append(Table(("package", *traces_page.SIDES), rows))
+    parts = [
+        [line.strip() for side in (result.a, result.b) for line in side.lines],
+        Table(("package", *traces_page.SIDES), rows),
+    ]
     lead = "Both versions ran on the machine that is named above."
     return Section("sides", "Versions", lead, parts)

@@ -1,0 +1,91 @@
+"""A page as Markdown: the same cards and sections, without figures."""
+
+from __future__ import annotations
+
+import pytest
+from markupsafe import Markup
+
+from rlregress.gate.source_diff import hunk
+from rlregress.reporting import harmless, markdown_page
+from rlregress.reporting.html.page import (
+    Badge,
+    Card,
+    Cells,
+    CellView,
+    CodeLines,
+    Facts,
+    Figure,
+    Finding,
+    Folded,
+    Heading,
+    Page,
+    Quoted,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+
+FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
+SOURCE = SourcePair(hunk("p.f", ["old line"], ["new line"], (1, 1)), ("old", "new"))
+#: a part of a page -> what its Markdown holds
+PARTS = {
+    "a table": (Table(("head",), [["cell"], [Badge("holds")]]), ["| head |", "| cell |", "holds"]),
+    "a list": (["an item"], ["- an item"]),
+    "source": (SOURCE, ["`p.f`", "- old line", "+ new line"]),
+    "lines of a file": (CodeLines("f.py:3", [(3, "x = 1")]), ["`f.py:3`", "3 x = 1"]),
+    "quoted text": (Quoted("it says", "a head"), ["a head", "it says"]),
+    "what is folded away": (Folded("a fold", [["an item"]]), ["**a fold**", "- an item"]),
+    "a finding": (
+        Finding("found", Badge("changed"), ["a line"], [("old", "half", "why")], [["x"]], "again"),
+        ["### found: changed", "- a line", "- old: half: why", "- x", "`again`"]),
+    "cells": (Cells([CellView("c", Badge("holds"), ["a line"])], ""), ["### c: holds", "- a line"]),
+}  # fmt: skip
+
+
+def text_of(*parts: object, cards: tuple[Card, ...] = ()) -> str:
+    """The Markdown of a page with one section, as a file holds it."""
+    page = Page(FACTS, cards, [Section("id", "a section", "a lead", parts)])
+    return harmless.markdown(markdown_page.text(page))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_each_kind_of_part_is_in_the_markdown(name):
+    """No kind of part that a page shows is dropped without a word."""
+    part, wanted = PARTS[name]
+    text = text_of(part)
+    assert [words for words in wanted if words not in text] == []
+
+
+def test_a_figure_is_left_to_the_page():
+    """The numbers of a figure are not in the Markdown."""
+    assert "drawn" not in text_of(["x"], Figure(Markup("drawn"), "c", Table(("n",), [["1"]])))
+
+
+def test_a_card_is_whole_in_the_markdown():
+    """Every sentence of the first screen is there, with its steps and their commands."""
+    lists = (["not judged"], ["changed"], ["it matters"], [Step("Do this:", "a command --x")])
+    text = text_of(cards=(Card("the card", Badge("regressed"), "a sentence", *lists),))
+    assert text.index("## the card: regressed") < text.index("- changed") < text.index("- not jud")
+    for words in ("a sentence", "- it matters", "- Do this: `a command --x`"):
+        assert words in text
+
+
+def test_a_section_or_heading_without_content_is_left_out():
+    """Neither an empty list or table nor the heading above it is shown."""
+    parts = (Heading("empty"), [], Table(("head",), []), Folded("a fold", [[]]))
+    assert "a section" not in text_of(*parts)
+    text = text_of(*parts, Heading("full"), ["an item"], Heading("last"))
+    assert ("empty" in text, "full" in text, "last" in text, "head" in text) == (0, 1, 0, 0)
+
+
+def test_names_with_underscores_are_no_bold_text():
+    """A path such as p/__init__.py stays as it is written."""
+    assert "- `p/__init__.py` changed" in text_of(["p/__init__.py changed"])
+
+
+def test_what_a_long_fold_leaves_out_is_counted():
+    """A list that the page folds away has its first items and the number of the others."""
+    text = text_of(Folded("a fold", [[f"item {n}" for n in range(20)]]))
+    assert ("- item 11\n" in text, "- item 12\n" in text) == (True, False)
+    assert "and 8 more, on the page" in text
