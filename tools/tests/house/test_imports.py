@@ -44,7 +44,6 @@ NOT_IMPORTED = {
     "pytest-xdist": "pytest loads it: -n 2",
     "pytest-benchmark": "pytest loads it: the fixture of tests_performance/test_throughput.py",
     "opencv-python-headless": "gymnasium and the frameworks resize the pictures of Atari with it",
-    "uv": "a command: it resolves and installs the two sides of an upgrade",
     "hatchling": "builds the wheel that tools/tests/test_wheel.py installs, and lists its files",
     "tensorboard": "torch.utils.tensorboard writes with it what traced trainings log",
     "mkdocs-material": "mkdocs finds it: the look of the site",
