@@ -459,6 +459,16 @@ def _write_line(config: pytest.Config, line: str) -> None:
     writer.write_line(line)
 
 
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let the tests that share a training run in one process, unless --dist says otherwise."""
+    if config.getoption("dist") != "load":
+        return None
+    from rlregress.pytest_plugin.scheduling import SharingScheduling
+
+    return SharingScheduling(config, log)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Give a process of pytest-xdist what it shares with the others."""
