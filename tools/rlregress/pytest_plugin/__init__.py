@@ -268,7 +268,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
         metafunc.parametrize("training", runs, ids=ids)
     if "replayed_cell" in names:
-        replayed = [subjects.JudgedSubject(session, cell.id) for cell in session.replays]
+        # the longest first, so that no process is left with it at the end
+        longest = sorted(session.replays.items(), key=lambda item: -item[1].run.time.cpu_seconds)
+        replayed = [subjects.JudgedSubject(session, cell.id) for cell, _ in longest]
         metafunc.parametrize("replayed_cell", replayed, ids=[cell.name for cell in replayed])
     if "judged_cell" in names:
         cells = [
