@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from xdist.scheduler import LoadScheduling
@@ -21,7 +22,9 @@ class SharingScheduling(LoadScheduling):
         self._owners: dict[str, Any] = {}
 
     def _send_tests(self, node: Any, num: int) -> None:
-        self.pending.sort(key=lambda index: (self._is_begun_elsewhere(index, node), index))
+        free = (index for index in self.pending if not self._is_begun_elsewhere(index, node))
+        first = list(islice(free, num))
+        self.pending[:] = [*first, *(index for index in self.pending if index not in first)]
         for index in self.pending[:num]:
             self._owners.setdefault(self._shared(index), node)
         super()._send_tests(node, num)
