@@ -6,7 +6,7 @@ parallelized environment": which observations are in a segment, and which one is
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -30,10 +30,13 @@ OBSERVATIONS = [[0, 1, 2, 3, 4], [5, 6, 7, 0, 1], [2, 3, 4, 5, 6]]
 NEXT = [[1, 2, 3, 4, 5], [6, 7, 8, 1, 2], [3, 4, 5, 6, 7]]
 ENDS = [[0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]
 NEVER = [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+COUNTERS = {limit_is: partial(StepCounter, limit_is=limit_is) for limit_is in LimitIs}
+TRUNCATED = COUNTERS[LimitIs.TRUNCATION]
 
 
+@cache
 def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> Transitions:
-    """Three segments of five steps from one environment."""
+    """Three segments of five steps from one environment; the same training is done once."""
     chosen = setting(framework.name, "segments", algorithm)
     changes = {"learning_starts": warm_up} if "learning_starts" in chosen.hyperparameters else {}
     stored = framework.transitions(
@@ -67,7 +70,7 @@ def documented(framework: Adapter, algorithm: str, field: str, rows):
 def test_a_segment_goes_on_where_the_one_before_ended(framework, algorithm):
     """Segments are 0-4, then 5, 6, 7, 0, 1, then 2-6: no reset between them, and never an 8."""
     who = f"{framework.title} {algorithm}"
-    stored = collect(framework, algorithm, StepCounter)
+    stored = collect(framework, algorithm, TRUNCATED)
     assert_stored(who, "observations", steps(stored.observations), OBSERVATIONS)
     ends = documented(framework, algorithm, "done", ENDS)
     assert_stored(who, "ends of episodes", flags(stored.done), ends)
@@ -76,7 +79,7 @@ def test_a_segment_goes_on_where_the_one_before_ended(framework, algorithm):
 def test_the_final_observation_is_stored_as_next(framework, algorithm):
     """Where next observations are stored, the one of 7 is 8, not the 0 of the reset."""
     who = f"{framework.title} {algorithm}"
-    stored = collect(framework, algorithm, StepCounter)
+    stored = collect(framework, algorithm, TRUNCATED)
     expected = documented(framework, algorithm, "next_observations", NEXT)
     assert_stored(who, "next observations", steps(stored.next_observations), expected)
 
@@ -85,7 +88,7 @@ def test_a_truncation_is_not_stored_as_termination(framework, algorithm):
     """Where terminations are stored, a truncated step is none; a terminated one is (control)."""
     who = f"{framework.title} {algorithm}"
     for limit_is, rows in ((LimitIs.TRUNCATION, NEVER), (LimitIs.TERMINATION, ENDS)):
-        stored = collect(framework, algorithm, partial(StepCounter, limit_is=limit_is))
+        stored = collect(framework, algorithm, COUNTERS[limit_is])
         expected = documented(framework, algorithm, "terminated", rows)
         found = flags(stored.terminated)
         assert_stored(f"{who}, limit is a {limit_is.value}", "terminations", found, expected)
@@ -94,7 +97,7 @@ def test_a_truncation_is_not_stored_as_termination(framework, algorithm):
 def test_what_is_collected_before_learning_starts_is_kept(framework, algorithm):
     """Random steps before learning starts are stored like others, unless documented not to be."""
     who = f"{framework.title} {algorithm}"
-    stored = collect(framework, algorithm, StepCounter, warm_up=10)
+    stored = collect(framework, algorithm, TRUNCATED, warm_up=10)
     kept = setting(framework.name, "segments", algorithm).warm_up_is_stored
     # the warm-up ends with the second segment, after which learning starts
     expected = OBSERVATIONS if kept else OBSERVATIONS[1:]
@@ -107,7 +110,7 @@ def test_rewards_are_stored_as_given(framework, algorithm):
     chosen = setting(framework.name, "segments", algorithm)
     ends = {LimitIs.TRUNCATION} | ({LimitIs.BOTH} if chosen.value_before_truncation else set())
     for limit_is in LimitIs:
-        stored = collect(framework, algorithm, partial(StepCounter, limit_is=limit_is))
+        stored = collect(framework, algorithm, COUNTERS[limit_is])
         expected = ENDS if chosen.value_in_last_reward and limit_is in ends else NEVER
         changed = flags(stored.rewards) != 1.0
         assert_stored(f"{who}, limit is a {limit_is.value}", "changed rewards", changed, expected)

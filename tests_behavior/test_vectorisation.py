@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -38,6 +39,12 @@ def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
     return framework.transitions(request, number).in_rows_of(5)
 
 
+@cache
+def plain(framework: Adapter, algorithm: str) -> Transitions:
+    """The segments of environments that count by themselves."""
+    return collect(framework, algorithm, numbered())
+
+
 def rows(framework: Adapter, algorithm: str, field: np.ndarray | None) -> np.ndarray | None:
     """A field [rows, environments, 3] without a first row that is documented to be out of place."""
     chosen = setting(framework.name, "segments", algorithm)
@@ -60,7 +67,7 @@ def twins() -> Callable[[], StepCounter]:
 def test_each_environment_has_its_own_rows(framework, algorithm):
     """Each column holds one environment, step by step, and next belongs to the same episode."""
     who = f"{framework.title} {algorithm}"
-    stored = collect(framework, algorithm, numbered())
+    stored = plain(framework, algorithm)
     number = environments(framework, algorithm)
     assert stored.observations.shape == (3, 5, number, 3)
     assert_rows_belong_together(
@@ -76,7 +83,7 @@ def test_each_environment_has_its_own_rows(framework, algorithm):
 def test_the_first_row_is_of_the_first_episode(framework, algorithm):
     """The first stored observation is of the same episode as the second, unless documented not."""
     who = f"{framework.title} {algorithm}"
-    stored = collect(framework, algorithm, numbered())
+    stored = plain(framework, algorithm)
     cut_off = setting(framework.name, "segments", algorithm).first_row_from_before_seeding
     first, second = stored.observations[0, 0, :, EPISODE], stored.observations[0, 1, :, EPISODE]
     what = "first rows from before the seeding"

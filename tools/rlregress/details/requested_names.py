@@ -83,7 +83,10 @@ def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
 
 
 def to_probe(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
-    """Every (detail, scope) that the tests have to ask of the installed version.
+    """Return every (detail, scope) that the tests have to ask of the installed version.
+
+    These are documented: a probe of which nothing is documented fails its test. So the framework
+    is imported by the processes that ask it, and by no other.
 
     Args:
         algorithms: as ``--algorithm`` names them; none: all.
@@ -92,8 +95,9 @@ def to_probe(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell
         UserError: what is documented of the framework cannot be read.
     """
     others = other_algorithms(algorithms)
-    every = set(documented(adapter)) | set(adapter.probes())
-    return frozenset(cell for cell in every if cell[0].partition(".")[0] not in others)
+    return frozenset(
+        cell for cell in documented(adapter) if cell[0].partition(".")[0] not in others
+    )
 
 
 def not_probed(wanted: Collection[Cell], answered: Collection[Cell]) -> tuple[str, ...]:

@@ -267,7 +267,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ids = [f"{run.job.cell.id}-seed{run.job.seed}" for run in runs]
         metafunc.parametrize("training", runs, ids=ids)
     if "replayed_cell" in names:
-        replayed = [subjects.JudgedSubject(session, cell.id) for cell in session.replays]
+        # the longest first, so that no process is left with it at the end
+        longest = sorted(session.replays.items(), key=lambda item: -item[1].run.time.cpu_seconds)
+        replayed = [subjects.JudgedSubject(session, cell.id) for cell, _ in longest]
         metafunc.parametrize("replayed_cell", replayed, ids=[cell.name for cell in replayed])
     if "judged_cell" in names:
         cells = [
@@ -456,6 +458,16 @@ def _write_line(config: pytest.Config, line: str) -> None:
     else:
         writer.ensure_newline()
     writer.write_line(line)
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let the tests that share a training run in one process, unless --dist says otherwise."""
+    if config.getoption("dist") != "load":
+        return None
+    from rlregress.pytest_plugin.scheduling import SharingScheduling
+
+    return SharingScheduling(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)
