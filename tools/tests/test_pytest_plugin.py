@@ -18,8 +18,10 @@ from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.frameworks.base import Adapter
+from rlregress.gate import cell_selection
+from rlregress.gate.session import open_session
 from rlregress.model.fault_results import DETAILS
-from rlregress.pytest_plugin import scheduling, subjects
+from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
 from tools.conftest import pytest_terminal_summary
@@ -459,61 +461,6 @@ def test_a_long_run_ends_with_its_dearest_files(slowest, listed, lines):
     assert printed == lines
 
 
-class _Node:
-    """A process of pytest-xdist, as far as a scheduler looks at one."""
-
-    shutting_down, gateway = False, SimpleNamespace(id="gw")
-
-    def __init__(self):
-        self.sent = []
-
-    def send_runtest_some(self, indices):
-        self.sent += indices
-
-    def shutdown(self):
-        self.shutting_down = True
-
-
-def _scheduled(tests):
-    """What each of two processes runs, both equally fast."""
-    options = {"dist": "load", "maxschedchunk": 1, "tx": ["2*popen"], "px": []}
-    config = SimpleNamespace(getoption=options.get, getvalue=options.get)
-    scheduler = pytest_plugin.pytest_xdist_make_scheduler(config, None)
-    nodes = [_Node(), _Node()]
-    for node in nodes:
-        scheduler.add_node(node)
-        scheduler.add_node_collection(node, tests)
-    scheduler.schedule()
-    for turn in range(len(tests)):
-        for node in nodes:
-            if turn < len(node.sent):
-                scheduler.mark_test_complete(node, node.sent[turn])
-    return [[tests[index] for index in node.sent] for node in nodes]
-
-
-def test_tests_that_share_a_training_run_in_one_process():
-    """No probe and no agent is needed in two processes; every test runs once, in its order."""
-    details = ["test_gae.py::test_gae", "test_gae.py::test_last", "test_details.py::test_detail"]
-    agents = ["sb3-ppo", "sb3-sac", "torchrl-ppo", "torchrl-sac"]
-    tests = [f"tests_unit/{test}[ppo.gae-{name}]" for test in details for name in "ab"]
-    tests += [f"tests_behavior/{test}[{name}{more}]" for test in ("test_a.py::a", "test_b.py::b")
-              for name in agents for more in ("", "-1", "-2")]  # fmt: skip
-    tests += [f"tests_performance/test_returns.py::test_training[{seed}]" for seed in range(20)]
-    processes = _scheduled(tests)
-    assert sorted(map(tests.index, sum(processes, []))) == list(range(len(tests)))
-    needed = [{scheduling.shared_by(test) for test in ran} for ran in processes]
-    assert needed[0] & needed[1] == set()
-    assert len(needed[0] | needed[1]) == 2 + len(agents) + 20
-    for ran in processes:
-        assert ran == sorted(ran, key=tests.index)
-
-
-def test_what_a_process_has_begun_is_done_by_others_in_the_end():
-    """Of many tests that share one training no process waits for the other one's."""
-    tests = [f"tests_behavior/test_a.py::test_a[sb3-ppo-{number}]" for number in range(20)]
-    assert [len(ran) for ran in _scheduled(tests)] == [10, 10]
-
-
 def test_what_starts_and_judges_the_tests_imports_no_framework():
     """All details that have to be asked are known without the seconds that imports take."""
     code = """
@@ -528,3 +475,17 @@ print(all(map(requested_names.to_probe, frameworks.installed())), "torch" in sys
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ended.stdout == "True False\n"
+
+
+@pytest.mark.parametrize("torch", ["2.13.0+cpu", "2.0.0"])
+def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp_path, monkeypatch):
+    """The time left has no fresh seeds of a cell that was recorded with this torch."""
+    selection = cell_selection.Selection("short", cells="sb3-ppo-Reacher-v4-short")
+    session = open_session(selection, 0, str(tmp_path), replay_seed=0)
+    [of] = session.replays.values()
+    monkeypatch.setitem(of.job.versions, "torch", torch)
+    monkeypatch.setitem(of.stored.versions, "torch", "2.13.0+cpu")
+    config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
+    _, most, seconds, _ = pytest_plugin._runs(config)
+    assert most == session.size
+    assert (seconds > 2 * of.run.time.cpu_seconds + 5) == (torch == "2.0.0")

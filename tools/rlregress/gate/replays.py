@@ -32,6 +32,8 @@ from rlregress.training.cell import Cell, Job
 from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store
 
+#: what computes: with another release of one, other bits are to be expected.
+_COMPUTING = ("numpy", "torch")
 #: of a run, what says when it was made and how fast it was
 _MEASURED = ("time", "seed", "sources")
 
@@ -56,6 +58,12 @@ class Recorded:
         lines = self.run.trail.lines if self.run.trail is not None else {}
         steps = f"{self.job.protocol.total_steps:_} steps".replace("_", " ")
         return f"{steps} with the numbers of seed {self.run.seed}{_share(lines)}"
+
+    @property
+    def is_expected(self) -> bool:
+        """Return whether the numbers are likely those of the record: other libraries may move."""
+        old, new = self.stored.versions, self.job.versions
+        return all(old.get(name) == new.get(name) for name in _COMPUTING)
 
     @property
     def moved(self) -> str:
@@ -254,7 +262,7 @@ def admit(runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: 
     if other:
         raise UserError(f"a replay is recorded with the versions of constraints.txt: {other[0]}")
     operations, path = digest_operations(), canary_path()
-    versions = {name: jobs[0].versions[name] for name in ("numpy", "torch")}
+    versions = {name: jobs[0].versions[name] for name in _COMPUTING}
     if not path.exists():
         content = {"versions": versions, "operations": operations}
         run_record.write_atomically(path, tomli_w.dumps(content))

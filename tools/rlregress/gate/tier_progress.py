@@ -20,6 +20,8 @@ from rlregress.training import worker_launch
 TITLES = {"unit": "formulas", "behavior": "behaviour"}
 #: whom a test is about that is about no framework.
 SUITE = "the suite itself"
+#: the stage after the last test.
+_REPORT = "making the report"
 #: tests after which the own times of this session correct the recorded ones; the first import.
 _FIRST = 30
 
@@ -81,6 +83,8 @@ class TiersProgress:
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
         self._taken, self._expected = PRIOR * busyness(), PRIOR
+        #: of ``runs``, which is dear and changes with a training only; None: to be asked again
+        self._known: tuple[int, int, float, bool] | None = None
         #: when this was computed, and seconds that were left then; None: not known yet
         self._left: tuple[float, float] | None = None
         self._ended = ""
@@ -106,6 +110,8 @@ class TiersProgress:
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
                 self._say(self._result(tier))
+        else:
+            self._known = None
         self._look()
 
     def _result(self, tier: str) -> str:
@@ -122,7 +128,9 @@ class TiersProgress:
 
     def _look(self) -> None:
         """Look how far everything is, and how many seconds the rest is expected to take."""
-        ended, most, seconds, measured = self._runs()
+        if self._known is None:
+            self._known = self._runs()
+        ended, most, seconds, measured = self._known
         self._ended = f"trainings {ended} of at most {most}" if most else ""
         tested = sum(self._done.values()) >= _FIRST
         longer = self._taken / self._expected
@@ -133,7 +141,8 @@ class TiersProgress:
         seconds = (seconds if measured else longer * seconds) + tests
         # from stored seconds alone it is not known how fast this machine is
         known = tested or measured or not self._all
-        self._left = (time.monotonic(), seconds / self._processes) if known else None
+        report = longer * self._durations.stages.get(_REPORT, 0.0)
+        self._left = (time.monotonic(), seconds / self._processes + report) if known else None
 
     def line(self) -> str:
         """What is done of what, and how long the rest may take."""

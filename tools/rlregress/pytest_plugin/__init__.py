@@ -442,9 +442,14 @@ def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
 
     entries = config.stash[_COLLECTED]
     session = session_of(config).without(evidence_file.reproduced(entries))
+    most, ended = session.size, evidence_file.replays(entries)
+    pending = {cell: of for cell, of in session.replays.items() if cell.id not in ended}
+    expected = [cell.id for cell, of in pending.items() if of.is_expected]
     measured = evidence_file.measured(entries)
-    left = judging.seconds_to_do(session, measured)
-    return sum("record" in entry for entry in entries), session.size, left, bool(measured)
+    start = progress.stored_durations().start
+    replays = sum(start + of.run.time.cpu_seconds for of in pending.values())
+    left = judging.seconds_to_do(session.without(expected), measured) + replays
+    return sum("record" in entry for entry in entries), most, left, bool(measured)
 
 
 def _write_line(config: pytest.Config, line: str) -> None:
@@ -458,16 +463,6 @@ def _write_line(config: pytest.Config, line: str) -> None:
     else:
         writer.ensure_newline()
     writer.write_line(line)
-
-
-@pytest.hookimpl(optionalhook=True, tryfirst=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let the tests that share a training run in one process, unless --dist says otherwise."""
-    if config.getoption("dist") != "load":
-        return None
-    from rlregress.pytest_plugin.scheduling import SharingScheduling
-
-    return SharingScheduling(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -155,3 +155,20 @@ def test_a_tier_is_reported_when_its_last_test_ends(said):
     for _ in range(20):
         progress_.done(ended("behavior"))
     assert said[-1].startswith("behaviour after 0 s: sb3 passed 20 tests")
+
+
+def test_trainings_are_asked_for_again_when_one_has_ended(said):
+    """What they need is dear to say, and no other test changes it."""
+    asked = []
+
+    def runs():
+        asked.append(len(said))
+        return 0, 40, 1000.0, False
+
+    progress_ = TiersProgress(Durations(1.0, 10.0, 1.0, {}), 1, runs, said.append)
+    progress_.begun(TESTS)
+    for tier in ("unit", "behavior", "unit"):
+        progress_.done(ended(tier))
+    assert len(asked) == 1
+    progress_.done(ended("performance"))
+    assert len(asked) == 2
