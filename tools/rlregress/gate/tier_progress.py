@@ -82,7 +82,8 @@ class TiersProgress:
         self._durations, self._processes, self._runs, self._say = durations, processes, runs, say
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
-        self._taken, self._expected = PRIOR * busyness(), PRIOR
+        #: tier -> seconds that its tests have taken, and were expected to take
+        self._times = {tier: (PRIOR * busyness(), PRIOR) for tier in TITLES}
         #: of ``runs``, which is dear and changes with a training only; None: to be asked again
         self._known: tuple[int, int, float, bool] | None = None
         #: when this was computed, and seconds that were left then; None: not known yet
@@ -101,12 +102,13 @@ class TiersProgress:
         """A test has ended: its entry of the evidence."""
         tier = entry["tier"]
         if tier in TITLES:
-            if not self._done:
-                # it has imported a framework
-                self._expected += self._durations.start
+            taken, expected = self._times[tier]
+            # the first one has imported a framework
+            expected += 0.0 if self._done else self._durations.start
             self._done[tier] += 1
-            self._taken += entry["seconds"]
-            self._expected += self._durations.of_test(tier)
+            self._times[tier] = (
+                taken + entry["seconds"], expected + self._durations.of_test(tier)
+            )  # fmt: skip
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
                 self._say(self._result(tier))
@@ -133,11 +135,14 @@ class TiersProgress:
         ended, most, seconds, measured = self._known
         self._ended = f"trainings {ended} of at most {most}" if most else ""
         tested = sum(self._done.values()) >= _FIRST
-        longer = self._taken / self._expected
+        taken, expected = map(sum, zip(*self._times.values(), strict=True))
+        longer = taken / expected
+        # formulas say little of behaviour, which trains
         tests = sum(
-            longer * self._durations.of_test(tier) * max(number - self._done[tier], 0)
+            self._times[tier][0] / self._times[tier][1]
+            * self._durations.of_test(tier) * max(number - self._done[tier], 0)
             for tier, number in self._all.items()
-        )
+        )  # fmt: skip
         seconds = (seconds if measured else longer * seconds) + tests
         # from stored seconds alone it is not known how fast this machine is
         known = tested or measured or not self._all

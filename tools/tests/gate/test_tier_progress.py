@@ -60,8 +60,9 @@ def test_no_time_is_foretold_before_this_machine_is_measured(said):
     ]
     for _ in range(30):
         progress_.done(ended("unit", 3.0))
-    # 100 s in place of 10 + 1 + 30: 30 s of formulas, 200 s of behaviour and 1000 s of trainings
-    assert progress_.line().endswith("about 50 min left")
+    # 100 s in place of 10 + 1 + 30 for 30 s of formulas, 10 in place of 10 for 200 s of behaviour,
+    # 110 in place of 51 for 1000 s of trainings
+    assert progress_.line().endswith("about 41 min left")
 
 
 def test_the_time_left_goes_down_between_tests(said, monkeypatch):
@@ -103,10 +104,13 @@ def test_what_tests_take_here_corrects_what_was_recorded(said):
         progress_.done(ended("unit", 1.0))
     assert progress_.line() == "formulas 29 of 60, behaviour 0 of 20; about 0 s so far"
     progress_.done(ended("unit", 2.0))
-    # 70 s in place of 10 + 1 + 30: 30 s of formulas and 200 s of behaviour
-    assert progress_.line() == "formulas 30 of 60, behaviour 0 of 20; about 7 min left"
+    # 70 s in place of 10 + 1 + 30 for 30 s of formulas; 200 s of behaviour, which they do not tell
+    assert progress_.line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
     progress_.done(ended("performance", 100.0))
-    assert progress_.line() == "formulas 30 of 60, behaviour 0 of 20; about 7 min left"
+    assert progress_.line() == "formulas 30 of 60, behaviour 0 of 20; about 4 min left"
+    progress_.done(ended("behavior", 20.0))
+    # 30 s in place of 20 for 190 s of behaviour
+    assert progress_.line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
 
 
 @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.nightly)])
