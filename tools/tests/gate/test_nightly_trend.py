@@ -228,8 +228,8 @@ def test_a_reproduced_cell_is_judged(judged, state, is_judged):
         first: {"framework": "sb3", "group": group, "seed": 1, "replayed": replayed, "state": state}
     }
     code, page, _ = judged(contents)
-    assert (code == 0, "regressed  " not in page) == (is_judged, is_judged), page
-    missing = f"not in the last check of their framework and budget: {first}"
+    assert (code == 0, "- regressed " not in page) == (is_judged, is_judged), page
+    missing = f"Not in the last check of their framework and budget: {first}"
     assert (missing not in page) == is_judged
 
 

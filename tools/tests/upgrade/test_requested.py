@@ -181,7 +181,8 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
     assert found.judgement.headline == "unchanged: nothing that has an effect differs"
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     (section,) = [of for of in upgrade_page.page(found, facts).sections if of.id == "entries"]
-    assert section.parts[-1].title == "typer (1)"
+    [[kind, name, *_]] = section.parts[-1].parts[0].rows
+    assert (kind, name) == ("package", "typer")
     assert _names(a, a) == []
 
 
