@@ -33,8 +33,8 @@ _TURNS = 3
 _AGAIN = 0.7
 #: share of the changed functions that a training executes.
 _EXECUTED = 0.2
-#: seconds in which trainings are timed on both versions, however slow the machine.
-_TIMED = 20.0
+#: seconds in which trainings are timed on both versions; times as long as a script takes.
+_TIMED, _TURNS_OF_SCRIPT = 10.0, 2.0
 #: trainings that stand for all that diverge at the same place, at most.
 _STAND_FOR_ALL = 8
 
@@ -112,7 +112,7 @@ def of_script(
         CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
         CommandStage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
         of_calls(1, differing - differs),
-        CommandStage(COSTS, bool(differing), seconds=_TIMED),
+        CommandStage(COSTS, bool(differing), seconds=max(_TIMED, _TURNS_OF_SCRIPT * seconds)),
         *of_details([catalogue.all_details()], options),
     ]
 
