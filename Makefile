@@ -16,8 +16,9 @@ PYTHON ?= python3.11 python3.12 python3.13 python3
 # Extra arguments of `rlregress check`, for example: make check ARGS="--cells all"
 ARGS ?=
 
-# One core each: a second thread per process slows small networks down (see docs/running.md).
-JOBS ?= 2
+# One more than the cores of CI: for a third of the time a test waits for processes that it started.
+JOBS ?= 3
+# A second thread per process slows small networks down (see docs/running.md).
 export OMP_NUM_THREADS := 1
 # The tests start hundreds of processes: the suite's modules are compiled once, not in each of them.
 unexport PYTHONDONTWRITEBYTECODE
