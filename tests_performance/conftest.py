@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rlregress.inside.machine import cpu_name
+from rlregress.pytest_plugin import is_xdist_worker
 from rlregress.training.budgets import budget
 from tests_performance import warm
 
@@ -25,7 +26,7 @@ def warm_executable(
         return
     folder = tmp_path_factory.getbasetemp()
     # the processes of one pytest-xdist share their servers
-    above = folder.parent if hasattr(pytestconfig, "workerinput") else folder
+    above = folder.parent if is_xdist_worker(pytestconfig) else folder
     with warm.command(above / "warm") as executable:
         yield executable
 

@@ -6,6 +6,7 @@ import pytest
 
 from rlregress.gate.stored_throughput import conditions, how_to_record, stored, verdicts
 from rlregress.model.verdict import REGRESSED
+from rlregress.pytest_plugin import is_xdist_worker
 from rlregress.training.throughput_measurement import Measurement, measure
 
 pytestmark = pytest.mark.nightly
@@ -17,7 +18,7 @@ MEASURED: dict[tuple[str, str], list[Measurement]] = {}
 @pytest.fixture
 def throughput(framework, algorithm, pytestconfig):
     """What this session measured of a training; nothing is timed beside other tests."""
-    if hasattr(pytestconfig, "workerinput"):
+    if is_xdist_worker(pytestconfig):
         pytest.skip("throughput is measured by one process at a time: run it without -n")
     return MEASURED.setdefault((framework.full_name, algorithm), [])
 

@@ -112,7 +112,7 @@ class TiersProgress:
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
                 self._say(self._result(tier))
-        else:
+        elif entry.keys() & {"record", "replay"}:
             self._known = None
         self._look()
 

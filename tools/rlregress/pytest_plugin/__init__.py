@@ -93,7 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
-    if _is_xdist_worker(config):
+    if is_xdist_worker(config):
         config.stash[_REPLAYS] = config.workerinput["replays"]  # type: ignore[attr-defined]
     else:
         folder = TemporaryDirectory(prefix="replays-")
@@ -106,10 +106,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--unpinned"):
         # torch reads it when it is loaded; on a busy machine small networks wait for their threads
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if getattr(config.option, "numprocesses", None) or _is_xdist_worker(config):
+    if getattr(config.option, "numprocesses", None) or is_xdist_worker(config):
         # beside others nothing is timed; else pytest-benchmark says so in the midst of the tests
         config.option.benchmark_disable = True
-    if _is_xdist_worker(config):
+    if is_xdist_worker(config):
         # Ctrl-C reaches every process of the terminal; the one that started this one reports it,
         # and the training that runs here ends with this process
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
@@ -413,7 +413,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
     """From here on, where that was asked for and this process makes the summary."""
-    if not config.getoption("--progress") or _is_xdist_worker(config):
+    if not config.getoption("--progress") or is_xdist_worker(config):
         return
     trains = any(evidence_file.tier_of(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
@@ -578,12 +578,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     config.stash[_COLLECTED].append(entry)
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
-    if "record" in entry and not _is_xdist_worker(config):
+    if "record" in entry and not is_xdist_worker(config):
         done, most, left, _ = _runs(config)
         _write_line(config, terminal.training_line(entry, done, most, left / _processes(config)))
 
 
-def _is_xdist_worker(config: pytest.Config) -> bool:
+def is_xdist_worker(config: pytest.Config) -> bool:
     """Return whether another pytest started this one; the environment hands on what it says."""
     return hasattr(config, "workerinput")
 
@@ -595,7 +595,7 @@ def pytest_keyboard_interrupt() -> None:
 
 def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iterator[str]:
     """How many of the details were asked, of each framework that was asked some."""
-    if _is_xdist_worker(config) or not any("detail" in entry for entry in entries):
+    if is_xdist_worker(config) or not any("detail" in entry for entry in entries):
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
@@ -663,7 +663,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
         for line in throughput_text.lines(measured):
             terminalreporter.write_line(line)
-    if _is_xdist_worker(config):
+    if is_xdist_worker(config):
         return
     if config.getoption("--evidence"):
         evidence_file.write(Path(config.getoption("--evidence")), entries)

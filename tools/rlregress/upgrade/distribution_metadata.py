@@ -66,8 +66,8 @@ def readable(row: str) -> Requirement | None:
 
 def required(
     distribution: importlib.metadata.Distribution, extra: str = ""
-) -> Iterable[Requirement]:
-    """What holds for this interpreter, without extras or with one."""
+) -> tuple[Requirement, ...]:
+    """What holds for this interpreter, without extras or with one; whoever asks changes none."""
     rows: Sequence[str] = _headers(distribution).get_all("Requires-Dist") or ()
     if not rows and distribution.read_text("requires.txt"):
         rows = distribution.requires or ()
@@ -75,13 +75,13 @@ def required(
 
 
 @functools.cache
-def _holding(rows: Iterable[str], extra: str) -> Sequence[Requirement]:
+def _holding(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
     # the readable ones whose markers hold; these are then gone
     requirements = [r for r in map(readable, rows) if r is not None]
     held = [r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})]
     for requirement in held:
         requirement.marker = None
-    return held
+    return tuple(held)
 
 
 def admits(specifier: SpecifierSet, version: str) -> bool:

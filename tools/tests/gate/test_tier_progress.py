@@ -173,6 +173,9 @@ def test_trainings_are_asked_for_again_when_one_has_ended(said):
     progress_.begun(TESTS)
     for tier in ("unit", "behavior", "unit"):
         progress_.done(ended(tier))
+    # one that is not needed trains nothing
+    progress_.done(ended("performance", outcome="skipped"))
     assert len(asked) == 1
-    progress_.done(ended("performance"))
-    assert len(asked) == 2
+    for number, trained in enumerate(("record", "replay"), 2):
+        progress_.done({**ended("performance"), trained: {}})
+        assert len(asked) == number
