@@ -155,7 +155,8 @@ def is_temporary(path: str) -> bool:
 
 
 def _without_folders(text: str) -> str:
-    for path in TEMPORARY:
+    # the longest first: a temporary folder may lie in another
+    for path in sorted(TEMPORARY, key=len, reverse=True):
         text = text.replace(path, "<temporary>")
     for pattern, instead in folders():
         text = pattern.sub(instead, text)

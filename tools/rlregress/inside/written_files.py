@@ -235,24 +235,16 @@ class WrittenFiles:
         printed = dict(self._read_printed())
         if self._lock >= 0:
             os.close(self._lock)
+        folders = [written_contents.masked_path(folder) for folder in self._folders]
+        folders.sort(key=len, reverse=True)
         found = [
-            _event("file", self._name(path), path, content)
+            _event("file", _name(path, folders), path, content)
             for path, copies in self._copies.items()
             for content in copies
             if content is not None
         ]
         found += [_event("printed", name, name, text) for name, text in printed.items()]
         return [*found, _event("file", "a file", "", self._failure)] if self._failure else found
-
-    def _name(self, path: str) -> str:
-        for folder in sorted(self._folders, key=len, reverse=True):
-            # the number of a run, one more each time
-            if path.startswith(folder + os.sep):
-                head = folder.rstrip("0123456789")
-                numbered = head.endswith("_") and head != folder
-                path = f"{head}<number>{path[len(folder) :]}" if numbered else path
-        name = written_contents.masked_path(path)
-        return "".join(letter if letter.isprintable() else "?" for letter in name)
 
     def _read_printed(self) -> Iterator[tuple[str, Any]]:
         for number, name in _STREAMS.items():
@@ -284,6 +276,23 @@ _HEARD: dict[str, Any] = {
 def _whole(path: Any) -> str:
     return os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(os.fsdecode(path)))),
                         os.path.basename(os.fsdecode(path)))  # fmt: skip
+
+
+def _name(path: str, folders: list[str]) -> str:
+    """Return the name of a file without what differs between any two runs.
+
+    Args:
+        folders: that the training made, the longest first, as ``masked_path`` names them: the name
+            of a temporary folder may end with a number by chance.
+    """
+    name = written_contents.masked_path(path)
+    for folder in folders:
+        # the number of a run, one more each time
+        if name.startswith(folder + os.sep):
+            head = folder.rstrip("0123456789")
+            if head.endswith("_") and head != folder:
+                name = f"{head}<number>{name[len(folder) :]}"
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _event(kind: str, name: str, path: str, content: Any) -> Event:

@@ -129,6 +129,23 @@ def test_the_number_of_a_run_does_not_count(written):
     assert written(train) == {"PPO_<number>/a": [["1"]]}
 
 
+@pytest.mark.parametrize("names", [("abcde_42", "fgh_1234"), ("abcdefgh", "ijkl_1_2")])
+def test_the_name_of_a_temporary_folder_does_not_count(written, monkeypatch, names):
+    """Whatever letters chance puts there, and in a folder that is itself temporary."""
+    chosen = iter(names)
+    monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: chosen)
+
+    def train():
+        outer = tempfile.mkdtemp()
+        inner = tempfile.mkdtemp(dir=outer)
+        write(f"{outer}/a", "1")
+        os.makedirs(f"{inner}/run_3")
+        write(f"{inner}/run_3/b", "2")
+        shutil.rmtree(outer)
+
+    assert written(train) == {"<temporary>/a": [["1"]], "<temporary>/run_<number>/b": [["2"]]}
+
+
 def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, monkeypatch):
     """The event says why, in place of a content."""
     monkeypatch.chdir(tmp_path)
