@@ -32,7 +32,7 @@ TEST_COMMAND = $(TESTS) -m "not nightly"
 help:
 	@echo "make check  judge the installed frameworks: formulas, behaviour, returns"
 	@echo "make test   the test suite, trainings with the smoke budget"
-	@echo "make nightly  make test, and the tests that take long"
+	@echo "make nightly  make test, and the tests that take long; goes on where it was stopped"
 	@echo "make lint   ruff, mypy and the import rules of the house"
 	@echo "make site   the documentation as a site, in build/site"
 	@echo "make venv   only make the virtual environment ($(VENV))"
@@ -47,7 +47,7 @@ test: $(ALL)
 	$(TEST_COMMAND)
 
 nightly: $(ALL)
-	$(TESTS)
+	$(TESTS) -p tools.resume --resume build/nightly-passed.txt
 
 lint: $(ALL)
 	$(BIN)/ruff check
