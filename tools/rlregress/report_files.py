@@ -15,7 +15,6 @@ from rlregress.reporting import (
     ci_formats,
     gate_findings,
     gate_report,
-    harmless,
     markdown_page,
     short_summary,
 )
@@ -23,7 +22,7 @@ from rlregress.reporting.html import gate_page
 
 
 def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path) -> str:
-    """Write the page, ``summary.md`` and what machines and hosts of code read; the summary's text.
+    """Write the page, ``summary.md`` and what machines and hosts of code read; the page as text.
 
     Args:
         entries: the evidence.
@@ -32,14 +31,12 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, 
     page = gate_page.page(result)
     text = markdown_page.text(page)
     write_atomically(folder / "report.html", page.html())
-    write_atomically(folder / "summary.md", harmless.markdown(text))
-    verdict = json.dumps(evidence.plain(gate_report.as_json(result)), indent=1)
-    write_atomically(folder / "verdict.json", verdict + "\n")
-    of_night = json.dumps(nightly_record.of_gate(result, entries), separators=(",", ":"))
-    write_atomically(folder / nightly_record.FILE, of_night + "\n")
+    verdict = evidence.plain(gate_report.as_json(result))
+    verdict["night"] = nightly_record.of_gate(result, entries)
+    write_atomically(folder / nightly_record.FILE, json.dumps(verdict, indent=1) + "\n")
     in_brief = short_summary.lines(gate_page.facts(result), gate_page.cards(result), "report.html")
     comment = ci_formats.comment(ci_formats.GATE, in_brief, text)
-    write_atomically(folder / "comment.md", comment)
+    write_atomically(folder / "summary.md", comment)
     found = gate_findings.findings(result, top)
     write_atomically(folder / "gate.sarif", json.dumps(ci_formats.sarif(found), indent=1) + "\n")
     return text

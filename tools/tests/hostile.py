@@ -271,7 +271,7 @@ FORMATS = (
     Format("line of a manifest",
            {"run": JOB.name, "group": JOB.cell.group, "seconds": 1.0,
             "job": {**JOB.as_dict(), "key": JOB.key}}, _listed, "runs.jsonl", _OF_MANIFEST),
-    Format("night", NIGHTS[0], _json, "0/night.json", _OF_NIGHTS),
+    Format("night", {"night": NIGHTS[0]}, _json, "0/verdict.json", _OF_NIGHTS),
     Format("trace", TRACE, _trace, "run.trace", ("diff {file} {file}",)),
     Format("CSV", _CSV_ROWS, _csv, "runs.csv", ("study rank {file} --report {out}",)),
     Format("accepted entries",

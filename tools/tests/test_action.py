@@ -109,7 +109,7 @@ def test_a_comment_is_written_over(action, tmp_path, known, written):
     assert step["if"].startswith("always() && inputs.comment == 'true'")
     (tmp_path / "gh").write_text(GH)
     (tmp_path / "gh").chmod(0o755)
-    (tmp_path / "upgrade-comment.md").write_text("<!-- rlregress upgrade -->\nchanged\n")
+    (tmp_path / "upgrade.md").write_text("<!-- rlregress upgrade -->\nchanged\n")
     variables = {
         "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "CALLS": str(tmp_path / "calls"),
         "KNOWN": known, "ISSUES": "repos/o/r/issues", "NUMBER": "7", "REPORT": str(tmp_path),
@@ -119,7 +119,7 @@ def test_a_comment_is_written_over(action, tmp_path, known, written):
     asked, done = (tmp_path / "calls").read_text().splitlines()
     assert 'startswith("<!-- rlregress upgrade -->")' in asked
     assert done.startswith(written)
-    assert done.endswith(f"-F body=@{tmp_path}/upgrade-comment.md")
+    assert done.endswith(f"-F body=@{tmp_path}/upgrade.md")
 
 
 def _recipes() -> list[dict[str, Any]]:

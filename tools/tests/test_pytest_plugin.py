@@ -320,7 +320,7 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
     assert verdict["frameworks"]["sb3"]["tests"].keys() == {"unit"}
     [test] = evidence.read(tmp_path / "report" / "evidence.json")
     assert test["detail"] == "sac.critic_loss.scale"
-    assert (tmp_path / "report" / "summary.md").read_text().startswith("# Gate")
+    assert (tmp_path / "report" / "summary.md").read_text().startswith("<!-- rlregress gate -->")
 
 
 @pytest.mark.parametrize(

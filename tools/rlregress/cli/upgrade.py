@@ -35,7 +35,6 @@ from rlregress.model.verdict import INCONCLUSIVE
 from rlregress.progress import kept_alive
 from rlregress.reporting import (
     ci_formats,
-    harmless,
     markdown_page,
     screen,
     short_summary,
@@ -206,10 +205,9 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
-        write_atomically(folder / "upgrade.md", harmless.markdown(text))
         write_atomically(folder / "upgrade.html", page.html())
         comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
-        write_atomically(folder / "upgrade-comment.md", comment)
+        write_atomically(folder / "upgrade.md", comment)
         write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))
         sarif = json.dumps(ci_formats.sarif(found), indent=1) + "\n"
         write_atomically(folder / "upgrade.sarif", sarif)

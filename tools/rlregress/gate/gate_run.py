@@ -44,7 +44,7 @@ from rlregress.training.cell import Cell as TrainedCell
 _PATIENCE_SECONDS = 15.0
 REPORT_FILES = (
     "report.html", "summary.md", "verdict.json", "evidence.json", "junit.xml", "throughput.json",
-    "throughput.xml", "night.json", "comment.md", "gate.sarif",
+    "throughput.xml", "gate.sarif",
 )  # fmt: skip
 TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 #: measured by one process at a time, after everything else

@@ -1,4 +1,4 @@
-"""The record of one nightly run: ``night.json`` in the report of a check.
+"""The record of one nightly run: key ``night`` of the ``verdict.json`` of a check.
 
 It holds runs, verdicts and versions in few numbers. ``evidence.json`` holds them among much else,
 so that a thousand of those take a minute to read. A check lists the records that lie beside its
@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from rlregress import __version__, datafiles, evidence, files
 from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
@@ -31,7 +31,7 @@ from rlregress.model.verdict import EXIT_CODES, REPRODUCED
 from rlregress.training import recorded_runs
 
 SCHEMA = 1
-FILE = "night.json"
+FILE = "verdict.json"
 #: what of a record tells where it was made
 MACHINE = ("cpu", "instructions", "machine", "system")
 #: what else may differ between nights, beside the versions of packages
@@ -160,11 +160,18 @@ class NightlyRun:
         return cells | {self.replays[name].group for name in cells} - others
 
 
+@dataclass(frozen=True)
+class _Report:
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    night: NightlyRun
+
+
 def read(folder: Path) -> NightlyRun:
     """Return the nightly run whose report lies in a folder; UserError if its record is damaged."""
     remedy = "leave this night out, or unpack its artifact again"
-    night: NightlyRun = datafiles.read(folder / FILE, NightlyRun, remedy=remedy)
-    return night
+    report: _Report = datafiles.read(folder / FILE, _Report, remedy=remedy)
+    return report.night
 
 
 def with_earlier(result: GateResult, report: Path) -> GateResult:
@@ -186,7 +193,7 @@ def with_earlier(result: GateResult, report: Path) -> GateResult:
 
 
 def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the content of ``night.json`` of a check that ends now.
+    """Return the record of a check that ends now.
 
     Args:
         entries: of its evidence.

@@ -103,5 +103,5 @@ def written(folder, contents):
     for number, content in enumerate(contents):
         place = folder / f"nightly-{number:04d}" / "report"
         place.mkdir(parents=True)
-        (place / "night.json").write_text(json.dumps(content, separators=(",", ":")))
+        (place / "verdict.json").write_text(json.dumps({"night": content}))
     return folder

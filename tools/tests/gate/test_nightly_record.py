@@ -94,7 +94,8 @@ def gated(tmp_path):
 def test_a_night_is_written_and_read_again(gated, tmp_path):
     """Returns, protocol, machine and verdict of each run are those of its record."""
     entries, result = gated
-    (tmp_path / nightly_record.FILE).write_text(json.dumps(nightly_record.of_gate(result, entries)))
+    content = {"night": nightly_record.of_gate(result, entries)}
+    (tmp_path / nightly_record.FILE).write_text(json.dumps(content))
     read = nightly_record.read(tmp_path)
     cell = read.cells[CELL]
     assert cell.returns == tuple(
@@ -136,7 +137,7 @@ def test_a_night_holds_its_replays(gated, tmp_path):
         for seed, (name, state) in enumerate(states.items())
     ]  # fmt: skip
     content = nightly_record.of_gate(result, [*entries, *more])
-    (tmp_path / nightly_record.FILE).write_text(json.dumps(content))
+    (tmp_path / nightly_record.FILE).write_text(json.dumps({"night": content}))
     read = nightly_record.read(tmp_path)
     assert {name: of.state for name, of in read.replays.items()} == states
     differing = read.replays["sb3-ppo-Reacher-v4-short"]

@@ -180,8 +180,8 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
     assert "2 more for the same reason sb3: sac.actor_loss [library]" in details
     assert "5 more failed in the same way tests_behavior/test_b.py::test_1" in tests
     markdown = (report / "summary.md").read_text()
-    # on the card, of details and of tests; below, in a finding of each
-    assert markdown.count("built for another torch") == 5
+    # in brief; on the card, of details and of tests; below, in a finding of each
+    assert markdown.count("built for another torch") == 6
     assert "**2 more for the same reason**\n\n- sb3: sac.actor_loss [library]\n" in markdown
     assert "**5 more failed in the same way**\n\n- tests_behavior/test_b.py::test_1\n" in markdown
 
@@ -256,8 +256,7 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
     """A gate that ends in the midst leaves the report before as it was, and nothing of its own."""
     _, _, report = night()
     before = {path.name: path.read_bytes() for path in report.iterdir()}
-    written = {"report.html", "summary.md", "verdict.json", "night.json"}
-    written |= {"comment.md", "gate.sarif"}
+    written = {"report.html", "summary.md", "verdict.json", "gate.sarif"}
     assert {*written, "evidence.json", "junit.xml"} == set(before)
 
     def ends(options):
@@ -364,7 +363,7 @@ def test_earlier_nightly_runs_are_listed(night):
     """Date and verdict of each, the latest first; a damaged report, and another budget, are not."""
     _, text, report = night()
     assert "Earlier nightly runs" not in text
-    kept = json.loads((report / "night.json").read_text())
+    kept = json.loads((report / "verdict.json").read_text())["night"]
     for name, started, budget, verdict in (
         ("first", "2026-01-01T01:00:00Z", kept["budget"], "regressed"),
         ("second", "2026-01-02T01:00:00Z", kept["budget"], "improved"),
@@ -374,9 +373,9 @@ def test_earlier_nightly_runs_are_listed(night):
         values = {**kept, "started": started, "budget": budget}
         values["frameworks"]["sb3"]["verdict"] = verdict
         shutil.copytree(report, report.parent / name)
-        (report.parent / name / "night.json").write_text(json.dumps(values))
+        (report.parent / name / "verdict.json").write_text(json.dumps({"night": values}))
     (report.parent / "damaged").mkdir()
-    (report.parent / "damaged" / "night.json").write_text("{")
+    (report.parent / "damaged" / "verdict.json").write_text("{")
     _, text, _ = night()
     (section,) = [of for of in stands_alone(text).texts("section") if "Earlier nightly" in of]
     rows = [kept["started"][:10], "✓ holds", "2026-01-02 01:00", "≠ improved",

@@ -1,0 +1,61 @@
+"""Runs a command, and fails when it took more CPU time than a fifth above its budget.
+
+    python .ci/cost.py BUDGET COMMAND...
+
+Everything that the command starts counts, servers that outlive their starter too. The budget is in
+multiples of a loop that is timed before and after, so that a slow machine is not red.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+import time
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def _loop_seconds() -> float:
+    """Return the CPU seconds of the loop: the least of five."""
+    taken = []
+    for _ in range(5):
+        begun = time.process_time()
+        total = 0
+        for number in range(2_000_000):
+            total += number % 7
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+def main(budget: float, command: list[str]) -> int:
+    """Return the exit code of the command, or 1 where it cost too much."""
+    before = _loop_seconds()
+    # whose starter has ended becomes a child of this process, which can wait for it
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    begun = time.monotonic()
+    code = subprocess.run(command, check=False).returncode
+    seconds = time.monotonic() - begun
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_seconds = used.ru_utime + used.ru_stime
+    loop = max(before, _loop_seconds())
+    cost = cpu_seconds / loop
+    print(
+        f"== {seconds:.0f} s, {cpu_seconds:.0f} CPU seconds: {cost:.0f} reference loops of "
+        f"{loop:.3f} s, budget {budget:.0f}"
+    )
+    if cost > 1.2 * budget:
+        print(f"ERROR: that is {cost / budget:.2f} times the budget, and at most 1.2 is allowed")
+        return code or 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))
