@@ -74,6 +74,10 @@ _MASKS = tuple(
         (r"(?<=\.py:)\d+|(?<=\.py\", line )\d+", "line"),
     )
 )
+#: of a name: a time to the microsecond, as of the logs of Stable-Baselines3, or a UUID.
+_UNIQUE = re.compile(
+    r"\d\d[-_:]?\d\d[-_:]?\d\d[-_.]\d{6}(?!\d)|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+)
 #: lines of a progress bar; a warning of Python, with the line of source below it; one of torch.
 _UNSTEADY = re.compile(
     r"^.*\d+%\|.*$\n?|^.*\.py:\d+: \w*Warning: .*\n(?:  .*\n)?|^\[W\d[^\]\n]*\].*\n?", re.MULTILINE
@@ -149,9 +153,12 @@ def folders() -> tuple[tuple[Any, str], ...]:
     )
 
 
-def is_temporary(path: str) -> bool:
-    """Whether a path is in a folder, or of a file, that got a random name."""
-    return _without_folders(path).startswith("<temporary>")
+def is_of_this_run(path: str) -> bool:
+    """Whether no other run writes a path: below the folder for temporary files, by its name."""
+    inside = path.startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
+    return inside and (
+        _without_folders(path).startswith("<temporary>") or bool(_UNIQUE.search(path))
+    )
 
 
 def _without_folders(text: str) -> str:

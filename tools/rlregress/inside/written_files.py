@@ -47,6 +47,8 @@ _PRINTED = 16 << 20
 #: times that one file is copied; after them only its last content is compared.
 _COPIES = 50
 _IGNORED = ("__pycache__", ".cache", ".config")
+#: a folder of torch for what it compiles, made when it is imported.
+_COMPILED = "torchinductor_"
 _OUTSIDE = ("/dev/", "/proc/", "/sys/")
 _STREAMS = {1: "standard output", 2: "standard error"}
 #: flags of a file that is opened for writing.
@@ -149,9 +151,9 @@ class WrittenFiles:
 
     def _mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
         path = _whole(path)
-        if folder == -1 and not self._is_ignored(path):
+        if folder == -1 and not self._is_ignored(path) and not os.path.exists(path):
             self._alone(path)
-            self._folders |= set() if os.path.exists(path) else {path}
+            self._folders.add(path)
 
     def _remove(self, path: Any, folder: int = -1) -> None:
         path = _whole(path)
@@ -180,7 +182,7 @@ class WrittenFiles:
 
     def _alone(self, path: str) -> None:
         """Wait until no other recording writes into folders that both versions share."""
-        if self._lock < 0 and not written_contents.is_temporary(path):
+        if self._lock < 0 and not written_contents.is_of_this_run(path):
             self._lock = os.open(os.getcwd(), os.O_RDONLY | os.O_CLOEXEC)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
 
@@ -188,7 +190,7 @@ class WrittenFiles:
         parts = path.split(os.sep)
         if path in self._own or path.startswith(_OUTSIDE):
             return True
-        return any(part in parts for part in _IGNORED)
+        return any(part in _IGNORED or part.startswith(_COMPILED) for part in parts)
 
     def _is_new(self, path: str) -> bool:
         """Whether the training has written a file: it opened it, or made its folder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
@@ -108,10 +109,9 @@ class Sides:
         """
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
-        parts = [(start, number) for number in range(2) for start in range(self._workers)]
         ends = self._ends(until)
-        # the parts of one side take equally long; those of both, where time may end between them
-        for start, number in sorted(parts) if until is not None else parts:
+        # a part of both sides, then the next: where time ends, or the user, there are pairs
+        for start, number in itertools.product(range(self._workers), range(2)):
             label, side, folder = "AB"[number], self._sides[number], self._folders[number]
             part = trainings[start :: self._workers]
             noted = lines.get(label, False)

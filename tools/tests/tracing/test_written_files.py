@@ -146,6 +146,37 @@ def test_the_name_of_a_temporary_folder_does_not_count(written, monkeypatch, nam
     assert written(train) == {"<temporary>/a": [["1"]], "<temporary>/run_<number>/b": [["2"]]}
 
 
+@pytest.mark.parametrize(
+    ("path", "alone"),
+    [
+        ("{temporary}/SB3-2026-11-28-17-26-43-992231/log.txt", False),
+        ("{temporary}/torchinductor_me/a/b", False),
+        ("{random}/a", False),
+        ("{temporary}/SB3/log.txt", True),
+        ("{temporary}/run-2026-11-28-17-26-43/log.txt", True),
+        ("runs/2026-11-28-17-26-43-992231/log.txt", True),
+        ("{there}", False),
+        ("{there}/a", True),
+    ],
+)
+def test_what_both_versions_may_write_is_written_by_one_at_a_time(
+    tmp_path, monkeypatch, path, alone
+):
+    """Others go on where every run has names of its own, and where nothing is written."""
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    files = WrittenFiles(str(tmp_path / "trace"))
+    with files:
+        random = tempfile.mkdtemp()
+        path = pathlib.Path(path.format(random=random, temporary=tempfile.tempdir, there="there"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(exist_ok=True)
+        assert (files._lock >= 0) == alone
+    files.events()
+
+
 def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, monkeypatch):
     """The event says why, in place of a content."""
     monkeypatch.chdir(tmp_path)
