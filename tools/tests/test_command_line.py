@@ -98,12 +98,12 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
     """
     code, output, _ = command("plan", "--framework", "sb3", "--store", str(tmp_path), "-n", "2")
     first, nightly, *_ = output.split("\n\n")
-    assert re.match(r"For nightly runs .* --first-seed \d+: [^\n]+$", nightly)
+    assert re.match(r"Every night .* --first-seed \d+ trains new seeds; [^\n]+$", nightly)
     lines = first.splitlines()
     assert code == 0
     assert len(lines) <= 5
     [unchanged] = re.findall(r"^If nothing changed, (\d+) minutes? here", lines[0])
-    [least, most] = re.findall(r"at least (\d+) minutes?, at most (\d+)", lines[1])[0]
+    [least, most] = re.findall(r"torch changed, (\d+) to (\d+) minutes", lines[1])[0]
     assert 0 < int(unchanged) < int(least) < int(most)
     drops = dict(re.findall(r"(\w+) ([\d.]+)%", lines[-1]))
     assert set(drops) == {"ppo", "sac", "td3"}

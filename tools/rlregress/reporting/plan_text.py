@@ -11,8 +11,8 @@ from rlregress.reporting import tables, words
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
 #: what a reader of the minutes asks next
 NIGHTLY = (
-    "For nightly runs give every night its own seeds, such as --first-seed 2000: the same seeds "
-    "and the same code only repeat the same runs."
+    "Every night another stored run of each cell is repeated. --first-seed 2000 trains new seeds; "
+    "the same seeds and code give the same numbers."
 )
 
 
@@ -29,10 +29,9 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     before = tests / processes / 60
     first, last = (max(sum(of) / processes, longest * any(of)) / 60 for of in (least, most))
     spoken = f"{processes} processes" if processes > 1 else "one process"
-    span = f"{first:.0f} to {_minutes(last)}" if round(last) else _minutes(last)
-    trained = f"{span} for trainings" if open_ else "no trainings"
+    trained = f"{_span(first, last)} for trainings" if open_ else "no trainings"
     made = [
-        f"At least {_minutes(before + first)} here, at most {before + last:.0f}, with {spoken}: "
+        f"{_span(before + first, before + last).capitalize()} here with {spoken}: "
         f"{_minutes(before)} for tests, {trained}."
     ]
     replays = [cell for cell in plan.cells if cell.replay]
@@ -42,10 +41,10 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
         fresh = sum(cell.seconds * cell.undone for cell in rest) / processes / 60
         made = [
             f"If nothing changed, {_minutes(before + alone + fresh)} here with {spoken}: "
-            f"{_minutes(before)} for tests, {_minutes(alone)} for {len(replays)} replays, "
-            f"{_minutes(fresh)} for fresh seeds of other cells.",
-            f"If torch changed, at least {_minutes(before + alone + first)}, at most "
-            f"{before + alone + last:.0f}: every replay differs, and fresh seeds are trained.",
+            f"{_minutes(before)} for tests, {_minutes(alone)} for {len(replays)} replays"
+            + (f", {_minutes(fresh)} for fresh seeds of cells without one." if rest else "."),
+            f"If torch changed, {_span(before + alone + first, before + alone + last)}: "
+            "every replay differs, and fresh seeds are trained.",
             "A replay would detect any change of a number that it computes; nothing that it does "
             "not execute.",
         ]
@@ -71,6 +70,12 @@ def _drop(share: float | None) -> str:
 def _minutes(minutes: float) -> str:
     rounded = round(minutes)
     return words.counted(rounded, "minute") if rounded else "less than a minute"
+
+
+def _span(least: float, most: float) -> str:
+    if round(least) == round(most):
+        return _minutes(most)
+    return f"{least:.0f} to {_minutes(most)}"
 
 
 def lines(plan: SessionPlan, processes: int) -> list[str]:
@@ -155,8 +160,13 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
     for name in gates[0].critics:
         factors = [gate.critics[name] for gate in gates]
         rows.append([f"  {name}", *("none" if f is None else f"x{f:.2f}" for f in factors)])
-    rows.append(["CPU minutes if nothing changed", *(f"{g.expected / 60:.1f}" for g in gates)])
-    rows.append(["CPU minutes at most", *(f"{g.most / 60:.1f}" for g in gates)])
+    rows.append(
+        [
+            "CPU minutes of fresh seeds, if no returns fell",
+            *(f"{g.expected / 60:.1f}" for g in gates),
+        ]
+    )
+    rows.append(["CPU minutes of fresh seeds, at most", *(f"{g.most / 60:.1f}" for g in gates)])
     rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
     return tables.columns(rows)
 
@@ -175,7 +185,7 @@ def _proposed(wanted: Wanted, begun: bool) -> list[str]:
         fresh = ", with fresh seeds" * begun
         return [
             f"{wanted.what}: {wanted.gate.name} detects it at the lowest cost: "
-            f"{wanted.gate.expected / 60:.1f} CPU minutes if nothing changed, "
+            f"{wanted.gate.expected / 60:.1f} CPU minutes if no returns fell, "
             f"{wanted.gate.most / 60:.1f} at most{fresh}"
         ]
     return [
