@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 #: how the words on a file begin whose content is loaded alike, and of which only what the framework
 #: does with it differs.
-LOADED_ALIKE = "what is loaded is the same"
+LOADED_ALIKE = "the file loads the same"
 
 
 @dataclass(frozen=True, kw_only=True)

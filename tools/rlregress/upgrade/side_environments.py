@@ -144,10 +144,8 @@ def _roots(side: Prepared, other: Prepared, adapters: Sequence[Adapter]) -> list
 def _without(side: Prepared, absent: closures.Absent, there: closures.Distributions) -> Prepared:
     notes = side.notes
     if absent.needed:
-        is_, what = ("are", "them") if len(absent.needed) > 1 else ("is", "it")
-        notes += (
-            f"{', '.join(absent.needed)} {is_} there all the same: the suite itself needs {what}",
-        )
+        stays, what = ("stay", "them") if len(absent.needed) > 1 else ("stays", "it")
+        notes += (f"{', '.join(absent.needed)} {stays}: rlregress itself needs {what}",)
     hidden = (*absent.direct, *absent.below)
     return replace(
         side,

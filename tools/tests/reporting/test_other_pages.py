@@ -53,6 +53,15 @@ def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios(
     )
 
 
+def test_what_time_did_not_allow_is_followed_by_more_time():
+    """The next step is the same command without its limit, which goes on where it was ended."""
+    framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
+    facts = replace(FACTS, command="rlregress upgrade a==1 installed --minutes 4 --no-returns")
+    cut = replace(upgrades.upgrade(framework), cut=("3 of 9 trainings: --minutes 4 were over",))
+    (whole,) = upgrade_page.cards(cut, facts)
+    assert whole.steps[-1].command == "rlregress upgrade a==1 installed --no-returns"
+
+
 def test_what_was_not_checked_is_on_the_first_screen():
     """Details without an answer and pieces that nothing executed stand beside what differs."""
     framework = upgrades.of(

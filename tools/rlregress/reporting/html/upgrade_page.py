@@ -220,7 +220,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     steps += _gone(result)
     culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
     if any(of.violated for of in result.frameworks):
-        steps.append(Step("Read the lines that changed, and report them upstream."))
+        steps.append(Step("Read the lines that changed: a formula is no longer the documented one."))
     elif culprits and verdict != model.NEW_FAILS:
         named = some(culprits, 3)
         steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
@@ -319,6 +319,9 @@ def _incomplete(left: Sequence[Entry], result: Upgrade, command: str) -> Step:
     Args:
         left: what counts and was not checked as a whole.
     """
+    if result.cut:
+        more = returns_page.without(command, "--minutes")
+        return Step("Give it more time, which goes on with what was recorded:", more)
     pieces = [entry for entry in left if entry.kind in model.CHANGES]
     if not pieces:
         names = some([entry.short for entry in left], 3)
