@@ -220,7 +220,8 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
     steps += _gone(result)
     culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
     if any(of.violated for of in result.frameworks):
-        steps.append(Step("Read the lines that changed: a formula is no longer the documented one."))
+        text = "Read the lines that changed: a formula is no longer the documented one."
+        steps.append(Step(text))
     elif culprits and verdict != model.NEW_FAILS:
         named = some(culprits, 3)
         steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
