@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 import skrl
@@ -91,14 +90,14 @@ def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **par
     return getattr(module, name)(cfg=given, device="cpu", **parts)
 
 
-# to find the end of a class in its file takes a tenth of a second
-@cache
-def sampling(agent: type) -> str:
+def sampling(of: Any) -> str:
     """Method of a memory by which an on-policy agent reads minibatches: a release began to shuffle.
 
     Agents for models with memory do not.
     """
-    return "sample_all" if "sample_all(" in inspect.getsource(agent) else "sample"
+    # not of the class: to find its end in its file takes a tenth of a second
+    text = inspect.getsource(getattr(type(of), UPDATE))
+    return "sample_all" if "sample_all(" in text else "sample"
 
 
 def update(of: Any) -> None:

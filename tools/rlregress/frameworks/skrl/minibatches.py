@@ -58,7 +58,7 @@ def _note_samples(made: Training, read: list[Minibatch]) -> None:
 
 def _note_rollouts(made: Training, read: list[Minibatch]) -> None:
     """Every minibatch of an epoch, with what the update asks the policy about it."""
-    sample = getattr(made.memory, compat.sampling(type(made.agent)))
+    sample = getattr(made.memory, compat.sampling(made.agent))
     handed: list[dict[str, Any]] = []
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
@@ -82,5 +82,5 @@ def _note_rollouts(made: Training, read: list[Minibatch]) -> None:
             )
         )
 
-    setattr(made.memory, compat.sampling(type(made.agent)), noted_sample)
+    setattr(made.memory, compat.sampling(made.agent), noted_sample)
     watch(made.models["policy"], noted_act)

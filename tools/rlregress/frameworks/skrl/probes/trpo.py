@@ -43,7 +43,7 @@ def _step(
     )
     policy = training.models["policy"]
     fill(policy.parameters(), 0.0)
-    sampling = compat.sampling(type(training.agent))
+    sampling = compat.sampling(training.agent)
     sample = getattr(training.memory, sampling)
     numbers = torch.tensor(np.array(actions), dtype=torch.float32)[:, None]
 

@@ -118,7 +118,7 @@ def train(
     prepare(made)
     watch(policy, evaluated)
     watch(value, valued)
-    sampling, method = compat.sampling(type(made.agent)), compat.UPDATE
+    sampling, method = compat.sampling(made.agent), compat.UPDATE
     sample, update = getattr(made.memory, sampling), getattr(made.agent, method)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(made.memory, sampling, sampled))
