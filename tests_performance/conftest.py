@@ -11,9 +11,23 @@ from typing import Any
 import pytest
 
 from rlregress.inside.machine import cpu_name
-from rlregress.pytest_plugin import is_xdist_worker
+from rlregress.pytest_plugin import is_xdist_worker, subjects
 from rlregress.training.budgets import budget
 from tests_performance import warm
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark trainings that are not judged as nightly: SB3's and one of TorchRL's run the pipeline.
+
+    The adapters of the others train in ``tests_behavior``.
+    """
+    for item in items:
+        run = subjects.parameters(item).get("training")
+        if run and not budget(run.job.cell.budget).judged:
+            cell = run.job.cell
+            if cell.framework != "sb3" and (cell.framework, cell.algorithm) != ("torchrl", "ppo"):
+                item.add_marker(subjects.NIGHTLY)
 
 
 @pytest.fixture(scope="session")

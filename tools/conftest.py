@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -63,6 +63,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                 f"{taken:5.0f} s {taken / total:4.0%} {cpu_seconds[name]:5.0f} {name}"
             )
         terminalreporter.line(f"{total:5.0f} s 100% {cpu_seconds.total():5.0f} in all")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_disks() -> Iterator[None]:
+    """Files of tests need not survive a power failure: a record takes 13 ms less."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture

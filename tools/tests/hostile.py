@@ -42,7 +42,7 @@ CONTENTS = {
 }  # fmt: skip
 
 KEY_OF = ("sb3", "ppo", "InvertedPendulum-v4", "sb3", "smoke")
-_ONE = Job(Cell(*KEY_OF), 0, Protocol(2048, 1024, 2), {"discount": 0.9}, {"torch": "2"}, {"m": "a"})
+_ONE = Job(Cell(*KEY_OF), 0, Protocol(512, 256, 2), {"discount": 0.9}, {"torch": "2"}, {"m": "a"})
 (JOB,) = _ONE.with_seeds([1000])
 
 
@@ -154,8 +154,8 @@ def _trace(content: Any) -> bytes:
 
 RECORD = {
     "schema": run_record.SCHEMA, "job": {**JOB.as_dict(), "key": JOB.key}, "key": JOB.key,
-    "status": "finished", "failure": "", "curve": [[1024, [1.0, 2.0]], [2048, [1.0, None]]],
-    "final_return": 1.5, "episode_returns": [1.0, 2.0], "steps": 2048, "parameters_sha256": "0",
+    "status": "finished", "failure": "", "curve": [[256, [1.0, 2.0]], [512, [1.0, None]]],
+    "final_return": 1.5, "episode_returns": [1.0, 2.0], "steps": 512, "parameters_sha256": "0",
     "platform": {"cpu": "EPYC", "torch_threads": 1},
     "time": {"started_at": "2026-11-23T04:16:14Z", "wall_seconds": 1.5, "cpu_seconds": 1,
              "steps_per_cpu_second": 90.0},

@@ -371,13 +371,32 @@ def smallest_group_drop(
     Returns:
         The drop as a share of each cell's scale; inf where no drop is seen.
     """
-    rng = np.random.default_rng([seed, len(stored), hypotheses])
+    level, cells = alpha / hypotheses, (tuple(stored), tuple(relative_sd))
+    open_cells = tuple(not at_ceiling for at_ceiling in ceilings or [False] * len(stored))
+    return _search_group_drop(
+        *cells, open_cells, looks, level, power, repetitions, (seed, hypotheses), floor
+    )
+
+
+# a session asks for the same groups again, after each look and in its report
+@functools.lru_cache(maxsize=1024)
+def _search_group_drop(
+    stored: tuple[int, ...],
+    relative_sd: tuple[float, ...],
+    rejectable: tuple[bool, ...],
+    looks: Looks,
+    level: float,
+    power: float,
+    repetitions: int,
+    seed: tuple[int, int],
+    floor: float,
+) -> float:
+    rng = np.random.default_rng([seed[0], len(stored), seed[1]])
     noise = _group_noise(stored, looks, repetitions, rng)
-    spreads = np.array(relative_sd, dtype=np.float64)
-    rejectable = ~np.array(ceilings or [False] * len(spreads))
+    spreads, open_cells = np.array(relative_sd, dtype=np.float64), np.array(rejectable)
 
     def detected_share(drop: float) -> float:
-        courses = _courses(noise, spreads, rejectable, drop, looks, alpha / hypotheses, floor)
+        courses = _courses(noise, spreads, open_cells, drop, looks, level, floor)
         return float(courses.rejected.mean())
 
     low, high = 0.0, 1.0

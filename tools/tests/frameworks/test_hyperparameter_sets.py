@@ -224,8 +224,8 @@ def _small(cell: Cell) -> tuple[dict, int]:
     """Hyperparameters and steps for a training of some hundred steps."""
     given = given_to(replace(cell, budget="smoke"))
     if cell.algorithm == "ppo":
-        return {**given, "rollout_steps": 512, "epochs": 2}, 1024
-    return given, 240
+        return {**given, "rollout_steps": 256, "epochs": 2}, 512
+    return given, 120
 
 
 FAST = [("sb3", "ppo", "cleanrl"), ("torchrl", "ppo", "cleanrl"), ("torchrl", "sac", "cleanrl")]

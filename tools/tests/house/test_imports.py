@@ -284,55 +284,53 @@ def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named)
     assert found.startswith(named)
 
 
-def lint_imports(tools: Path) -> subprocess.CompletedProcess[str]:
-    """Check the project's own contracts on the library below ``tools``."""
+#: module, a line of it that breaks a contract, the contract, and how it is named
+BROKEN = [
+    ("errors.py", "import rlregress.formulas", "Imports go down", "errors -> rlregress.formulas"),
+    ("verdicts/__init__.py", "import rlregress.reporting", "Imports go down",
+     "verdicts -> rlregress.reporting"),
+    ("rogue.py", "", "Imports go down", "rogue"),
+    ("frameworks/base.py", "import rlregress.formulas", "The oracle and the measured thing",
+     "frameworks.base -> rlregress.formulas"),
+    ("formulas/__init__.py", "import torch", "References and statistics know no framework",
+     "formulas -> torch"),
+    ("reporting/words.py", "from rlregress.gate import gate_run", "Reports turn data into text",
+     "reporting.words -> rlregress.gate.gate_run"),
+    ("reporting/words.py", "import subprocess", "Reports turn data into text",
+     "reporting.words -> subprocess"),
+    ("model/verdict.py", "import subprocess", "Results are plain data",
+     "model.verdict -> subprocess"),
+    ("cli/check.py", "import rlregress_studies.rank", "The core knows neither",
+     "cli.check -> rlregress_studies.rank"),
+    ("bisect/search.py", "import rlregress_power", "The core knows neither",
+     "bisect.search -> rlregress_power"),
+]  # fmt: skip
+
+
+def test_broken_contracts_are_named(tmp_path):
+    """``make lint`` names each import against the contracts of pyproject.toml."""
     pytest.importorskip("importlinter", reason="import-linter comes with: pip install -e .[dev]")
+    copy = tmp_path / "rlregress"
+    shutil.copytree(LIBRARY, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for module, line, _, _ in BROKEN:
+        with (copy / module).open("a") as file:
+            file.write(f"\n{line}\n")
     command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"]
-    environment = {**os.environ, "PYTHONPATH": str(tools)}
-    return subprocess.run(
+    checked = subprocess.run(
         [*command, "--config", ROOT / "pyproject.toml"],
-        cwd=tools,
-        env=environment,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
-
-
-@pytest.mark.parametrize(
-    ("module", "line", "broken"),
-    [
-        ("errors.py", "import rlregress.formulas", "Imports go down"),
-        ("verdicts/__init__.py", "import rlregress.reporting", "Imports go down"),
-        ("frameworks/base.py", "import rlregress.formulas", "The oracle and the measured thing"),
-        ("formulas/__init__.py", "import torch", "References and statistics know no framework"),
-        (
-            "reporting/words.py",
-            "from rlregress.gate import gate_run",
-            "Reports turn data into text",
-        ),
-        ("reporting/words.py", "import subprocess", "Reports turn data into text"),
-        ("model/verdict.py", "import subprocess", "Results are plain data"),
-        ("cli/check.py", "import rlregress_studies.rank", "The core knows neither"),
-        ("bisect/search.py", "import rlregress_power", "The core knows neither"),
-        ("rogue.py", "", "Imports go down"),
-    ],
-)
-def test_a_broken_contract_is_named(tmp_path, module, line, broken):
-    """Each import contract of pyproject.toml breaks when the library gains an import against it."""
-    copy = tmp_path / "rlregress"
-    shutil.copytree(LIBRARY, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    with (copy / module).open("a") as file:
-        file.write(f"\n{line}\n")
-    checked = lint_imports(tmp_path)
     assert checked.returncode == 1
-    assert re.search(f"^{broken}.* BROKEN", checked.stdout, re.MULTILINE)
-
-
-def test_the_import_contracts_are_kept():
-    """The library keeps the import contracts of pyproject.toml."""
-    checked = lint_imports(LIBRARY.parent)
-    assert checked.returncode == 0, checked.stdout
+    # a contract's name, underlined, and what breaks it
+    report = checked.stdout.partition("Broken contracts\n")[2]
+    sections = re.findall(r"^(\S.*)\n-{9,}\n((?:(?!.*\n-{9}).*\n)*)", report, re.MULTILINE)
+    for _, _, contract, name in BROKEN:
+        texts = [text for title, text in sections if title.startswith(contract)]
+        assert any(re.search(rf"- +rlregress\.{re.escape(name)}\b", text) for text in texts), name
 
 
 def parsers_beside_the_reader(library: Path) -> list[str]:

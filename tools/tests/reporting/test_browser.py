@@ -95,18 +95,18 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
     """The file of a page of each kind."""
     made = tmp_path / "page.html"
     if request.param == "unchanged":
-        return night(cells="default", frameworks=None)[2] / "report.html"
+        return night(cells="default", frameworks=None, figures=True)[2] / "report.html"
     if request.param == "regressed":
         text = f"{CRITIC_DETAIL}: none (documented: half)"
         entry = failed(text, detail=CRITIC_DETAIL, scope="library", found="none")
         long = failed("a_long_word_" * 40)
-        return night({HOPPER: 0.5}, more=[entry, long])[2] / "report.html"
+        return night({HOPPER: 0.5}, more=[entry, long], figures=True)[2] / "report.html"
     if request.param == "inconclusive":
         cell = simulated.stored_cells()["sb3-sac-Pendulum-v1-short"].cell
         with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)
-        return night(cells=cell.id)[2] / "report.html"
+        return night(cells=cell.id, figures=True)[2] / "report.html"
     if request.param == "could not judge":
-        return night(without="gae.")[2] / "report.html"
+        return night(without="gae.", figures=True)[2] / "report.html"
     if request.param == "rank":
         code, _, error = command("study", "rank", "--algorithm", "ppo", "--report", str(tmp_path))
         assert code in (0, 3), error

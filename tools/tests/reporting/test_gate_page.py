@@ -76,7 +76,7 @@ def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
 
 def test_every_figure_has_its_numbers_as_a_table(night):
     """Beside each drawing stands a table; that of returns has every run, stored and new."""
-    _, text, report = night()
+    _, text, report = night(figures=True)
     page = stands_alone(text)
     folded = page.texts("summary").count("Its numbers")
     assert len(page.texts("figure")) == len(page.texts("svg")) == folded > 4

@@ -61,7 +61,7 @@ def test_what_runs_is_ended_with_who_waits_for_it(mark, how):
     command = [sys.executable, "-c", waiting]
     if how == "time":
         with pytest.raises(subprocess.TimeoutExpired):
-            process_tree.run(command, timeout=2)
+            process_tree.run(command, timeout=0.5)
         return
     if how == "parent":
         run = f"from rlregress.inside import process_tree; process_tree.run({command!r})"
@@ -86,7 +86,7 @@ def test_a_signal_reaches_the_command_once():
     counting = (
         "import signal, sys, time\n"
         "signal.signal(signal.SIGINT, lambda *_: print('got', flush=True))\n"
-        "print('ready', flush=True); time.sleep(1); time.sleep(1)\n"
+        "print('ready', flush=True); time.sleep(0.2); time.sleep(0.2)\n"
     )
     for options in ({}, {"process_group": 0}):
         with subprocess.Popen(

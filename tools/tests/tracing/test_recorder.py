@@ -44,9 +44,15 @@ def run(text):
     return names
 
 
-def test_recording_does_not_change_the_training(tmp_path):
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """The recorder and the names of the training, which is recorded once."""
+    return recorded_here(TRAINING, tmp_path_factory.mktemp("training"))
+
+
+def test_recording_does_not_change_the_training(recording):
     """The final parameters are the same to the bit with and without a recorder."""
-    _, traced = recorded_here(TRAINING, tmp_path)
+    _, traced = recording
     assert torch.equal(parameters(traced), parameters(run(TRAINING)))
 
 
@@ -75,9 +81,9 @@ def test_hooks_go_when_a_script_raises(tmp_path):
     assert torch.rand is before
 
 
-def test_every_kind_of_event_is_recorded(tmp_path):
+def test_every_kind_of_event_is_recorded(recording):
     """Twenty steps give one event for each thing that is done, in order."""
-    recorder, _ = recorded_here(TRAINING, tmp_path)
+    recorder, _ = recording
     found = counts(recorder)
     assert (found["step"], found["backward"], found["optimizer"]) == (20, 20, 20)
     # of every step: clipped gradients and the target network
@@ -92,9 +98,9 @@ def test_every_kind_of_event_is_recorded(tmp_path):
     assert kinds.index("backward") < kinds.index("write") < kinds.index("optimizer")
 
 
-def test_an_event_names_line_function_and_callers(tmp_path):
+def test_an_event_names_line_function_and_callers(recording):
     """The place is the nearest line of the script, and who called it."""
-    recorder, _ = recorded_here(TRAINING, tmp_path)
+    recorder, _ = recording
     update = next(e for e in recorder.events if e["kind"] == "write" and "copy_" in e["name"])
     line = TRAINING.splitlines().index("            old.copy_(0.1 * new + 0.9 * old)") + 1
     call = TRAINING.splitlines().index("        follow(online, target)") + 1

@@ -61,8 +61,7 @@ REWRITE = ("0.1 * new + 0.9 * old", "old + 0.1 * (new - old)")
 FAULT = ("0.1 * new + 0.9 * old", "0.10001 * new + 0.89999 * old")
 
 
-@pytest.mark.parametrize(("change", "verdict"), [(REWRITE, "close"), (FAULT, "diverged")])
-def test_copies_of_a_training_tell_a_rewrite_from_a_fault(change, verdict, tmp_path):
+def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
     """Of the same formula in another order, and of one that differs by a ten-thousandth."""
 
     def recorded(label, text, **options):
@@ -73,14 +72,18 @@ def test_copies_of_a_training_tell_a_rewrite_from_a_fault(change, verdict, tmp_p
         events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
         return load(path)
 
-    a, b = recorded("a", changed()), recorded("b", changed(change))
-    found = compare(a, b)
-    begin = rounding.begin(found)
+    old, rewritten, wrong = (
+        recorded(label, changed(*changes))
+        for label, changes in (("old", ()), ("rewritten", (REWRITE,)), ("wrong", (FAULT,)))
+    )
+    begin = rounding.begin(compare(old, rewritten))
     assert begin is not None
+    assert begin == rounding.begin(compare(old, wrong))
     copies = [
         recorded(f"copy {seed}", changed(), moved=(begin, seed)) for seed in range(rounding.COPIES)
     ]
     assert rounding.COPIES >= 8
-    assert all(compare(a, copy).verdict != "equal" for copy in copies)
-    assert all(copy.events[:begin] == a.events[:begin] for copy in copies)
-    assert rounding.measured(found, a, b, copies).verdict == verdict
+    assert all(compare(old, copy).verdict != "equal" for copy in copies)
+    assert all(copy.events[:begin] == old.events[:begin] for copy in copies)
+    for new, verdict in ((rewritten, "close"), (wrong, "diverged")):
+        assert rounding.measured(compare(old, new), old, new, copies).verdict == verdict

@@ -61,6 +61,13 @@ class Other:
 NUMBERS = itertools.count()
 
 
+@pytest.fixture(autouse=True)
+def _few_objects(monkeypatch):
+    """What was there before a test stays frozen: swaps look through the rest."""
+    gc.freeze()
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A package of one module that is on the path; it is imported under a name of its own."""
@@ -282,8 +289,10 @@ def test_a_module_that_nothing_has_imported_is_imported(package):
     assert module(package).Agent.fixed(1) == 0
 
 
-def test_functions_that_were_frozen_are_swapped(package):
+def test_functions_that_were_frozen_are_swapped(package, monkeypatch):
     """Before trainings fork, all that is there is taken out of the collector's sight."""
+    monkeypatch.undo()
+    monkeypatch.syspath_prepend(str(package.parent))
     agent = module(package).Agent()
     gc.freeze()
     try:

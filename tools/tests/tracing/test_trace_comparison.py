@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,9 +28,16 @@ def traced(folder, text, name="a"):
     return trace_reader.load(inner / "trace")
 
 
+@functools.cache
+def training():
+    """The trace of the training as it is, recorded once."""
+    with tempfile.TemporaryDirectory() as folder:
+        return traced(Path(folder), TRAINING)
+
+
 def compared(folder, *changes):
     """The training beside itself with changes."""
-    return compare(traced(folder, TRAINING, "a"), traced(folder, changed(*changes), "b"))
+    return compare(training(), traced(folder, changed(*changes), "b"))
 
 
 def test_the_same_training_is_equal(tmp_path):
@@ -76,7 +86,7 @@ def test_a_change_is_named_where_it_is(tmp_path, old, new, kind, function):
 
 def test_a_doubled_loss_has_the_ratio_two(tmp_path):
     """The report gives both values and lines, the ratio, and what came just before."""
-    a = traced(tmp_path, TRAINING, "a")
+    a = training()
     b = traced(tmp_path, changed((".mean()\n", ".mean() * 2\n")), "b")
     found = compare(a, b)
     assert found.first is not None

@@ -14,6 +14,8 @@ from rlregress import suite
 from rlregress.tracing import recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
 
+pytestmark = pytest.mark.usefixtures("warm_python")
+
 SEEDS = """
 import copy, functools, inspect, io, pickle, random, sys, types
 import gymnasium, numpy as np, torch

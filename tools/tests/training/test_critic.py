@@ -131,9 +131,11 @@ def _cases():
     every = [(a, name) for a in frameworks.installed() for name in a.algorithms]
     return [
         pytest.param(
-            *item, id="-".join((item[0].full_name, item[1])), marks=pytest.mark.nightly if n else ()
+            *item,
+            id="-".join((item[0].full_name, item[1])),
+            marks=() if (item[0].full_name, item[1]) == ("sb3", "ppo") else pytest.mark.nightly,
         )
-        for n, item in enumerate(every)
+        for item in every
     ]
 
 

@@ -83,7 +83,7 @@ def test_the_temperature_is_the_one_that_is_learned(adapter):
     tuned = {"tune_temperature": True} if "tune_temperature" in given else {}
     # other than where the settings of the ring have put it, which is next to nothing
     found = trained(
-        adapter, "sac", 220, **tuned,
+        adapter, "sac", 120, **tuned,
         initial_temperature=1.0, target_entropy="auto", updates_per_collection=1,
         steps_per_collection=1, learning_rate=0.001, critic_learning_rate=0.001,
         **({"temperature_learning_rate": 0.001} if "temperature_learning_rate" in given else {}),

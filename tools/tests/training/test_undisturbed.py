@@ -15,7 +15,7 @@ from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
 ENVIRONMENT = "InvertedPendulum-v4"
-CASES = [("ppo", PPO, 2048), ("sac", SAC, 150), ("td3", TD3, 150)]
+CASES = [("ppo", PPO, 2048), ("sac", SAC, 120), ("td3", TD3, 120)]
 
 
 @functools.cache

@@ -30,7 +30,7 @@ def job() -> Job:
     adapter = next(found for found in trained if not found.no_resume_reason)
     cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
     made = job_plan.jobs(cell, [0])[0]
-    return replace(made, protocol=Protocol(2048, 1024, 2))
+    return replace(made, protocol=Protocol(512, 256, 2))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     assert set(found["platform"]) == set(machine.FIELDS)
     assert all(found["platform"].values())
     assert found["time"]["cpu_seconds"] > 0
-    assert [steps for steps, _ in found["curve"]] == [1024, 2048]
+    assert [steps for steps, _ in found["curve"]] == [256, 512]
     assert found["final_return"] == pytest.approx(sum(found["curve"][-1][1]) / 2)
     late = [each for at, *each in found["episodes"] if at > found["steps"] * 2 / 3]
     assert found["training_return"] == pytest.approx(sum(each[0] for each in late) / len(late))
