@@ -131,7 +131,7 @@ def test_the_next_stage_of_a_name_alone_has_other_parts(clock):
 
 
 def test_no_more_time_is_left_than_the_command_may_take(clock):
-    """Ten seconds after its minutes all is judged; if not, nobody knows when, and no 0 s are left."""
+    """After its minutes there are ten seconds to judge; after these it is not known, never 0 s."""
     estimate = Estimate()
     estimate.expect([CommandStage("one", 100)])
     estimate.limit(30.0)

@@ -28,7 +28,7 @@ _FEW, _RUN_BY_HALF = 5, 4
 #: what follows the details depends on them: no time is known for it.
 UNKNOWN = "what the details leave open"
 #: share of trainings with changed code that is expected to diverge where no detail differs. What
-#: follows a difference takes about as long as all the rest: with a small part of it, the time left is
+#: follows a difference takes as long as all the rest: with a small part of it, the time left is
 #: not much too long if nothing diverges, and more than half if something does.
 _DIVERGES = 0.2
 #: turns of a search for culprits, each in processes of its own: one, and so many halvings at most.
