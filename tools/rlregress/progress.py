@@ -29,6 +29,8 @@ ON_TERMINAL, ELSEWHERE = 1.0, 60.0
 _QUIET = 15.0
 #: parts of a stage after which its own pace counts: the first begin with imports.
 _FIRST = 4
+#: seconds in which a command that has no more time ends its processes and judges what they did.
+_ENDING = 10.0
 #: stored seconds that count as measured from the begin on, as slow as the load of the machine lets
 #: expect: the first stages are short, and what reads from a cold disk says little of what computes.
 PRIOR = 10.0
@@ -88,7 +90,7 @@ class CommandStage:
     def expected(self, slowness: float) -> float | None:
         """Seconds of the whole stage on a machine so many times slower; None: not known."""
         if self.seconds is not None:
-            return self.seconds * self._rounds
+            return self.seconds * self.size * self._rounds
         return None if self.stored is None else self.stored * slowness
 
     @property
@@ -113,7 +115,8 @@ class Estimate:
         self._is_planned = False
         self._limit = math.inf
         #: seconds here, and as stored, of what was measured of the stages that have ended
-        self._measured = (PRIOR * busyness(), PRIOR)
+        self._measured = (0.0, 0.0)
+        self._prior = (PRIOR * busyness(), PRIOR)
         self._enter(CommandStage(""), counted=False)
         self.begun = self._last
 
@@ -184,7 +187,7 @@ class Estimate:
             measured, stored = self._measured_until(now if own_pace else self._stage_begun)
             if not self._is_planned and own_pace is None:
                 return None
-            slowness = measured / stored
+            slowness = (measured + self._prior[0]) / (stored + self._prior[1])
             following = [stage.expected(slowness) for stage in self._following]
             present = self._present(now, own_pace, slowness)
             if present is None:
@@ -192,7 +195,10 @@ class Estimate:
             known = [seconds for seconds in following if seconds is not None]
             if len(known) < len(following):
                 return None
-            return max(min(present + sum(known), self._limit - now), 0.0)
+            if now >= self._limit:
+                # what was done by then is judged
+                return None
+            return min(present + sum(known), self._limit + _ENDING - now)
 
     def _own_pace(self) -> float | None:
         """Seconds between two parts of the present stage; None: too few are done."""

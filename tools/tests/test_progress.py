@@ -131,15 +131,15 @@ def test_the_next_stage_of_a_name_alone_has_other_parts(clock):
 
 
 def test_no_more_time_is_left_than_the_command_may_take(clock):
-    """After its minutes nothing runs, whatever was expected."""
+    """After its minutes there are ten seconds to judge; after these it is not known, never 0 s."""
     estimate = Estimate()
     estimate.expect([CommandStage("one", 100)])
     estimate.limit(30.0)
     estimate.begin("one")
     clock[0] = 10.0
-    assert estimate.seconds_left() == pytest.approx(20.0)
+    assert estimate.seconds_left() == pytest.approx(20.0 + 10.0)
     clock[0] = 40.0
-    assert estimate.seconds_left() == 0.0
+    assert estimate.line() == "one: about 40 s so far"
 
 
 def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
@@ -203,7 +203,10 @@ def test_what_follows_a_difference_counts_by_the_chance_of_one():
     """Trainings and starts: a detail that differs makes it certain, without one it is a chance."""
     options = SimpleNamespace(at_once=2, every=False)
     maybe, certain = (
-        {stage.name: stage for stage in expected_stages.of_trainings([(1, 8, differs)], options)}
+        {
+            stage.name: stage
+            for stage in expected_stages.of_trainings([(1, 8, differs, True)], options)
+        }
         for differs in (False, True)
     )
     chance = maybe[expected_stages.CULPRITS].starts / certain[expected_stages.CULPRITS].starts

@@ -399,8 +399,8 @@ def of_releases(
 
 def _expect_checks(ends: int, count: int) -> None:
     """Expect that versions are halved down to one step, which is then explained."""
-    progress.begin("checking versions", ends + math.ceil(math.log2(max(count - 1, 1))))
-    progress.expect([progress.CommandStage(_EXPLAINING)])
+    progress.begin("checking versions", ends + round(math.log2(max(count - 1, 1))))
+    progress.expect([progress.CommandStage(_EXPLAINING, starts=0)])
 
 
 def _check_environments(

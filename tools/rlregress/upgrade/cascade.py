@@ -302,15 +302,9 @@ def _compared(
         left_out = [_left_out(adapter, ran, options) for adapter in adapters]
         probed = [_details(names, options) for names in left_out]
         files_of = adapters if options.loads_files else ()
-        counts = [expected_stages.count_trainings(adapter, options) for adapter in adapters]
-        differing = sum(piece.counts for piece in found.pieces)
-        progress.expect(
-            [
-                *expected_stages.of_details(probed, options),
-                *expected_stages.of_trainings([(n, differing, False) for n in counts], options),
-                *expected_stages.of_files(files_of, options),
-            ]
-        )
+        details_ = expected_stages.of_details(probed, options)
+        rest = progress.CommandStage(expected_stages.UNKNOWN, parts=script is None)
+        progress.expect([*details_, rest])
         prints = [
             sides.run(
                 "-".join([adapter.full_name, "details" if details else "no-details", *names]),
@@ -338,9 +332,12 @@ def _compared(
         ]
         of_frameworks: list[OfFramework] = []
         of_each = zip(owned, chosen, one_sided, left_out, strict=True)
+        selects = [
+            not options.every and state.same_surroundings(a, b, adapter) for adapter in adapters
+        ]
         following = [
-            (len(trainings), len(own.differing), bool(own.details.changed))
-            for own, trainings in zip(owned, chosen, strict=True)
+            (len(trainings), len(own.differing), bool(own.details.changed), selected)
+            for own, trainings, selected in zip(owned, chosen, selects, strict=True)
         ]
         for number, (own, trainings, one_sided_, names_left_out) in enumerate(of_each):
             to_train = [
@@ -354,8 +351,7 @@ def _compared(
                     *expected_stages.of_returns(adapters, to_train, options),
                 ]
             )
-            same = state.same_surroundings(a, b, own.adapter)
-            of, executed = _framework(sides, own, trainings, same, found, options)
+            of, executed = _framework(sides, own, trainings, selects[number], found, options)
             extra = tuple(entries.of_one_sided(one_sided_, own.adapter.full_name))
             built_in = [name for side in own.prints for name in side.algorithms]
             lacks = not_checked.sentences(own.adapter, options, names_left_out, built_in)
@@ -658,11 +654,15 @@ def _framework(
     sides: Sides,
     own: _Own,
     trainings: Sequence[Training],
-    same_surroundings: bool,
+    selects: bool,
     found: Inventory,
     options: Options,
 ) -> tuple[OfFramework, _Executed]:
-    """What fingerprints and traces of one framework say, and what its trainings executed."""
+    """What fingerprints and traces of one framework say, and what its trainings executed.
+
+    Args:
+        selects: leave out trainings that run no code that differs.
+    """
     adapter, details, defaults = own.adapter, own.details, own.defaults
     one, other = own.prints
     late = sum(detail.why == LATE for detail in details.not_probed)
@@ -676,7 +676,7 @@ def _framework(
     elif not any(function.how == REMOVED for function in differing):
         del lines["A"]
     known = recordings.SameCode()
-    if same_surroundings and trainings and not options.every:
+    if selects and trainings:
         known = recordings.same_code(sides, adapter, found, trainings, differing, options)
     same, left = known.functions, known.left(trainings)
     held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)

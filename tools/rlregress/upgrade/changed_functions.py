@@ -30,7 +30,7 @@ from rlregress.model.code import (
     Changed,
     Function,
 )
-from rlregress.source import below, first_line
+from rlregress.source import UNREADABLE, below, first_line
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PIECES = (*_FUNCTIONS, ast.ClassDef)
@@ -77,7 +77,8 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
         paths = one.get(file), other.get(file)
         texts = [path.read_bytes() if path is not None else b"" for path in paths]
         if texts[0] != texts[1]:
-            sides = [of_text(t) if path else {} for t, path in zip(texts, paths, strict=True)]
+            same = _with_same_text(*texts)
+            sides = [of_text(t, same) if path else {} for t, path in zip(texts, paths, strict=True)]
             differing += _compared(file, paths, sides)
             for known, side in zip(classes, sides, strict=True):
                 known |= set(side)
@@ -231,22 +232,43 @@ def _reordered(old: Function, new: Function) -> bool:
     return kept[0] != kept[1]
 
 
-@lru_cache(maxsize=4096)
-def of_text(text: bytes) -> Mapping[str, Function]:
-    """Qualified name -> piece of a source text; of one that cannot be read the text as a module."""
+def _with_same_text(old: bytes, new: bytes) -> frozenset[str]:
+    """Return the functions with the same lines in both texts: their code need not be compared."""
+    sides: list[dict[str, list[list[bytes]]]] = [{}, {}]
     try:
-        return _of_tree(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
+        for text, side in zip((old, new), sides, strict=True):
+            lines = text.splitlines()
+            for name, node in _pieces(ast.parse(text)):
+                if isinstance(node, _FUNCTIONS):
+                    first, last = _lines(node)
+                    side.setdefault(name, []).append(lines[first - 1 : last])
+    except UNREADABLE:
+        return frozenset()
+    return frozenset(name for name in sides[0] if sides[0][name] == sides[1].get(name))
+
+
+@lru_cache(maxsize=4096)
+def of_text(text: bytes, same: frozenset[str] = frozenset()) -> Mapping[str, Function]:
+    """Return the pieces of a source text by qualified name; unreadable text is one module.
+
+    Args:
+        same: functions whose code is left out, as the other version has the same text.
+    """
+    try:
+        return _of_tree(ast.parse(text), same)
+    except UNREADABLE:
         return {MODULE: Function(name=MODULE, first=1, last=1, code=repr(text), whole=repr(text))}
 
 
-def _of_tree(tree: ast.Module) -> Mapping[str, Function]:
+def _of_tree(tree: ast.Module, same: frozenset[str]) -> Mapping[str, Function]:
     pieces: dict[str, Function] = {}
-
-    def add(name: str, node: ast.Module | ast.ClassDef | _Function) -> None:
+    for name, node in _pieces(tree):
         first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
         # of several of one name, as of a property and its setter, all count
         known = pieces.get(name, Function(name=name, first=first, last=last, code=""))
+        if name in same:
+            pieces[name] = replace(known, last=last)
+            continue
         # first, as annotations are taken from the node for the code
         whole = known.whole + _whole(node)
         pieces[name] = Function(
@@ -258,23 +280,29 @@ def _of_tree(tree: ast.Module) -> Mapping[str, Function]:
             defines=known.defines + tuple(_definitions(node.body, "")),
             acts=known.acts or _acts(node),
         )
+    return pieces
 
-    def visit(statements: Iterable[ast.stmt], above: str) -> None:
+
+def _pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | _Function]]:
+    """Yield the pieces of a module with their qualified names."""
+
+    def visit(
+        statements: Iterable[ast.stmt], above: str
+    ) -> Iterator[tuple[str, ast.ClassDef | _Function]]:
         for child in statements:
             if isinstance(child, _PIECES):
                 name = f"{above}.{child.name}" if above else child.name
                 if isinstance(child, ast.ClassDef):
-                    add(f"{BODY} {name}", child)
+                    yield f"{BODY} {name}", child
                 elif not _for_types(child):
-                    add(name, child)
-                visit(child.body, name)
+                    yield name, child
+                yield from visit(child.body, name)
             else:
                 # functions that are defined under a condition, or where an import fails
-                visit(_statements(child), above)
+                yield from visit(_statements(child), above)
 
-    visit(tree.body, "")
-    add(MODULE, tree)
-    return pieces
+    yield from visit(tree.body, "")
+    yield MODULE, tree
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -393,12 +421,13 @@ def doing(child: ast.stmt, typed: bool = False, module: bool = False) -> ast.AST
     return visited
 
 
-def without_blocks(node: ast.AST | None) -> ast.AST:
-    """A statement without the statements inside it."""
+def without_blocks(node: ast.stmt) -> ast.stmt:
+    """Return a copy of a statement without the statements inside it."""
+    bare = copy.copy(node)
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
-        if isinstance(getattr(node, field, None), list):
-            setattr(node, field, [])
-    return node or ast.Pass()
+        if isinstance(getattr(bare, field, None), list):
+            setattr(bare, field, [])
+    return bare
 
 
 def _sorted(imports: Sequence[ast.stmt]) -> list[str]:

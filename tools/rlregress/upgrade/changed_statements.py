@@ -9,8 +9,9 @@ they were evaluated: a difference there is *unmeasured*.
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,10 +67,9 @@ class Difference:
 def difference(piece: Changed) -> Difference:
     """The statements of a piece that only one version has."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
-    sides = [_by_piece(text) for text in texts]
-    if None in sides:
+    old, new = (_statements(text, piece.name) for text in texts)
+    if old is None or new is None:
         return Difference(unmeasured=1)
-    old, new = (side.get(piece.name, ()) for side in sides if side is not None)
     spans: list[tuple[int, int]] = []
     raising: list[tuple[int, int]] = []
     unmeasured = 0
@@ -129,42 +129,49 @@ def _with_context(
     return ()
 
 
-@lru_cache(maxsize=256)
-def _by_piece(text: bytes) -> Mapping[str, tuple[Statement, ...]] | None:
-    """Qualified name of a piece -> its statements; None: the text cannot be read."""
+@lru_cache(maxsize=64)
+def _parsed(text: bytes) -> ast.Module | None:
+    """Return the tree of a text; None: it cannot be read."""
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except UNREADABLE:
         return None
-    try:
-        return _of_tree(tree)
-    except RecursionError:
-        return None
 
 
-def _of_tree(tree: ast.Module) -> Mapping[str, tuple[Statement, ...]]:
-    pieces: dict[str, list[Statement]] = {}
+@lru_cache(maxsize=4096)
+def _statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
+    """Return the statements of a piece, by its qualified name; None: the text cannot be read."""
+    tree = _parsed(text)
+    own: list[Statement] = []
+    inside_of = f"{piece.removeprefix(f'{BODY} ')}."
 
     def visit(body: Sequence[ast.stmt], name: str, above: str, where: str, line: int) -> None:
-        own = pieces.setdefault(name, [])
         # of a function as a whole it is no check
         raises = bool(where) and _only_raises(body)
         for child in body:
             if isinstance(child, _DEFINITIONS):
                 inner = f"{above}.{child.name}" if above else child.name
-                piece = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
-                own.append(_definition(child, where))
-                pieces.setdefault(piece, []).append(_head(child))
-                visit(child.body, piece, inner, "", child.lineno)
+                defined = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
+                if name == piece:
+                    own.append(_definition(child, where))
+                if defined == piece:
+                    own.append(_head(child))
+                if inside_of.startswith(f"{inner}."):
+                    visit(child.body, defined, inner, "", child.lineno)
                 continue
-            own.extend(_statement(child, where, line, raises))
+            if name == piece:
+                own.extend(_statement(child, where, line, raises))
             for label, inside, at in _blocks(child):
                 statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
-                own.extend(_guard(inside, where, label, _only_raises(statements)))
+                if name == piece:
+                    own.extend(_guard(inside, where, label, _only_raises(statements)))
                 visit(statements, name, above, f"{where}/{label}", at)
 
-    visit(tree.body, MODULE, "", "", 0)
-    return {name: tuple(own) for name, own in pieces.items()}
+    try:
+        visit(tree.body if tree is not None else (), MODULE, "", "", 0)
+    except RecursionError:
+        return None
+    return tuple(own) if tree is not None else None
 
 
 def _definition(
@@ -220,7 +227,7 @@ def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> I
 
 
 def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[Statement]:
-    made = changed_functions.doing(node)
+    made = changed_functions.doing(changed_functions.without_blocks(node))
     if made is None:
         return
     inner = [statement for _, inside, _ in _blocks(node) for statement in inside
@@ -229,15 +236,13 @@ def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[
         min((statement.lineno for statement in inner), default=(node.end_lineno or node.lineno) + 1)
         - 1
     )
-    bare = changed_functions.without_blocks(made)
     yield Statement(
         first=node.lineno,
         last=max(last, node.lineno),
         where=where,
-        code=ast.dump(bare),
-        certain=ast.dump(
-            _Certain().visit(changed_functions.without_blocks(changed_functions.doing(node)))
-        ),
+        code=ast.dump(made),
+        # of the copy: this changes it
+        certain=ast.dump(_Certain().visit(made)),
         shares=node.lineno == line,
         binds=frozenset(_bound(node)),
         raises=raises,
@@ -249,11 +254,11 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statem
     code = changed_functions.head(node)
     certain = code
     if not isinstance(node, ast.ClassDef):
-        copied = ast.parse(ast.unparse(node)).body[0]
-        assert isinstance(copied, (ast.FunctionDef, ast.AsyncFunctionDef))
-        copied.args.defaults = []
-        copied.args.kw_defaults = [None for _ in copied.args.kwonlyargs]
-        certain = changed_functions.head(copied)
+        certain_part = copy.copy(node)
+        certain_part.args = copy.copy(node.args)
+        certain_part.args.defaults = []
+        certain_part.args.kw_defaults = [None for _ in node.args.kwonlyargs]
+        certain = changed_functions.head(certain_part)
     last = node.end_lineno or node.lineno
     names = frozenset([node.name])
     # any line of it

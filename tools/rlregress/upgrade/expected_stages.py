@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.frameworks.base import Adapter
-from rlregress.progress import CommandStage
-from rlregress.upgrade import culprit_search, direct_calls, return_gate, scenario_files
+from rlregress.progress import CommandStage, stored_durations
+from rlregress.upgrade import culprit_search, direct_calls, return_gate
 from rlregress.upgrade.upgrade_options import Options
 
 #: stages with stored seconds; see ``baselines/durations.toml``.
@@ -25,38 +25,22 @@ RETURNS = "training, to judge returns"
 #: trainings that are few were named: they run what was changed. Of many, as many changed functions
 #: are run by half.
 _FEW, _RUN_BY_HALF = 5, 4
-#: share of trainings with changed code that is expected to diverge, before any detail differs.
-_DIVERGES = 0.4
-#: turns of a search for culprits, each in a process of its own.
-_TURNS = 3
+#: what follows the details depends on them: no time is known for it.
+UNKNOWN = "what the details leave open"
+#: share of trainings with changed code that is expected to diverge where no detail differs. What
+#: follows a difference takes as long as all the rest: with a small part of it, the time left is
+#: not much too long if nothing diverges, and more than half if something does.
+_DIVERGES = 0.2
+#: turns of a search for culprits, each in processes of its own: one, and so many halvings at most.
+_HALVINGS = 4
 #: times as long as a script takes when all that it executes is noted: it is recorded again without.
 _AGAIN = 0.7
 #: share of the changed functions that a training executes.
-_EXECUTED = 0.2
+_EXECUTED = 0.12
 #: seconds in which trainings are timed on both versions; times as long as a script takes.
 _TIMED, _TURNS_OF_SCRIPT = 10.0, 2.0
 #: trainings that stand for all that diverge at the same place, at most.
 _STAND_FOR_ALL = 8
-
-
-def count_trainings(adapter: Adapter, options: Options) -> int:
-    """Return how many trainings the options choose, before a version says what it has."""
-    if options.script is not None:
-        return 0
-    try:
-        titles = list(scenario_files.jobs(adapter))
-    except Exception:  # foreign code of a framework that need not be installed here
-        return 0
-    named = [title.partition(" ") for title in titles]
-    return sum(
-        (not options.algorithms or algorithm in options.algorithms)
-        and (
-            options.scenarios is None or scenario in options.scenarios
-            if scenario
-            else not options.only_scenarios
-        )
-        for algorithm, _, scenario in named
-    )
 
 
 def of_details(chosen: Sequence[Sequence[Detail]], options: Options) -> list[CommandStage]:
@@ -69,25 +53,25 @@ def of_details(chosen: Sequence[Sequence[Detail]], options: Options) -> list[Com
 
 
 def of_trainings(
-    frameworks: Iterable[tuple[int, int, bool]], options: Options
+    frameworks: Iterable[tuple[int, int, bool, bool]], options: Options
 ) -> list[CommandStage]:
     """Return the stages of the trainings of frameworks.
 
     Args:
         frameworks: of each, how many trainings are chosen, how many changed functions they may
-            run, and whether a detail is known to differ.
+            run, whether a detail differs, and whether trainings without changed code are left out.
     """
     at_once, both = options.at_once, 2 / min(options.at_once, 2)
     stages: list[CommandStage] = []
-    for trainings, differing, differs in frameworks:
+    for trainings, differing, differs, selected in frameworks:
         share = differing / (differing + (0 if trainings < _FEW else _RUN_BY_HALF) or 1)
-        recorded = trainings if options.every else share * trainings
+        recorded = share * trainings if selected else trainings
         chance = 1.0 if differs else _DIVERGES * bool(differing)
         stand = min(recorded * chance, _STAND_FOR_ALL)
         # of what follows a difference, processes start only if there is one
-        turns = _TURNS * chance
+        turns = chance * (1 + min(math.log2(max(differing, 1)), _HALVINGS))
         stages += [
-            CommandStage(SELECTION, 0 if options.every else trainings, at_once),
+            CommandStage(SELECTION, trainings if selected else 0, at_once),
             CommandStage(RECORDING, 2 * recorded, at_once, both),
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
             CommandStage(CULPRITS, count_reverted(stand, differing), at_once, starts=turns),
@@ -123,13 +107,13 @@ def of_calls(trainings: float, differing: float) -> CommandStage:
     Args:
         differing: how many changed functions may be called.
     """
-    functions = max(_EXECUTED * differing, min(differing, 1))
+    functions = _EXECUTED * max(differing, 0)
     parts = min(trainings, direct_calls.TRAININGS * functions)
-    if parts <= 0:
-        return CommandStage(direct_calls.STAGE, 0)
-    together = functions * direct_calls.seconds_of_first(functions)
-    size = together * min(direct_calls.TRAININGS / parts, 1)
-    return CommandStage(direct_calls.STAGE, parts, size=size)
+    together = functions * direct_calls.seconds_of_first(max(functions, 1))
+    size = together * min(direct_calls.TRAININGS / parts, 1) if parts else 0
+    # limited by time: how fast the machine is does not matter, and is not measured by it
+    seconds = stored_durations().stages[direct_calls.STAGE]
+    return CommandStage(direct_calls.STAGE, parts, size=size, seconds=seconds)
 
 
 def of_files(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:

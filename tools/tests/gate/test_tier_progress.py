@@ -87,6 +87,16 @@ def test_a_tier_without_tests_is_left_out(said):
     assert progress_.line() == "formulas 30 of 60; about 29 s left"
 
 
+def test_cheap_tests_shorten_neither_trainings_nor_the_report(said):
+    """Thirty tests of 1 s took none; 100 s of trainings in two processes and 12 s are left."""
+    durations = Durations(1.0, 10.0, 1.0, {"making the report": 12.0})
+    progress_ = TiersProgress(durations, 2, lambda: (0, 40, 100.0, False), said.append)
+    progress_.begun([*TESTS[:30], TESTS[-1]])
+    for _ in range(30):
+        progress_.done(ended("unit"))
+    assert progress_.line().endswith("about 62 s left")
+
+
 def test_two_workers_know_the_same_tests(said):
     """They are counted once."""
     progress_ = counted(said)

@@ -369,3 +369,17 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
     assert {(each.file, each.how) for each in changed_functions.changed(*sides)} == {
         ("package/noise.py", REMOVED), ("package/utils.py", MOVED)
     }  # fmt: skip
+
+
+def test_functions_with_the_same_lines_in_both_versions_are_not_compared(tmp_path, monkeypatch):
+    """Of a large package whose every file differs somewhere, a minute went into them."""
+    compared, code = set(), changed_functions._code
+    monkeypatch.setattr(
+        changed_functions,
+        "_code",
+        lambda node: compared.add(getattr(node, "name", "")) or code(node),
+    )
+    same = "class Kept:\n    @property\n    def same(self):\n        return 1\n"
+    found = differ(tmp_path, same + "def f():\n    return 2\n", same + "def f():\n    return 3\n")
+    assert names(found) == {"f": "changed"}
+    assert compared == {"f", "Kept", ""}

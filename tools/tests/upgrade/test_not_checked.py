@@ -178,3 +178,19 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     text = markdown_page.text(upgrade_page.page(result, facts))
     assert "- new: its requirements\n- X: returns\n" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ({}, {}, "versions not read"),
+        ({"x": "2"}, {"x": "2"}, "the same versions"),
+    ],
+)
+def test_versions_that_were_not_read_are_not_called_the_same(old, new, words):
+    """The time of the command was over before a probe could read them."""
+    sides = [SideInfo(label=label, text="x", how="tree") for label in "AB"]
+    of = OfFramework(name="x", title="X", module="x", versions=(old, new), not_checked=("returns",))
+    result = Upgrade(a=sides[0], b=sides[1], frameworks=(of,))
+    facts = Facts("a title", "today", 1.0, "a machine", "a command")
+    assert f"X: {words}" in markdown_page.text(upgrade_page.page(result, facts))

@@ -134,8 +134,9 @@ def _card(result: Upgrade, of: OfFramework) -> Card:
     one, other = of.versions
     moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
     judgement = of.judgement.part_of(result.verdict)
+    same = "the same versions" if one and other else "versions not read"
     return Card(
-        f"{of.title}: {', '.join(moved) or 'the same versions'}",
+        f"{of.title}: {', '.join(moved) or same}",
         Badge(judgement.verdict),
         # of the only part it is that of the whole
         judgement.first_reason if judgement.headline != result.judgement.headline else "",

@@ -1,0 +1,70 @@
+"""The time that an upgrade or a search is expected to take, against what it took."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rlregress import progress
+from rlregress.progress import CommandStage, Estimate
+from rlregress.upgrade import expected_stages
+
+#: command -> its events on an idle machine with two cores: second, what happened, and with what.
+TIMELINES = json.loads((Path(__file__).parent / "timelines.json").read_text(encoding="utf-8"))
+OPTIONS = SimpleNamespace(at_once=2, every=False, algorithms=())
+
+
+def of_event(what, given):
+    """The stages that a command expects from an event on, as it does itself."""
+    if what == "details":
+        count, is_script = given
+        rest = CommandStage(expected_stages.UNKNOWN, parts=not is_script)
+        return [*expected_stages.of_details([[None] * count[0]], OPTIONS), rest]
+    if what == "script":
+        return expected_stages.of_script(*given, OPTIONS)
+    frameworks, algorithms = given
+    adapters = [SimpleNamespace(algorithms=range(n), behavior_only=()) for n in algorithms]
+    files = expected_stages.of_files(adapters, OPTIONS)
+    return [*expected_stages.of_trainings(frameworks, OPTIONS), *files]
+
+
+@pytest.fixture
+def estimates(request, monkeypatch):
+    """Pairs of seconds that were left and seconds that were expected, one a second."""
+    events = list(TIMELINES[request.param])
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "busyness", lambda: 1.0)
+    estimate, pairs = Estimate(), []
+    end = events[-1][0]
+    for second in range(int(end)):
+        while events[0][0] <= second:
+            now[0], what, *given = events.pop(0)
+            if what in ("begin", "done", "change"):
+                getattr(estimate, what)(*given)
+            elif what == "explaining":
+                estimate.expect([CommandStage("explaining the step", starts=0)])
+            else:
+                estimate.expect(of_event(what, given))
+        now[0] = float(second)
+        expected = estimate.seconds_left()
+        if expected is not None:
+            pairs.append((end - second, expected))
+    return pairs
+
+
+@pytest.mark.parametrize("estimates", TIMELINES, indirect=True)
+def test_the_first_estimate_is_right_within_a_factor_of_a_half_more(estimates):
+    """It is shown once a part of the command was measured, with most of the time still left."""
+    left, expected = estimates[0]
+    assert left / 1.5 <= expected <= 1.5 * left
+    assert left > 15
+
+
+@pytest.mark.parametrize("estimates", TIMELINES, indirect=True)
+def test_no_later_estimate_is_below_half(estimates):
+    """Until the last ten seconds, in which an error of five is as much."""
+    assert min(expected / left for left, expected in estimates if left > 10) >= 0.5
