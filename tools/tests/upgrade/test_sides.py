@@ -31,6 +31,7 @@ from rlregress.upgrade import (
     wheels,
 )
 from rlregress.upgrade.resolved import Pair, with_versions
+from tools.tests.nightly import every
 
 SB3 = frameworks.get("sb3")
 PACKAGE = SB3.packages[0]
@@ -267,7 +268,7 @@ GROUNDS = {
 }
 
 
-@pytest.mark.parametrize("case", GROUNDS)
+@pytest.mark.parametrize("case", every(3, [*GROUNDS]))
 def test_both_sides_stand_on_the_same_versions(publish, base, case):
     """Beside what they pin nothing differs where their ranges have a version in common."""
     (nine, ten), a, b = GROUNDS[case]
@@ -683,7 +684,7 @@ def test_a_working_tree_beside_an_environment_stands_on_it(mine, tmp_path):
 
 @pytest.mark.parametrize(
     ("variable", "found"),
-    [("PIP_CONSTRAINT", "1.5"), ("pip.conf", "1.5"), ("PIP_NO_INDEX", "2.0")],
+    every(2, [("pip.conf", "1.5"), ("PIP_CONSTRAINT", "1.5"), ("PIP_NO_INDEX", "2.0")]),
 )
 def test_settings_of_pip_hold_where_it_would_install(
     variable, found, publish, mine, tmp_path, monkeypatch
