@@ -183,15 +183,9 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
         (runs("a", [1.0]), "nothing to rank: 1 run, "),
         (runs("a", normal(0, 1)) + runs("b", [1.0, 2.0]), "b has 2 runs on Hopper-v4"),
         (runs("a", normal(0, 1)) + runs("b", [None] * 9) + runs("a", [1], "X"), ""),
-        (
-            runs("a", [None] * 5) + runs("b", [None] * 5),
-            "every run on .* failed .*; leave it out",
-        ),
+        (runs("a", [None] * 5) + runs("b", [None] * 5), "every run on .* failed .*; leave it out"),
         (runs("a", normal(0, 1)) + runs("a", [1.0]), "two runs of a on .* seed 0; .*; remove one"),
-        (
-            runs("a", normal(0, 1)) + runs("b", [1, 2, 1e300]),
-            "1e.300 of b on .* seed 2",
-        ),
+        (runs("a", normal(0, 1)) + runs("b", [1, 2, 1e300]), "1e.300 of b on .* seed 2"),
     ],
 )
 def test_runs_that_cannot_be_ranked(found, sentence):
@@ -230,10 +224,7 @@ def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
     ("arguments", "part"),
     [
         (["no.csv"], "no.csv cannot be read"),
-        (
-            ["/dev/null"],
-            "/dev/null is not named .csv; expected a CSV file: write the",
-        ),
+        (["/dev/null"], "/dev/null is not named .csv; expected a CSV file: write the"),
         (["r.csv", "--framework", "x"], "a CSV file does not take --framework"),
         (["r.csv", "--environment", "Hoper-v4"], "did you mean 'Hopper-v4'?"),
         (["r.csv", "--runs", "11"], "a has 10 runs on Hopper-v4, and a look needs 11"),

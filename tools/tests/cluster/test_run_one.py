@@ -24,16 +24,7 @@ from rlregress.training import job_plan, lease, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
-from .short_runs import (
-    ENDLESS,
-    has_ended,
-    holder,
-    jobs,
-    listed,
-    start,
-    worker_of,
-    workers,
-)
+from .short_runs import ENDLESS, has_ended, holder, jobs, listed, start, worker_of, workers
 from .slurm_daemons import until
 
 pytestmark = pytest.mark.usefixtures("warm_python")

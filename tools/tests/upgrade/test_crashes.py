@@ -136,8 +136,7 @@ FEW = ("a gradient that cannot be had", "an end of the process")
 
 
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(c, marks=() if c in FEW else pytest.mark.nightly) for c in ERRORS],
+    "case", [pytest.param(c, marks=() if c in FEW else pytest.mark.nightly) for c in ERRORS]
 )
 def test_an_error_of_the_new_version_is_a_crash(case: str, script: Compare) -> None:
     """It names the error, where it was raised, and the line of the script."""

@@ -303,10 +303,7 @@ def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
         change = {"file": "learner/__init__.py", "functions": [function], "text": text}
         return Training("script", name, {**job, "swap": [change]})
 
-    trainings = [
-        faulty("gone", "gone", LOSS),
-        faulty("fits", "loss", LOSS.replace("** 2", "** 4")),
-    ]
+    trainings = [faulty("gone", "gone", LOSS), faulty("fits", "loss", LOSS.replace("** 2", "** 4"))]
     found = sides.recorded(trainings, Side("B", paths=[folder]), tmp_path)
     assert "Misfit: there is no gone in learner/__init__.py" in found["gone"].failure
     assert (found["fits"].failure, found["fits"].count("backward") > 0) == ("", True)
