@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from rlregress import __version__, cli, frameworks, suite
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
-from rlregress.details import catalogue
+from rlregress.details import catalogue, requested_names
 from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
 from rlregress.inside import run_record
 from rlregress.inside.events import SCHEMA
@@ -293,7 +294,7 @@ def test_a_default_cell_without_stored_runs(command, copied_suite, stored):
     assert_one_sentence(code, error, "gate.toml", named, "no stored runs")
 
 
-def test_missing_package(tmp_path):
+def test_missing_package(command, tmp_path, monkeypatch):
     """A framework whose package is not installed says which one, and how to install it."""
     (tmp_path / "absent_adapter.py").write_text(ADAPTER)
     info = tmp_path / "absent_adapter-1.0.dist-info"
@@ -302,15 +303,9 @@ def test_missing_package(tmp_path):
     (info / "entry_points.txt").write_text(
         "[rlregress.frameworks]\nabsent = absent_adapter:Absent\n"
     )
-    library = Path(cli.__file__).parents[2]
-    ended = subprocess.run(
-        [sys.executable, "-m", "rlregress", "check", "--framework", "absent"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(library)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert_one_sentence(ended.returncode, ended.stderr, "a-package-nobody-installs", "pip install")
+    monkeypatch.syspath_prepend(tmp_path)
+    code, _, error = command("check", "--framework", "absent")
+    assert_one_sentence(code, error, "a-package-nobody-installs", "pip install")
 
 
 def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
@@ -604,28 +599,16 @@ def test_an_interrupt_says_what_is_kept(words, message):
     assert cli._interrupted(words.split()).startswith(f"interrupted; {message}")
 
 
-def test_an_interrupt_is_one_sentence(tmp_path):
+def test_an_interrupt_is_one_sentence(command, monkeypatch):
     """Ctrl-C ends a command with exit code 130, without a traceback."""
-    # interrupts itself when the command looks up what is installed
-    (tmp_path / "interrupted.py").write_text(
-        "import os, signal\n"
-        # which the processes of a shell's background ignore
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from rlregress import cli\n"
-        "from rlregress.details import requested_names\n"
-        "def interrupt(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
-        "requested_names.adapters = interrupt\n"
-        "cli.main()\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, str(tmp_path / "interrupted.py"), "details", "--installed"],
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 130, ended.stderr
-    assert ended.stderr == "\nrlregress: interrupted; nothing is kept; start it again\n"
+    monkeypatch.setattr(requested_names, "adapters", lambda *_: signal.raise_signal(signal.SIGINT))
+    # a process of a parallel test run has another handler
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code, _, error = command("details", "--installed")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (code, error) == (130, "\nrlregress: interrupted; nothing is kept; start it again\n")
 
 
 def pytest_with(*words):
@@ -645,7 +628,11 @@ def pytest_with(*words):
     ("options", "message"),
     [
         (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; "),
-        (["--evidence", "/proc/nowhere/x.json"], "the evidence cannot be written to /proc/nowhere"),
+        pytest.param(
+            ["--evidence", "/proc/nowhere/x.json"],
+            "the evidence cannot be written to /proc/nowhere",
+            marks=pytest.mark.nightly,
+        ),
     ],
     ids=["cells", "evidence"],
 )

@@ -52,17 +52,15 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
     assert record["job"]["sources"][PACKAGE] != here
 
 
-def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(
-    tree, tmp_path, command, monkeypatch
-):
+@pytest.mark.usefixtures("warm_python")
+def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
     """As it is for this command."""
-    monkeypatch.setenv("PATH", "")
     dry = ("runs", "launch", "--slurm", "--dry-run", "--with", str(tree), *RUNS)
-    code, printed, error = command(*dry, "--store", str(tmp_path))
-    assert code == 0, error
-    (paths,) = re.findall("^export PYTHONPATH=(.*)$", printed, re.MULTILINE)
+    printed = rlregress(*dry, "--store", str(tmp_path), PATH="")
+    assert printed.returncode == 0, printed.stderr
+    (paths,) = re.findall("^export PYTHONPATH=(.*)$", printed.stdout, re.MULTILINE)
     assert Path(paths.split(":")[0]) == tree
-    assert "--with" not in printed
+    assert "--with" not in printed.stdout
 
 
 @pytest.mark.parametrize(
