@@ -169,10 +169,6 @@ def test_hyperparameters_that_a_framework_cannot_take(command, name):
         ("plan --seeds 100000", "--seeds is 100000, expected 1 to 1000 new runs of each cell"),
         ("check --first-seed 5", "--first-seed is 5, expected 1000 to 2000000000"),
         ("check --first-seed 202611252300", "is 202611252300, expected 1000 to 2000000000"),
-        (
-            "runs launch --first-seed 202611252300 --store runs",
-            "--first-seed is 202611252300, expected 0 to 2000000000",
-        ),
         ("check --alpha 0", "--alpha is 0.0, expected a probability between 0 and 1"),
         ("check --alpha nan", "--alpha is nan, expected a probability between 0 and 1"),
         (

@@ -34,16 +34,7 @@ def test_what_is_launched_is_what_a_gate_judges(tmp_path):
 
 def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
     """It says where, how many, and how another scheduler starts one; launched again it is equal."""
-    options = (
-        "runs",
-        "launch",
-        "--budget",
-        "smoke",
-        "--framework",
-        "sb3",
-        "--store",
-        str(tmp_path),
-    )
+    options = ("runs", "launch", *"--budget smoke --framework sb3 --store".split(), str(tmp_path))
     code, text, error = command(*options)
     assert (code, error) == (0, "")
     (path,) = (tmp_path / "manifests").iterdir()
@@ -67,55 +58,36 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("words", "message"),
     [
-        (("runs", "launch", "--local", "--slurm"), "--local and --slurm both do the runs"),
-        (("runs", "launch", "--dry-run"), "only --slurm takes --dry-run"),
-        (("runs", "launch", "--local", "--max", "3"), "only --slurm takes --max"),
-        (("runs", "launch", "--slurm", "-j", "3"), "only --local takes -j"),
-        (("runs", "launch", "--local", "--wait"), "only --waves takes --wait"),
-        (("runs", "launch", "--waves"), "--waves does runs; say where with --local or --slurm"),
-        (("runs", "launch", "--waves", "--local", "--manifest", "x"), "does not take --manifest"),
-        (
-            ("runs", "launch", "--waves", "--local", "--inconclusive", "x"),
-            "expected code, pass or fail",
-        ),
-        (
-            ("runs", "launch", "--waves", "--local", "--first-seed", "3"),
-            "--first-seed is 3, expected 1000",
-        ),
-        (("runs", "launch", "--manifest", "x", "--cells", "all"), "does not take --cells"),
-        (
-            ("runs", "launch", "--slurm", "--before", "/none"),
-            "--before is '/none', which cannot be read",
-        ),
-        (("runs", "launch", "--seeds", "2000"), "--seeds is 2000, expected up to 1000"),
-        (("runs", "launch", "--first-seed", "-1"), "--first-seed is -1, expected 0 to 2000000000"),
-        (("runs", "launch", "--first-seed", "202611252300"), "expected 0 to 2000000000"),
-        (
-            ("runs", "run", "--manifest", "/none", "--index", "0"),
-            "the manifest /none cannot be read",
-        ),
-        (
-            ("runs", "run", "--manifest", "/", "--index", "0"),
-            "it is a folder, not a file; expected a file",
-        ),
-        (("runs", "run", "--manifest", "/dev/zero", "--index", "0"), "it is a device, not a file"),
-        (
-            ("runs", "status", "--manifest", "/dev/zero", "--store", "/"),
-            "it is a device, not a file",
-        ),
-        (("runs", "launch", "--slurm", "--before", "/dev/zero"), "it is a device, not a file"),
-        (("runs", "run", "--manifest", "", "--index", "0"), "--manifest is empty"),
-        (("runs", "status", "--store", "/none"), "there is no folder /none"),
-        (("runs", "status", "--verify", "--store", "/none"), "there is no folder /none"),
-        (("runs", "status", "--watch", "--store", "/none"), "there is no folder /none"),
-        (("runs", "merge", "/none", "-o", "/tmp/x"), "there is no folder /none"),
+        ("runs launch --local --slurm", "--local and --slurm both do the runs"),
+        ("runs launch --dry-run", "only --slurm takes --dry-run"),
+        ("runs launch --local --max 3", "only --slurm takes --max"),
+        ("runs launch --slurm -j 3", "only --local takes -j"),
+        ("runs launch --local --wait", "only --waves takes --wait"),
+        ("runs launch --waves", "--waves does runs; say where with --local or --slurm"),
+        ("runs launch --waves --local --manifest x", "does not take --manifest"),
+        ("runs launch --waves --local --inconclusive x", "expected code, pass or fail"),
+        ("runs launch --waves --local --first-seed 3", "--first-seed is 3, expected 1000"),
+        ("runs launch --manifest x --cells all", "does not take --cells"),
+        ("runs launch --slurm --before /none", "--before is '/none', which cannot be read"),
+        ("runs launch --seeds 2000", "--seeds is 2000, expected up to 1000"),
+        ("runs launch --first-seed -1", "--first-seed is -1, expected 0 to 2000000000"),
+        ("runs launch --first-seed 202611252300", "expected 0 to 2000000000"),
+        ("runs run --manifest /none --index 0", "the manifest /none cannot be read"),
+        ("runs run --manifest / --index 0", "it is a folder, not a file; expected a file"),
+        ("runs run --manifest /dev/zero --index 0", "it is a device, not a file"),
+        ("runs status --manifest /dev/zero --store /", "it is a device, not a file"),
+        ("runs launch --slurm --before /dev/zero", "it is a device, not a file"),
+        ("runs status --store /none", "there is no folder /none"),
+        ("runs status --verify --store /none", "there is no folder /none"),
+        ("runs status --watch --store /none", "there is no folder /none"),
+        ("runs merge /none -o /tmp/x", "there is no folder /none"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(command, options, message):
+def test_what_is_wrong_is_one_sentence(command, words, message):
     """Exit code 2, before anything is started."""
-    code, _, error = command(*options)
+    code, _, error = command(*words.split())
     assert code == 2
     assert message in error
     assert error.startswith("rlregress: ")
