@@ -34,14 +34,14 @@ def test_what_is_launched_is_what_a_gate_judges(tmp_path):
 
 def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
     """It says where, how many, and how another scheduler starts one; launched again it is equal."""
-    options = ("runs", "launch", *"--budget smoke --framework sb3 --store".split(), str(tmp_path))
-    code, text, error = command(*options)
+    words = f"runs launch --budget smoke --framework sb3 --store {tmp_path}".split()
+    code, text, error = command(*words)
     assert (code, error) == (0, "")
     (path,) = (tmp_path / "manifests").iterdir()
     assert text.splitlines()[0] == f"{path}: 3 runs, 3 of them to do"
     assert f"rlregress runs run --manifest {path} --index INDEX --store {tmp_path}" in text
     assert "INDEX is 0 to 2" in text
-    assert command(*options)[:2] == (0, text)
+    assert command(*words)[:2] == (0, text)
 
 
 def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeypatch):
