@@ -14,8 +14,8 @@ from rlregress.tracing.trace_comparison import compare
 from rlregress.tracing.trace_reader import failed
 from rlregress.upgrade import culprit_search, delta_debugging
 from rlregress.upgrade.compared_trainings import Training
-from tools.tests.upgrade import made
-from tools.tests.upgrade.made import FILE, divergence, loss, traced
+from tools.tests.upgrade import small_traces
+from tools.tests.upgrade.small_traces import FILE, divergence, loss, traced
 
 
 def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
@@ -35,7 +35,7 @@ TRAIN, LOSS, STEP = function("train"), function("loss", 30, 40), function("step"
 def trace(value, *executed, count=1):
     """A trace of so many losses, the last of which has a value."""
     values = [1.0] * (count - 1) + [value]
-    return made.trace(*(loss(value=v) for v in values), functions={FILE: list(executed)})
+    return small_traces.trace(*(loss(value=v) for v in values), functions={FILE: list(executed)})
 
 
 def parted(name, b_line, *callers, executed=(), count=1, a_line=0):
@@ -114,7 +114,7 @@ def answers(*raised, **values):
             loss(0, file="", function=""), index=n, kind="output", name=f"part.{name}",
             parts={"value": part}, callers=above, error=error,
         ))  # fmt: skip
-    return made.trace(*events, functions={FILE: ["train"]})
+    return small_traces.trace(*events, functions={FILE: ["train"]})
 
 
 def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
@@ -207,7 +207,7 @@ class Recorder:
             return failed("Traceback\nAttributeError: no such thing")
         value = 4.0 + sum(self._effects.get(name, 0.0) for name in names)
         value -= 2.0 if self._together and self._together <= names else 0.0
-        return made.trace(*trace(value).events, functions={FILE: []}, misfits=misfits)
+        return small_traces.trace(*trace(value).events, functions={FILE: []}, misfits=misfits)
 
 
 NAMES = tuple(f"f{n}" for n in range(16))
