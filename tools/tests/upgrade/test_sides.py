@@ -19,6 +19,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.upgrade import (
     cached_folders,
+    closures,
     dependencies,
     distribution_metadata,
     installed,
@@ -563,35 +564,17 @@ def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_pa
     assert [side.hidden for side in sides] == [(), ()]
 
 
-@pytest.mark.nightly
-def test_a_package_that_two_distributions_share_stays(publish, tmp_path):
+def test_a_package_that_two_distributions_share_stays(tmp_path):
     """Of a namespace, only the part that the hidden distribution brings is not found."""
-    for name, part in (("x", "x"), ("y", "y")):
-        path = publish(name, "1")
-        with zipfile.ZipFile(path, "a") as file:
-            file.writestr(f"space/{part}.py", "")
-    _record(tmp_path / "index", ("x", "y"))
-    publish("a", "9", "x", "y")
-    publish("a", "10", "y")
-    _, ten = hiding("a==9", "a==10")
-    assert ten.side.hidden_modules == ("space.x", "x")
-    code = "import space.y, importlib.util as u; print(u.find_spec('space.x'))"
-    command, environment = [ten.side.python, "-c", code], ten.side.environment()
-    value = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert value.stdout.strip() == "None"
-
-
-def _record(folder, names):
-    """List the additional files of wheels in their records."""
-    for name in names:
-        path = next(folder.glob(f"{name}-*.whl"))
-        with zipfile.ZipFile(path) as old:
-            content = {info: old.read(info) for info in old.namelist()}
-        record = next(info for info in content if info.endswith("RECORD"))
-        content[record] += f"space/{name}.py,,\n".encode()
-        with zipfile.ZipFile(path, "w") as new:
-            for info, data in content.items():
-                new.writestr(info, data)
+    files = {"x": ("x", "space/x"), "y": ("y", "space/y"), "z": ("space/z",), "w": ("x_w",)}
+    for name, modules in files.items():
+        info = tmp_path / f"{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (info / "RECORD").write_text("".join(f"{module}.py,,\n" for module in modules))
+    there = distribution_metadata.in_folder(tmp_path)
+    assert closures._modules({"x"}, there) == {"x", "space.x"}
+    assert closures._modules({"x", "y", "z"}, there) == {"x", "y", "space"}
 
 
 @pytest.mark.nightly
