@@ -19,11 +19,11 @@ from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
 from rlregress.details import catalogue, requested_names
 from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
-from rlregress.inside import run_record
 from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import resolved
 from tools.tests.gate.stored import with_returns_alone
+from tools.tests.training.test_records import content
 
 ADAPTER = """
 from rlregress.frameworks.base import Adapter
@@ -248,18 +248,12 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
 ):
     """Why they failed is said, good runs are not replaced by them, and the exit code is 2."""
 
+    failed = {"status": "failed", "failure": "Traceback\nRuntimeError: no such space",
+              "final_return": None, "curve": [], "episode_returns": []}  # fmt: skip
+
     def failing(queue, store, workers, on_done):
         for job in queue:
-            store.put(job, failed_record(job), "attempt")
-
-    def failed_record(job):
-        return {
-            "schema": run_record.SCHEMA, "job": job.as_dict(), "key": job.key,
-            "status": "failed", "curve": [],
-            "failure": "Traceback\nRuntimeError: no such space", "final_return": None,
-            "episode_returns": [], "steps": 0, "parameters_sha256": None, "platform": {},
-            "time": {},
-        }  # fmt: skip
+            store.put(job, {**content(job), **failed}, "attempt")
 
     monkeypatch.setattr(recording.worker_launch, "run_all", failing)
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"

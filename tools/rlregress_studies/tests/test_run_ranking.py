@@ -28,6 +28,7 @@ from rlregress_studies.rank.run_ranking import (
     rank,
 )
 from tools.tests.reporting.test_gate_page import stands_alone
+from tools.tests.training.test_records import content
 
 HEADER = "implementation,environment,seed,return"
 
@@ -309,16 +310,9 @@ def store(tmp_path):
         for seed, value in enumerate(normal(seed=9, mean=mean, count=5)):
             versions = {"package": version}
             job = Job(stored.cell, seed, stored.protocol, stored.hyperparameters, versions, {})
-            content = {
-                "schema": run_record.SCHEMA,
-                "job": {**job.as_dict(), "key": job.key}, "key": job.key,
-                "status": "finished", "failure": "", "curve": [], "final_return": value,
-                "episode_returns": [value], "steps": 1, "parameters_sha256": "", "platform": {},
-                "time": {},
-            }  # fmt: skip
             path = folder / stored.cell.id / f"{seed:04d}-{version}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            run_record.write(path, content)
+            run_record.write(path, {**content(job), "final_return": value})
     return folder
 
 

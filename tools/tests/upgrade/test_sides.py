@@ -49,21 +49,21 @@ def cache(tmp_path, tmp_path_factory, monkeypatch):
     return tmp_path / "cache"
 
 
-def wheel(folder, name, version, *rows):
+def wheel(folder, name, version, *rows, text="VERSION = {version!r}\n", tag="py3-none-any"):
     """A wheel with one module that says its version."""
     stem = name.replace("-", "_")
     info = f"{stem}-{version}.dist-info"
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
     content = {
-        f"{stem}/__init__.py": f"VERSION = {version!r}\n",
+        f"{stem}/__init__.py": text.format(version=version),
         f"{info}/METADATA": "\n".join([*lines, *(f"Requires-Dist: {r}" for r in rows), ""]),
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nTag: py3-none-any\n",
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: {tag}\n",
     }
     record = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
-    path = folder / f"{stem}-{version}-py3-none-any.whl"
+    path = folder / f"{stem}-{version}-{tag}.whl"
     with zipfile.ZipFile(path, "w") as file:
-        for name_, text in {**content, f"{info}/RECORD": record}.items():
-            file.writestr(name_, text)
+        for name_, text_ in {**content, f"{info}/RECORD": record}.items():
+            file.writestr(name_, text_)
     return path
 
 
