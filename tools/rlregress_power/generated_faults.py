@@ -7,6 +7,7 @@ of ``faults.mutation``. What the tiers of the suite say of those that are drawn 
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import random
 from collections.abc import Mapping
@@ -105,6 +106,7 @@ def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[
     return sorted(made, key=lambda item: (item.file, item.line, item.new)), len(places)
 
 
+@functools.lru_cache(maxsize=32)  # of the sound files, which are compared with many faults
 def _tree(text: str) -> str:
     return ast.dump(ast.parse(text))
 

@@ -28,9 +28,7 @@ _TWO = ("sb3", "torchrl")
 
 
 def all_frameworks(
-    cases: Iterable[Any],
-    framework: Callable[[Any], str] = str,
-    name: Callable[[Any], str] = str,
+    cases: Iterable[Any], framework: Callable[[Any], str] = str, name: Callable[[Any], str] = str
 ) -> list[Any]:
     """Each case as a parameter; all but those of two frameworks are nightly."""
     return [

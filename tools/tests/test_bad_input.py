@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,13 +17,13 @@ from rlregress import __version__, cli, frameworks, suite
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
-from rlregress.details import catalogue
+from rlregress.details import catalogue, requested_names
 from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
-from rlregress.inside import run_record
 from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import resolved
 from tools.tests.gate.stored import with_returns_alone
+from tools.tests.training.test_records import content
 
 ADAPTER = """
 from rlregress.frameworks.base import Adapter
@@ -33,6 +34,9 @@ class Absent(Adapter):
     packages = ("a-package-nobody-installs",)
     algorithms = ("ppo",)
 """
+
+
+HOPPER = "--algorithm ppo --environment Hopper-v4"
 
 
 def assert_one_sentence(code: int, error: str, *expected: str) -> None:
@@ -48,10 +52,15 @@ def assert_one_sentence(code: int, error: str, *expected: str) -> None:
 
 @pytest.fixture
 def copied_suite(tmp_path, monkeypatch):
-    """A copy of the baselines whose files a test may damage."""
+    """The baselines, with a copy of the stored runs that a test may damage."""
     for name in ("tests_unit", "tests_behavior", "tests_performance"):
         (tmp_path / name).mkdir()
-    shutil.copytree(suite.baselines(), tmp_path / "baselines")
+    (tmp_path / "baselines").mkdir()
+    for path in suite.baselines().iterdir():
+        if path.name == "returns":
+            shutil.copytree(path, tmp_path / "baselines" / path.name)
+        else:
+            (tmp_path / "baselines" / path.name).symlink_to(path)
     monkeypatch.setattr(suite, "root", lambda: tmp_path)
     return tmp_path
 
@@ -63,40 +72,78 @@ def stored():
     return next(found for found in baseline_runs.every() if found.cell == cell)
 
 
-@pytest.mark.parametrize("name", ["check", "plan", "details --installed"])
-def test_unknown_framework(command, name):
-    """An unknown framework is named beside the known ones."""
-    code, _, error = command(*name.split(), "--framework", "sb33")
-    assert_one_sentence(code, error, "unknown framework 'sb33'", *frameworks.names())
-
-
-@pytest.mark.parametrize("name", ["check", "plan"])
-def test_unknown_budget(command, name):
-    """An unknown budget is named beside the nearest and the known ones."""
-    code, _, error = command(name, "--budget", "shrt")
-    assert_one_sentence(code, error, "unknown budget 'shrt'", "did you mean 'short'?", "full")
-
-
-@pytest.mark.parametrize("name", ["check", "plan"])
-def test_unknown_environment(command, name):
-    """An environment that gymnasium does not know is named."""
-    code, _, error = command(name, "--budget", "smoke", "--environment", "Hoper-v4")
-    assert_one_sentence(code, error, "unknown environment 'Hoper-v4'")
-
-
-def test_unknown_algorithm(command):
-    """An algorithm that no chosen framework has is named beside the known ones."""
-    code, _, error = command("plan", "--algorithm", "trpo")
-    assert_one_sentence(code, error, "'trpo'", "ppo")
-
-
-@pytest.mark.parametrize("name", ["check", "plan"])
-def test_unknown_hyperparameters(command, name):
-    """A hyperparameter set that does not exist is named beside those that do."""
-    code, _, error = command(name, "--hyperparameters", "orignal")
-    assert_one_sentence(
-        code, error, "unknown hyperparameter set 'orignal'", "did you mean 'original'?"
-    )
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("check --framework sb33", ["unknown framework 'sb33'", *frameworks.names()]),
+        ("plan --framework sb33", ["unknown framework 'sb33'"]),
+        ("details --installed --framework sb33", ["unknown framework 'sb33'"]),
+        ("check --budget shrt", ["unknown budget 'shrt'", "did you mean 'short'?", "full"]),
+        ("plan --budget shrt", ["unknown budget 'shrt'", "did you mean 'short'?", "full"]),
+        ("check --budget smoke --environment Hoper-v4", ["unknown environment 'Hoper-v4'"]),
+        ("plan --budget smoke --environment Hoper-v4", ["unknown environment 'Hoper-v4'"]),
+        ("plan --algorithm trpo", ["'trpo'", "ppo"]),
+        ("plan --algorithm zzz", ["unknown algorithm 'zzz' of ", "; known: ppo, sac, td3"]),
+        (
+            "check --hyperparameters orignal",
+            ["unknown hyperparameter set 'orignal'", "did you mean 'original'?"],
+        ),
+        ("plan --hyperparameters orignal", ["unknown hyperparameter set 'orignal'"]),
+        (
+            "plan --cells all --hyperparameters original",
+            ["no stored cell of budget 'short' is left after --framework"],
+        ),
+        ("plan --cells *-Humanoid-v4-*", ["no stored cell matches '*-Humanoid-v4-*'"]),
+        # what is suggested is of the framework that was named
+        (
+            "plan --framework sb3 --cells cleanrl-ppo-Reacher-v5",
+            ["no stored cell matches 'cleanrl-ppo-Reacher-v5'; did you mean 'sb3-"],
+        ),
+        (
+            ["check", "--cells", "sb3-ppo-Hopper-v4-short, none"],
+            ["no stored cell matches 'none'"],
+        ),
+        ("check --inconclusive maybe", ["'maybe'", "pass or fail"]),
+        ("plan --algorithm ,", ["--algorithm names nothing; expected names, comma-separated"]),
+        (["plan", "--algorithm", " , "], ["--algorithm names nothing; expected names"]),
+        (["plan", "--store", os.fsdecode(b"\xff")], ["is not UTF-8"]),
+        (
+            f"baseline record --framework sb3@2.8.0 {HOPPER}",
+            ["--framework is 'sb3@2.8.0'", "expected 'sb3'"],
+        ),
+        # runs that cannot be trained, or are not stored
+        (
+            "plan --framework sb3 --algorithm sac --environment CartPole-v1",
+            ["CartPole-v1 takes actions of Discrete(2)", "continuous"],
+        ),
+        (
+            "plan --framework torchrl --algorithm ppo --environment CartPole-v1",
+            ["CartPole-v1 takes actions of Discrete(2)", "continuous"],
+        ),
+        (
+            "plan --framework sb3 --algorithm ppo --environment Pusher-v4",
+            ["no stored runs of", "rlregress baseline record --framework"],
+        ),
+        (
+            "plan --framework sb3 --algorithm dqn",
+            ["is traced, and not trained for its returns",
+             "rlregress trace --framework sb3 --algorithm dqn", "ppo, sac, td3"],
+        ),
+        # of several frameworks that none trains, whatever chooses the cells
+        (
+            "plan --algorithm dqn --budget smoke",
+            ["Stable-Baselines3", "is traced, and not trained for its"],
+        ),
+        (
+            "plan --algorithm dqn --budget short",
+            ["Stable-Baselines3", "is traced, and not trained for its"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_name_that_cannot_be_used_is_named(command, words, expected):
+    """A wrong name is named beside the nearest or the known ones, or beside what can be done."""
+    code, _, error = command(*(words.split() if isinstance(words, str) else words))
+    assert_one_sentence(code, error, *expected)
 
 
 @pytest.mark.parametrize("name", ["check", "plan", "baseline record"])
@@ -110,32 +157,38 @@ def test_hyperparameters_that_a_framework_cannot_take(command, name):
     assert_one_sentence(code, error, "SAC cannot be set to", "policy_delay is 1")
 
 
-def test_no_stored_cells_of_a_hyperparameter_set(command):
-    """Cells of another set are not taken for those that were asked for."""
-    code, _, error = command("plan", "--cells", "all", "--hyperparameters", "original")
-    assert_one_sentence(code, error, "no stored cell of budget 'short' is left after --framework")
-
-
-@pytest.mark.parametrize(("name", "algorithm"), [("sb3", "sac"), ("torchrl", "ppo")])
-def test_actions_that_an_algorithm_does_not_take(command, name, algorithm):
-    """What cannot be trained is no failure of the framework: it is refused before."""
-    code, _, error = command(
-        "plan", "--framework", name, "--algorithm", algorithm, "--environment", "CartPole-v1"
-    )
-    assert_one_sentence(code, error, "CartPole-v1 takes actions of Discrete(2)", "continuous")
-
-
-def test_unknown_cells(command):
-    """A pattern that matches no stored cell is named beside what is stored."""
-    code, _, error = command("plan", "--cells", "*-Humanoid-v4-*")
-    assert_one_sentence(code, error, "no stored cell matches '*-Humanoid-v4-*'")
-
-
-def test_unknown_cells_of_one_framework(command):
-    """What is suggested is of the framework that was named."""
-    code, _, error = command("plan", "--framework", "sb3", "--cells", "cleanrl-ppo-Reacher-v5")
-    assert_one_sentence(code, error, "no stored cell matches 'cleanrl-ppo-Reacher-v5'", "'sb3-")
-    assert "cleanrl-ppo-Reacher-v4" not in error
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("plan --must-detect much", "--must-detect is 'much', expected a share up to 100%"),
+        ("plan --must-detect 0", "--must-detect is '0', expected a share up to 100%"),
+        ("plan --must-detect 120%", "--must-detect is '120%', expected a share up to 100%"),
+        ("plan --must-detect nan", "--must-detect is 'nan', expected a share up to 100%"),
+        ("plan --must-detect 5%", "--must-detect is 5%, expected more than 5%: no gate calls a"),
+        ("check --seeds 100000", "--seeds is 100000, expected 1 to 1000 new runs of each cell"),
+        ("plan --seeds 100000", "--seeds is 100000, expected 1 to 1000 new runs of each cell"),
+        ("check --first-seed 5", "--first-seed is 5, expected 1000 to 2000000000"),
+        ("check --first-seed 202611252300", "is 202611252300, expected 1000 to 2000000000"),
+        ("check --alpha 0", "--alpha is 0.0, expected a probability between 0 and 1"),
+        ("check --alpha nan", "--alpha is nan, expected a probability between 0 and 1"),
+        (
+            f"baseline record --framework sb3 {HOPPER} --seeds 1",
+            "--seeds is 1, expected 2 to 1000 stored runs",
+        ),
+        (
+            f"baseline record --framework sb3 {HOPPER} --seeds 100000",
+            "--seeds is 100000, expected 2 to 1000 stored runs",
+        ),
+        ("trend . --since 0000-00-00", "--since is '0000-00-00', expected a date as in 2026-01-31"),
+        ("trend . --since 2026-02-30", "--since is '2026-02-30', expected a date as in 2026-01-31"),
+        ("trend . --since yesterday", "--since is 'yesterday', expected a date as in 2026-01-31"),
+        ("trend . --since 2026-1-1", "--since is '2026-1-1', expected a date as in 2026-01-31"),
+    ],
+)
+def test_a_number_or_day_that_makes_no_sense(command, words, expected):
+    """The option whose value is wrong is named with what was expected."""
+    code, _, error = command(*words.split())
+    assert_one_sentence(code, error, expected)
 
 
 def test_a_framework_that_is_not_trained(command):
@@ -147,35 +200,6 @@ def test_a_framework_that_is_not_trained(command):
     assert_one_sentence(code, error, "'sac' of SB3-Contrib is tested for its behaviour, and not")
     code, _, error = command("plan", "--framework", "contrib", "--algorithm", "td3")
     assert_one_sentence(code, error, "unknown algorithm 'td3' of SB3-Contrib; known: dqn, ppo, sac")
-
-
-@pytest.mark.parametrize("given", ["much", "0", "120%", "nan"])
-def test_a_drop_that_is_no_share(command, given):
-    """What a plan is to see is a share of the stored mean, in per cent or not."""
-    code, _, error = command("plan", "--must-detect", given)
-    assert_one_sentence(code, error, f"--must-detect is '{given}', expected a share up to 100%")
-
-
-def test_a_drop_within_the_floor(command):
-    """What no gate calls a regression is not asked for."""
-    code, _, error = command("plan", "--must-detect", "5%")
-    assert_one_sentence(code, error, "--must-detect is 5%, expected more than 5%: no gate calls a")
-
-
-def test_unknown_option_value(command):
-    """A value that an option does not have is named beside those that it has."""
-    code, _, error = command("check", "--inconclusive", "maybe")
-    assert_one_sentence(code, error, "'maybe'", "pass or fail")
-
-
-def test_missing_stored_runs(command, stored):
-    """A cell without stored runs says how to record some."""
-    cell = stored.cell
-    code, _, error = command(
-        "plan", "--framework", cell.framework, "--algorithm", cell.algorithm,
-        "--environment", "Pusher-v4",
-    )  # fmt: skip
-    assert_one_sentence(code, error, "no stored runs of", "rlregress baseline record --framework")
 
 
 def test_baseline_of_another_budget(command, copied_suite, stored):
@@ -224,18 +248,12 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
 ):
     """Why they failed is said, good runs are not replaced by them, and the exit code is 2."""
 
+    failed = {"status": "failed", "failure": "Traceback\nRuntimeError: no such space",
+              "final_return": None, "curve": [], "episode_returns": []}  # fmt: skip
+
     def failing(queue, store, workers, on_done):
         for job in queue:
-            store.put(job, failed_record(job), "attempt")
-
-    def failed_record(job):
-        return {
-            "schema": run_record.SCHEMA, "job": job.as_dict(), "key": job.key,
-            "status": "failed", "curve": [],
-            "failure": "Traceback\nRuntimeError: no such space", "final_return": None,
-            "episode_returns": [], "steps": 0, "parameters_sha256": None, "platform": {},
-            "time": {},
-        }  # fmt: skip
+            store.put(job, {**content(job), **failed}, "attempt")
 
     monkeypatch.setattr(recording.worker_launch, "run_all", failing)
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
@@ -250,21 +268,6 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
     assert path.read_text() == before
 
 
-def test_a_recording_of_a_copy(command):
-    """Runs are recorded of what is installed."""
-    code, _, error = command(
-        "baseline",
-        "record",
-        "--framework",
-        "sb3@2.8.0",
-        "--algorithm",
-        "ppo",
-        "--environment",
-        "Hopper-v4",
-    )
-    assert_one_sentence(code, error, "--framework is 'sb3@2.8.0'", "expected 'sb3'")
-
-
 def test_a_store_that_cannot_be_written(command, tmp_path):
     """A store that is a file is named before anything is trained."""
     (tmp_path / "file").write_text("")
@@ -275,12 +278,13 @@ def test_a_store_that_cannot_be_written(command, tmp_path):
 def test_a_default_cell_without_stored_runs(command, copied_suite, stored):
     """A cell that gate.toml names and that is not stored is named, not dropped."""
     named = "nobody-ppo-Hopper-v4-short"
+    (copied_suite / "baselines" / "gate.toml").unlink()
     (copied_suite / "baselines" / "gate.toml").write_text(f'[default]\ncells = ["{named}"]\n')
     code, _, error = command("plan")
     assert_one_sentence(code, error, "gate.toml", named, "no stored runs")
 
 
-def test_missing_package(tmp_path):
+def test_missing_package(command, tmp_path, monkeypatch):
     """A framework whose package is not installed says which one, and how to install it."""
     (tmp_path / "absent_adapter.py").write_text(ADAPTER)
     info = tmp_path / "absent_adapter-1.0.dist-info"
@@ -289,24 +293,9 @@ def test_missing_package(tmp_path):
     (info / "entry_points.txt").write_text(
         "[rlregress.frameworks]\nabsent = absent_adapter:Absent\n"
     )
-    library = Path(cli.__file__).parents[2]
-    ended = subprocess.run(
-        [sys.executable, "-m", "rlregress", "check", "--framework", "absent"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(library)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert_one_sentence(ended.returncode, ended.stderr, "a-package-nobody-installs", "pip install")
-
-
-def test_an_algorithm_that_is_only_traced(command):
-    """An algorithm that has a trace and no stored runs says how to trace it."""
-    code, _, error = command("plan", "--framework", "sb3", "--algorithm", "dqn")
-    assert_one_sentence(
-        code, error, "is traced, and not trained for its returns",
-        "rlregress trace --framework sb3 --algorithm dqn", "ppo, sac, td3",
-    )  # fmt: skip
+    monkeypatch.syspath_prepend(tmp_path)
+    code, _, error = command("check", "--framework", "absent")
+    assert_one_sentence(code, error, "a-package-nobody-installs", "pip install")
 
 
 def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
@@ -315,19 +304,6 @@ def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
     scripts = frameworks.get("cleanrl")
     text = "test tests_behavior --algorithm dqn" if scripts.behavior_only else "known: ppo, sac"
     assert_one_sentence(code, error, "'dqn' of CleanRL", text)
-
-
-def test_an_algorithm_of_several_frameworks_that_none_trains(command):
-    """It is told of all of them, not of the first one; whatever chooses the cells."""
-    for budget in ("smoke", "short"):
-        code, _, error = command("plan", "--algorithm", "dqn", "--budget", budget)
-        assert_one_sentence(code, error, "Stable-Baselines3", "is traced, and not trained for its")
-
-
-def test_a_list_of_known_names_is_set_off_from_the_wrong_one(command):
-    """A wrong name that is near none is followed by a semicolon and the known ones."""
-    code, _, error = command("plan", "--algorithm", "zzz")
-    assert_one_sentence(code, error, "unknown algorithm 'zzz' of ", "; known: ppo, sac, td3")
 
 
 _COMMANDS = {row.name: Lazy(row).real() for row in commands.ROWS if not row.raw}
@@ -352,69 +328,6 @@ def test_an_empty_value_is_an_error(command, name, option):
             code, out, error = command(*name.split(), *words)
             assert_one_sentence(code, error, f"{named} is empty; expected a value")
             assert out == ""
-
-
-@pytest.mark.parametrize("given", [",", " , "])
-def test_commas_name_nothing(command, given):
-    """They are not all names."""
-    code, _, error = command("plan", "--algorithm", given)
-    assert_one_sentence(code, error, "--algorithm names nothing; expected names, comma-separated")
-
-
-def test_text_that_cannot_be_shown_is_refused(command):
-    """A byte that is no UTF-8 stands for half of a pair of characters, which no report can hold."""
-    code, _, error = command("plan", "--store", os.fsdecode(b"\xff"))
-    assert_one_sentence(code, error, "is not UTF-8")
-
-
-@pytest.mark.parametrize("name", ["check", "plan"])
-def test_too_many_seeds(command, name):
-    """More new runs of a cell than anybody means are refused."""
-    code, _, error = command(name, "--seeds", "100000")
-    assert_one_sentence(code, error, "--seeds is 100000, expected 1 to 1000 new runs of each cell")
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--first-seed", "5", "--first-seed is 5, expected 1000 to 2000000000"),
-        ("--first-seed", "5000000000", "is 5000000000, expected 1000 to 2000000000"),
-        ("--cells", "sb3-ppo-Hopper-v4-short, none", "no stored cell matches 'none'"),
-        ("--alpha", "0", "--alpha is 0.0, expected a probability between 0 and 1"),
-        ("--alpha", "nan", "--alpha is nan, expected a probability between 0 and 1"),
-    ],
-)
-def test_a_number_of_the_gate_that_makes_no_sense(command, option, value, message):
-    """The option whose number is wrong is named, not all of them together."""
-    code, _, error = command("check", option, value)
-    assert_one_sentence(code, error, message)
-
-
-@pytest.mark.parametrize("name", ["check", "runs launch"])
-def test_seeds_that_no_framework_takes(command, name, tmp_path):
-    """Runs that are launched and runs that are gated have the same limit."""
-    code, _, error = command(
-        *name.split(), "--first-seed", "202611252300", "--store", str(tmp_path / "x")
-    )
-    assert_one_sentence(code, error, "--first-seed is 202611252300, expected ", "to 2000000000")
-
-
-@pytest.mark.parametrize("given", ["0000-00-00", "2026-02-30", "yesterday", "2026-1-1"])
-def test_a_day_that_is_none(command, tmp_path, given):
-    """Nights are left out before a day that there is."""
-    code, _, error = command("trend", str(tmp_path), "--since", given)
-    assert_one_sentence(code, error, f"--since is '{given}', expected a date as in 2026-01-31")
-
-
-@pytest.mark.parametrize("seeds", ["1", "100000"])
-def test_a_recording_of_too_few_or_too_many_seeds(command, seeds):
-    """Stored runs are some, and have the seeds below those of new runs."""
-    code, _, error = command(
-        "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
-        "Hopper-v4",
-        "--seeds", seeds,
-    )  # fmt: skip
-    assert_one_sentence(code, error, f"--seeds is {seeds}, expected 2 to 1000 stored runs")
 
 
 @pytest.mark.parametrize("options", [(), ("--traced",), ("--optional",)])
@@ -478,68 +391,64 @@ def test_an_unknown_detail(command):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "message"),
     [
+        ("check --no-returns", "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
+        ("check --trace-all --mutants 3", "takes no --trace-all; 'rlregress upgrade' does"),
         (
-            (
-                "check",
-                "--no-returns",
-            ),
-            "rlregress check takes no --no-returns; 'rlregress upgrade' does",
-        ),
-        (
-            ("check", "--trace-all", "--mutants", "3"),
-            "takes no --trace-all; 'rlregress upgrade' does",
-        ),
-        (
-            ("check", "--script", "train.py"),
+            "check --script train.py",
             "rlregress check takes no --script; rlregress upgrade, rlregress bisect and rlregress "
             "diff do",
         ),
-        (("upgrade", "installed", "--cells", "all"), "rlregress upgrade takes no --cells; "),
-        (("upgrade", "installed", "--budget", "short"), "rlregress upgrade takes no --budget; "),
-        (("upgrade", "installed", "--framework"), "Option '--framework' requires an argument"),
+        ("upgrade installed --cells all", "rlregress upgrade takes no --cells; "),
+        ("upgrade installed --budget short", "rlregress upgrade takes no --budget; "),
+        ("upgrade installed --framework", "Option '--framework' requires an argument"),
+        ("upgrade installed -- --seed 1", "'--seed 1' would be arguments of a script"),
+        ("check --no-such", "No such option: --no-such; see rlregress check --help"),
+        ("check --cells", "Option '--cells' requires an argument"),
         (
-            ("upgrade", "installed", "--", "--seed", "1"),
-            "'--seed 1' would be arguments of a script",
-        ),
-        (
-            (
-                "check",
-                "--no-such",
-            ),
-            "No such option: --no-such; see rlregress check --help",
-        ),
-        (
-            (
-                "check",
-                "--cells",
-            ),
-            "Option '--cells' requires an argument",
-        ),
-        (
-            (
-                "check",
-                "train.py",
-            ),
+            "check train.py",
             "unexpected extra argument(s) (train.py); see rlregress check --help",
         ),
-        (("check", "--budget", "smoke", "--cells", "all"), "--cells chooses among stored runs"),
-        (("check", "--cells", "all", "--environment", "Hopper-v4"), "give one of them"),
-        (("check", "--cells", "thesis", "--algorithm", "ppo,foo"), "unknown algorithm 'foo'"),
+        ("check --budget smoke --cells all", "--cells chooses among stored runs"),
+        ("check --cells all --environment Hopper-v4", "give one of them"),
+        ("check --cells thesis --algorithm ppo,foo", "unknown algorithm 'foo'"),
+        ("trace --framework sb3", "--algorithm is missing; expected one of sb3: a2c, ddpg"),
+        ("compare sb3 torchrl --json --markdown", "--markdown and --json are two formats"),
+        ("compare sb3 torchrl --algorithm trpo", "unknown algorithm 'trpo'; known: "),
+        (
+            "selftest histories --show --only 2.0.0",
+            "--only and --scenario say what to judge, and --show judges nothing",
+        ),
+        (
+            "selftest histories --show --scenario gsde",
+            "--only and --scenario say what to judge, and --show judges nothing",
+        ),
+        (
+            "selftest histories --scenario gsde",
+            "--scenario adds to the results of pairs that were judged",
+        ),
+        ("selftest faults --returns --framework sb3 --algorithm zzz",
+         "no fault of algorithm 'zzz'"),
+        ("selftest faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
+        ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
+         "no fault is left of sb3, ppo, td3_discount_0.9"),
+        ("selftest faults --tiers --show --draw 7",
+         "--show prints all kept draws; leave out --count and --draw"),
+        ("baseline record --throughput 0 --framework sb3,zzz", "no throughput is stored of 'zzz'"),
+        ("baseline record --throughput 0 --algorithm ppo", "--throughput measures every algorithm"),
+        ("baseline record --throughput 0 --saved installed", "store two things; give one of them"),
+        ("runs status --set-aside", "only --verify takes --set-aside"),
+        ("runs status --verify --watch", "two ways to read a store; give one of them"),
+        ("study rank --budget tiny", "unknown budget 'tiny'"),
+        ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),
     ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_options_that_do_not_go_together(command, arguments, message):
-    """An option that would have no effect is refused, not ignored."""
-    code, _, error = command(*arguments)
+)  # fmt: skip
+def test_options_that_do_not_go_together(command, words, message):
+    """An option that would have no effect is refused, and nothing is trained or printed."""
+    code, out, error = command(*words.split())
     assert_one_sentence(code, error, message)
-
-
-def test_two_formats(command):
-    """A comparison has one format."""
-    code, _, error = command("compare", "sb3", "torchrl", "--json", "--markdown")
-    assert_one_sentence(code, error, "--markdown and --json are two formats; give one of them")
+    assert out == ""
 
 
 @pytest.mark.parametrize(
@@ -566,12 +475,11 @@ def test_a_damaged_trace(command, tmp_path, content, message):
     [
         (("diff", "{folder}", "x"), "{folder} cannot be read: it is a folder, not a file"),
         (("trace", "{folder}"), "{folder} is a folder; expected a Python file"),
-        (("trace", "--framework", "sb3"), "--algorithm is missing; expected one of sb3: a2c, ddpg"),
     ],
-    ids=["diff", "trace", "algorithm"],
+    ids=["diff", "trace"],
 )
 def test_a_folder_is_no_file(command, tmp_path, arguments, message):
-    """It is said to be one; so is what is missing."""
+    """It is said to be one."""
     code, _, error = command(*(argument.format(folder=tmp_path) for argument in arguments))
     assert_one_sentence(code, error, message.format(folder=tmp_path))
 
@@ -585,22 +493,9 @@ def test_traces_without_events(command, tmp_path):
     assert_one_sentence(code, error, f"{path} holds no events, and nothing is compared")
 
 
-@pytest.mark.parametrize("given", [("--only", "2.0.0"), ("--scenario", "gsde")])
-def test_histories_shown_and_judged(command, given):
-    """An option that would be ignored is refused."""
-    code, _, error = command("selftest", "histories", "--show", *given)
-    text = "--only and --scenario say what to judge, and --show judges nothing"
-    assert_one_sentence(code, error, text)
-
-
-def test_histories_added_to_without_a_pair(command):
-    """Scenarios alone add to what was judged, and it has to be said to which pairs."""
-    code, _, error = command("selftest", "histories", "--scenario", "gsde")
-    assert_one_sentence(code, error, "--scenario adds to the results of pairs that were judged")
-
-
 def test_a_gate_without_a_default(command, copied_suite):
     """A file with another table says which one was expected, not a KeyError."""
+    (copied_suite / "baselines" / "gate.toml").unlink()
     (copied_suite / "baselines" / "gate.toml").write_text("[other]\n")
     code, _, error = command("plan")
     assert_one_sentence(code, error, "gate.toml: unknown key 'other'; known: default")
@@ -682,44 +577,28 @@ def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command,
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("words", "message"),
     [
-        (
-            "check",
-            "finished trainings and traces are kept, and the same command continues from there",
-        ),
+        ("check", "finished trainings and traces are kept, and the same command continues from"),
         ("baseline record", "finished runs are kept, and the same command continues from there"),
         ("details --installed", "nothing is kept; start it again"),
     ],
 )
-def test_an_interrupt_says_what_is_kept(tmp_path, name, message):
-    """Ctrl-C ends a command with exit code 130 and one sentence, without a traceback."""
-    # interrupts itself when the command looks up what is installed
-    (tmp_path / "interrupted.py").write_text(
-        "import os, signal, sys\n"
-        # which the processes of a shell's background ignore
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from rlregress import cli\n"
-        "from rlregress.details import requested_names\n"
-        "from rlregress.gate import recording, cell_selection\n"
-        "def interrupt(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
-        "cell_selection.choose = requested_names.adapters = interrupt\n"
-        "recording.load_budget = interrupt\n"
-        "import rlregress.gate.session as session\n"
-        "session.choose = interrupt\n"
-        "cli.main()\n"
-    )
-    options = ["--framework", "sb3", "--algorithm", "ppo", "--environment", "Hopper-v4"]
-    ended = subprocess.run(
-        [sys.executable, str(tmp_path / "interrupted.py"), *name.split()]
-        + (options if name == "baseline record" else []),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 130, ended.stderr
-    assert ended.stderr == f"\nrlregress: interrupted; {message}\n"
+def test_an_interrupt_says_what_is_kept(words, message):
+    """By the command, or by the one of a group of commands."""
+    assert cli._interrupted(words.split()).startswith(f"interrupted; {message}")
+
+
+def test_an_interrupt_is_one_sentence(command, monkeypatch):
+    """Ctrl-C ends a command with exit code 130, without a traceback."""
+    monkeypatch.setattr(requested_names, "adapters", lambda *_: signal.raise_signal(signal.SIGINT))
+    # a process of a parallel test run has another handler
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code, _, error = command("details", "--installed")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (code, error) == (130, "\nrlregress: interrupted; nothing is kept; start it again\n")
 
 
 def pytest_with(*words):
@@ -739,7 +618,11 @@ def pytest_with(*words):
     ("options", "message"),
     [
         (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; "),
-        (["--evidence", "/proc/nowhere/x.json"], "the evidence cannot be written to /proc/nowhere"),
+        pytest.param(
+            ["--evidence", "/proc/nowhere/x.json"],
+            "the evidence cannot be written to /proc/nowhere",
+            marks=pytest.mark.nightly,
+        ),
     ],
     ids=["cells", "evidence"],
 )
@@ -751,7 +634,14 @@ def test_a_wrong_option_of_pytest(options, message):
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("options", [[], ["-n", "1"], ["-n", "1", "-m", "not nightly"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param([], marks=pytest.mark.nightly),
+        pytest.param(["-n", "1"], marks=pytest.mark.nightly),
+        ["-n", "1", "-m", "not nightly"],
+    ],
+)
 def test_a_file_that_is_not_there_is_named(options):
     """With workers and options that select tests as without them."""
     ended = pytest_with("tests_unit/nothing.py::test_a", "tests_unit/test_gae.py", *options)
@@ -818,30 +708,6 @@ def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, mess
     assert_one_sentence(code, error, message)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("selftest faults --returns --framework sb3 --algorithm zzz",
-         "no fault of algorithm 'zzz'"),
-        ("selftest faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
-        ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
-         "no fault is left of sb3, ppo, td3_discount_0.9"),
-        ("baseline record --throughput 0 --framework sb3,zzz", "no throughput is stored of 'zzz'"),
-        ("baseline record --throughput 0 --algorithm ppo", "--throughput measures every algorithm"),
-        ("baseline record --throughput 0 --saved installed", "store two things; give one of them"),
-        ("runs status --set-aside", "only --verify takes --set-aside"),
-        ("runs status --verify --watch", "two ways to read a store; give one of them"),
-        ("study rank --budget tiny", "unknown budget 'tiny'"),
-        ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),
-    ],
-)  # fmt: skip
-def test_commands_of_returns_name_what_is_wrong(command, words, message):
-    """A name that nobody has is told, and nothing is trained or printed in its place."""
-    code, out, error = command(*words.split(" "))
-    assert_one_sentence(code, error, message)
-    assert out == ""
-
-
 def test_returns_too_large_to_be_compared(command, tmp_path):
     """A return whose square overflows is refused, and its run is named."""
     lines = [f"{name},X,{seed},1e200" for name in "AB" for seed in range(5)]
@@ -864,18 +730,14 @@ def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monke
 
 
 def test_an_algorithm_that_one_framework_does_not_have_is_not_compared(command):
-    """Nothing that has nothing to do with it is listed instead; no training is spoken of."""
+    """No training is spoken of."""
     pytest.importorskip("sb3_contrib")
     code, _, error = command("compare", "contrib", "sb3", "--algorithm", "td3")
     assert_one_sentence(code, error, "of SB3-Contrib no details of 'td3' are checked; compare")
-    code, _, error = command("compare", "sb3", "torchrl", "--algorithm", "trpo")
-    assert_one_sentence(code, error, "unknown algorithm 'trpo'; known: ", "--detail")
 
 
 def test_draws_that_are_kept_are_shown_by_framework(command):
-    """What is not used of a command line is refused."""
-    code, _, error = command("selftest", "faults", "--tiers", "--show", "--draw", "7")
-    assert_one_sentence(code, error, "--show prints all kept draws; leave out --count and --draw")
+    """Draws of other frameworks are not listed."""
     _, shown, _ = command("selftest", "faults", "--tiers", "--show", "--framework", "torchrl")
     assert "| torchrl " in shown
     assert "| sb3 " not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -22,59 +23,48 @@ from rlregress.upgrade.upgrade_options import Options
 UPGRADE = "upgrade installed"
 ROOT = Path(__file__).resolve().parents[2]
 
-#: the program under its own name, and what it has imported of what takes long
+#: the program under its own name for one line after another, each with what it completes to and
+#: what has been imported of what takes long
 PROGRAM = """
-import sys
+import contextlib, io, json, os, sys
 from rlregress.cli import main
 sys.argv = ["rlregress"]
-try:
-    main()
-finally:
-    print(*({"numpy", "torch"} & set(sys.modules)), file=sys.stderr)
+for words in json.loads(sys.stdin.read()):
+    os.environ |= {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        main()
+    print(json.dumps([said.getvalue().split(), sorted({"numpy", "torch"} & set(sys.modules))]))
 """
+#: what bash is given for a line that ends where the cursor is
+COMPLETED = {
+    "rlregress up": (["upgrade"], []),
+    "rlregress runs la": (["launch"], []),
+    "rlregress check --framework ": (sorted(frameworks.names()), ["numpy"]),
+    "rlregress check --cells sb3-ppo-Ho": (["sb3-ppo-Hopper-v4-short"], ["numpy"]),
+    "rlregress check --cells all,sb3-ppo-Ho": (["all,sb3-ppo-Hopper-v4-short"], ["numpy"]),
+    "rlregress details sac.critic_loss.s": (["sac.critic_loss.scale"], ["numpy"]),
+}
 
 
-def completed(words):
-    """What bash is given for a line that ends where the cursor is; and what was imported."""
-    job = {
-        "_RLREGRESS_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-    }
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, **job}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return ended.stdout.split(), ended.stderr.strip()
-
-
-@pytest.mark.parametrize(
-    ("words", "some", "imported"),
-    [
-        ("rlregress up", {"upgrade"}, ""),
-        ("rlregress runs la", {"launch"}, ""),
-        ("rlregress check --framework ", set(frameworks.names()), "numpy"),
-        ("rlregress check --cells sb3-ppo-Ho", {"sb3-ppo-Hopper-v4-short"}, "numpy"),
-        ("rlregress check --cells all,sb3-ppo-Ho", {"all,sb3-ppo-Hopper-v4-short"}, "numpy"),
-        ("rlregress details sac.critic_loss.s", {"sac.critic_loss.scale"}, "numpy"),
-    ],
-)
-def test_a_shell_completes_without_importing_torch(words, some, imported):
+def test_a_shell_completes_without_importing_torch():
     """Commands, frameworks, cells and details, each from what there is."""
-    assert completed(words) == (sorted(some), imported)
-
-
-def test_the_top_of_the_help_is_short():
-    """It opens with the four commands that matter, and lists at most 15."""
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress", "--help"],
-        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"},
+        [sys.executable, "-c", PROGRAM], input=json.dumps([*COMPLETED]), text=True, check=True,
+        env={**os.environ, "_RLREGRESS_COMPLETE": "complete_bash"}, stdout=subprocess.PIPE,
     )  # fmt: skip
-    _, _, listed = ended.stdout.partition("Commands:\n")
+    found = map(json.loads, ended.stdout.splitlines())
+    assert dict(zip(COMPLETED, map(tuple, found), strict=True)) == COMPLETED
+
+
+def test_the_top_of_the_help_is_short(command, monkeypatch):
+    """It opens with the four commands that matter, and lists at most 15."""
+    monkeypatch.setenv("COLUMNS", "80")
+    _, text, _ = command("--help")
+    _, _, listed = text.partition("Commands:\n")
     names = [line.split()[0] for line in listed.splitlines()]
     assert names[:4] == ["check", "upgrade", "compare", "details"]
     assert len(names) <= 15
-    assert "--install-completion" in ended.stdout
+    assert "--install-completion" in text
 
 
 @pytest.mark.usefixtures("warm_python")
@@ -90,6 +80,7 @@ def test_the_tests_run_from_any_folder(tmp_path):
     assert (tmp_path / "found.xml").is_file()
 
 
+@pytest.mark.usefixtures("uncollected_tests")
 def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
     """At most five lines: least and most, tests included; the drop of each algorithm.
 

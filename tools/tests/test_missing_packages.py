@@ -153,13 +153,17 @@ def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
     assert "pip install &#39;rlregress[plots]&#39;" in text
 
 
-def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path):
+@pytest.mark.parametrize(
+    "trained",
+    [(), pytest.param(("tests_behavior/test_determinism.py",), marks=pytest.mark.nightly)],
+)
+def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
     """Details, claims and games: none fails, and the report begins with them.
 
     No test of formulas or behaviour needs MuJoCo: those of determinism pass without it.
     """
     unit = ("tests_unit/test_atari.py", "tests_unit/test_details.py")
-    files = (*unit, "tests_behavior/test_atari_games.py", "tests_behavior/test_determinism.py")
+    files = (*unit, "tests_behavior/test_atari_games.py", *trained)
     gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
     path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
     ended = subprocess.run(

@@ -143,11 +143,7 @@ def test_a_detail_leaves_out_what_is_not_about_it():
         ],
         detail="sac.actor_loss",
     )
-    assert kept == [
-        "specification sac.actor_loss",
-        "detail sac.actor_loss",
-        "claim sac.actor_loss",
-    ]
+    assert kept == ["specification sac.actor_loss", "detail sac.actor_loss", "claim sac.actor_loss"]
     assert left_out == ["detail td3.actor_loss", "complete", "behaves", "claim sac.discount"]
 
 
@@ -252,10 +248,7 @@ def test_details_are_named_whole_or_by_their_beginning():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "sac.critc_loss",
-            "unknown detail 'sac.critc_loss'; did you mean 'sac.critic_loss.scale'",
-        ),
+        ("sac.critc_loss", "unknown detail 'sac.critc_loss'; did you mean 'sac.critic_loss.scale'"),
         ("sac.crit", "unknown detail 'sac.crit'; did you mean "),
         ("qqq", "unknown detail 'qqq'; "),
     ],

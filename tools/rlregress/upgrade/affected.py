@@ -58,10 +58,10 @@ def packages(a: Requested, b: Requested) -> frozenset[str]:
         return frozenset(name for name in names if one.get(name) != other.get(name))
 
     def pin(pins: dict[str, str], name: str) -> str:
-        (here,) = installed.pins([name]) or [""]
         if name in pins and not installed.is_release(pins[name]):
             return pins[name]
-        return f"{here} {installed.why_no_release(name)}" if here else ""
+        here = installed.version(name)
+        return f"{name}=={installed.public(here)} {installed.why_no_release(name)}" if here else ""
 
     differing = frozenset(name for name in names if pin(one, name) != pin(other, name))
     return differing if differing or (a.lock and b.lock) else names

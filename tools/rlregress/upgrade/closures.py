@@ -7,6 +7,7 @@ environment of one version has less: what its own packages require, and what the
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,8 +127,14 @@ def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
 def _modules(gone: Iterable[str], there: Distributions) -> set[str]:
     """The highest dotted names that come from these distributions alone."""
     names = set(gone)
-    others = {m for name, d in there.items() if name not in names for m in _dotted(d)}
-    own = {module for name in names for module in _dotted(there[name])} - others
+    own = {module for name in names for module in _dotted(there[name])}
+    # parsing what all others install takes a second: most have no file below the same names
+    top = "|".join(re.escape(module) for module in own if "." not in module)
+    below = re.compile(rf"^\"?(?:{top})[/.]", re.MULTILINE)
+    for distribution in (d for name, d in there.items() if name not in names):
+        record = distribution.read_text("RECORD")
+        if not record or below.search(record):
+            own -= _dotted(distribution)
     return {module for module in own if module.rpartition(".")[0] not in own}
 
 

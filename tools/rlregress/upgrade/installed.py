@@ -6,7 +6,6 @@ import hashlib
 import importlib.metadata
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
 from functools import cache
 
 from packaging.requirements import Requirement
@@ -17,10 +16,9 @@ from rlregress.upgrade import distribution_metadata
 
 def version(package: str) -> str | None:
     """The installed version, or None."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    for distribution in importlib.metadata.distributions(name=package):
+        return distribution_metadata.version_of(distribution)
+    return None
 
 
 def public(version_: str) -> str:
@@ -71,14 +69,10 @@ def holds(row: str) -> bool:
     )
 
 
-def pins(packages: Sequence[str] | None = None) -> list[str]:
-    """Pins of what is installed now: all of it, or some packages."""
-    if packages is None:
-        there = distribution_metadata.by_name(importlib.metadata.distributions())
-        packages = sorted(there.keys() - {"pip", "setuptools", "wheel", "rlregress"})
-    pairs = [(name, version(name)) for name in packages]
+def pins() -> list[str]:
+    """Pins of all that is installed now."""
+    there = distribution_metadata.by_name(importlib.metadata.distributions())
     return [
-        f"{name}=={public(distributions)}"
-        for name, distributions in pairs
-        if distributions is not None
+        f"{name}=={public(distribution_metadata.version_of(there[name]))}"
+        for name in sorted(there.keys() - {"pip", "setuptools", "wheel", "rlregress"})
     ]

@@ -36,11 +36,7 @@ def change(**given):
 
 def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
     """A report of one framework."""
-    of = {
-        "details": list(details),
-        "defaults": list(defaults),
-        "traces": traces or {},
-    }
+    of = {"details": list(details), "defaults": list(defaults), "traces": traces or {}}
     frameworks = {"x": of}
     return {
         "verdict": verdict, "headline": verdict, "frameworks": frameworks, "entries": list(entries)

@@ -16,22 +16,27 @@ from rlregress_studies.claims.claims_text import report
 
 
 def pytest_generate_tests(metafunc):
-    """One test per checkable sentence and per copy of the framework that it is about."""
+    """One test per checkable sentence and per copy of the framework that it is about.
+
+    Those of scripts, which are read and run in the same way as libraries, are nightly.
+    """
     if "claim" not in metafunc.fixturenames:
         return
     try:
         given = metafunc.config.getoption("--framework")
         chosen = requested_names.adapters(requested_names.names("--framework", given))
         pairs = [
-            (claim, adapter)
+            pytest.param(
+                claim, adapter, id=f"{claim.id}@{adapter.label}".rstrip("@"),
+                marks=pytest.mark.nightly if adapter.checkout else (),
+            )
             for claim in claim_files.load(suite.baselines() / "claims")
             for adapter in chosen
             if claim.framework == adapter.name and not claim.not_checkable
-        ]
+        ]  # fmt: skip
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
-    ids = [f"{claim.id}@{adapter.label}".rstrip("@") for claim, adapter in pairs]
-    metafunc.parametrize(("claim", "framework_of_claim"), pairs, ids=ids)
+    metafunc.parametrize(("claim", "framework_of_claim"), pairs)
 
 
 def test_claim_has_the_recorded_verdict(claim, framework_of_claim):

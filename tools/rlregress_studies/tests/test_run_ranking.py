@@ -28,6 +28,7 @@ from rlregress_studies.rank.run_ranking import (
     rank,
 )
 from tools.tests.reporting.test_gate_page import stands_alone
+from tools.tests.training.test_records import content
 
 HEADER = "implementation,environment,seed,return"
 
@@ -183,15 +184,9 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
         (runs("a", [1.0]), "nothing to rank: 1 run, "),
         (runs("a", normal(0, 1)) + runs("b", [1.0, 2.0]), "b has 2 runs on Hopper-v4"),
         (runs("a", normal(0, 1)) + runs("b", [None] * 9) + runs("a", [1], "X"), ""),
-        (
-            runs("a", [None] * 5) + runs("b", [None] * 5),
-            "every run on .* failed .*; leave it out",
-        ),
+        (runs("a", [None] * 5) + runs("b", [None] * 5), "every run on .* failed .*; leave it out"),
         (runs("a", normal(0, 1)) + runs("a", [1.0]), "two runs of a on .* seed 0; .*; remove one"),
-        (
-            runs("a", normal(0, 1)) + runs("b", [1, 2, 1e300]),
-            "1e.300 of b on .* seed 2",
-        ),
+        (runs("a", normal(0, 1)) + runs("b", [1, 2, 1e300]), "1e.300 of b on .* seed 2"),
     ],
 )
 def test_runs_that_cannot_be_ranked(found, sentence):
@@ -230,10 +225,7 @@ def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
     ("arguments", "part"),
     [
         (["no.csv"], "no.csv cannot be read"),
-        (
-            ["/dev/null"],
-            "/dev/null is not named .csv; expected a CSV file: write the",
-        ),
+        (["/dev/null"], "/dev/null is not named .csv; expected a CSV file: write the"),
         (["r.csv", "--framework", "x"], "a CSV file does not take --framework"),
         (["r.csv", "--environment", "Hoper-v4"], "did you mean 'Hopper-v4'?"),
         (["r.csv", "--runs", "11"], "a has 10 runs on Hopper-v4, and a look needs 11"),
@@ -318,16 +310,9 @@ def store(tmp_path):
         for seed, value in enumerate(normal(seed=9, mean=mean, count=5)):
             versions = {"package": version}
             job = Job(stored.cell, seed, stored.protocol, stored.hyperparameters, versions, {})
-            content = {
-                "schema": run_record.SCHEMA,
-                "job": {**job.as_dict(), "key": job.key}, "key": job.key,
-                "status": "finished", "failure": "", "curve": [], "final_return": value,
-                "episode_returns": [value], "steps": 1, "parameters_sha256": "", "platform": {},
-                "time": {},
-            }  # fmt: skip
             path = folder / stored.cell.id / f"{seed:04d}-{version}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            run_record.write(path, content)
+            run_record.write(path, {**content(job), "final_return": value})
     return folder
 
 

@@ -129,11 +129,11 @@ def test_commits_that_cannot_be_checked_leave_a_range(bisect, tmp_path):
 
 def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
     """It is ended in the middle of a check; nothing that it made stays behind."""
-    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 8, FAULT + 8)])
+    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 4, FAULT + 4)])
     (tmp_path / "check.py").write_text(f"import os, signal, time\n{CHECK}")
-    expected = bisect(repository, "main~15", "main")
+    expected = bisect(repository, "main~7", "main")
     shutil.rmtree(tmp_path / "cache")
-    words = ["main~15", "main", "--repo", str(repository), "--report", str(tmp_path / "other")]
+    words = ["main~7", "main", "--repo", str(repository), "--report", str(tmp_path / "other")]
     words += ["--command", f"python {tmp_path / 'check.py'}"]
     killed = subprocess.Popen(
         [sys.executable, "-m", "rlregress", "bisect", *words], stdout=subprocess.PIPE, text=True
@@ -151,7 +151,7 @@ def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
         # of the last one nothing may have been kept, and both ends are asked twice
         assert path.stat().st_mtime_ns == kept[path]
     (tmp_path / "check.py").write_text(f"import os, signal, time\n{CHECK}")
-    assert bisect(repository, "main~15", "main") == expected
+    assert bisect(repository, "main~7", "main") == expected
     assert list((tmp_path / "cache" / "bisect").iterdir()) == []
     # what runs code of the user's may read what no version names: it is asked anew next time
     assert list((tmp_path / "cache" / "versions").iterdir()) == []
@@ -332,6 +332,7 @@ def test_without_a_network_and_with_nothing_kept_there_is_one_sentence(
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     words = ("sb3==1.0", "sb3==1.1.0", "--name", "stable_baselines3.TD3")
     code, _, said = command("bisect", *words, "--report", str(tmp_path))
     assert code == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from rlregress.errors import UserError
 from rlregress.model.bisect_result import ChangedAt
 from rlregress.reporting import bisect_text
 from rlregress.upgrade import cached_folders, requested
+from tools.tests.upgrade import test_sides
 
 FIVE = [f"{number}.0" for number in range(1, 6)]
 
@@ -22,18 +22,8 @@ FIVE = [f"{number}.0" for number in range(1, 6)]
 def wheel(folder, name, version, value, requires=(), tag="py3-none-any"):
     """A package whose ``value()`` is as given."""
     folder.mkdir(exist_ok=True)
-    about = f"{name}-{version}.dist-info"
-    meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    meta += "".join(f"Requires-Dist: {row}\n" for row in requires)
-    files = {
-        f"{name}/__init__.py": f"def value():\n    return {value}\n",
-        f"{about}/METADATA": meta,
-        f"{about}/WHEEL": f"Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: {tag}\n",
-    }
-    files[f"{about}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{about}/RECORD"])
-    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as packed:
-        for path, text in files.items():
-            packed.writestr(path, text)
+    text = f"def value():\n    return {value}\n"
+    test_sides.wheel(folder, name, version, *requires, text=text, tag=tag)
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
     assert record["job"]["sources"][PACKAGE] != here
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
     """As it is for this command."""
     dry = ("runs", "launch", "--slurm", "--dry-run", "--with", str(tree), *RUNS)

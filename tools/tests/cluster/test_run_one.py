@@ -24,17 +24,7 @@ from rlregress.training import job_plan, lease, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
-from .short_runs import (
-    ENDLESS,
-    has_ended,
-    holder,
-    jobs,
-    listed,
-    rlregress,
-    start,
-    worker_of,
-    workers,
-)
+from .short_runs import ENDLESS, has_ended, holder, jobs, listed, start, worker_of, workers
 from .slurm_daemons import until
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -303,27 +293,38 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
     assert path.read_text() == other
 
 
-def test_a_run_that_another_attempt_does_is_left_to_it(store):
+@pytest.fixture
+def do(store):
+    """The words of the command that does a run."""
+
+    def words(job):
+        manifest = str(listed(store, [job]).path)
+        where = ("--manifest", manifest, "--index", "0", "--store", str(store.folder))
+        return ("runs", "run", *where)
+
+    return words
+
+
+def test_a_run_that_another_attempt_does_is_left_to_it(store, command, do):
     """Exit code 75, in one sentence, at once."""
     (job,) = jobs([0])
     attempt = store.claim(job)
     assert attempt is not None
     with attempt:
-        ended(start(listed(store, [job]), 0, store), 75, "is being done by another attempt; start")
+        code, text, _ = command(*do(job))
+    assert code == 75
+    assert "is being done by another attempt; start" in text
 
 
-def test_a_run_of_other_versions_is_not_done(store):
+def test_a_run_of_other_versions_is_not_done(store, command, do):
     """A node where something else is installed says what, and leaves no record."""
     (job,) = jobs([0])
     other = replace(job, versions={**job.versions, "numpy": "1.0"})
-    text = rlregress(
-        *("runs", "run", "--manifest", str(listed(store, [other]).path), "--index", "0"),
-        *("--store", str(store.folder)),
-    )
-    assert text.returncode == 2
-    assert "is about other versions: found numpy " in text.stderr
-    assert ", expected 1.0" in text.stderr
-    assert "Traceback" not in text.stderr
+    code, _, error = command(*do(other))
+    assert code == 2
+    assert "is about other versions: found numpy " in error
+    assert ", expected 1.0" in error
+    assert "Traceback" not in error
     assert store.find(other) is None
     left, _ = store.holder(other.name)
     assert left is not None

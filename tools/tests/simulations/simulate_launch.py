@@ -26,13 +26,7 @@ from rlregress.cluster.manifest import ManifestRun
 from rlregress.cluster.run_resources import time_of
 from rlregress.gate import baseline_runs, published
 from rlregress.gate.cell_selection import study_table, usual_budget
-from rlregress.gate.schedule import (
-    STARTUP_SECONDS,
-    draw,
-    lower_bound,
-    makespan,
-    spread,
-)
+from rlregress.gate.schedule import STARTUP_SECONDS, draw, lower_bound, makespan, spread
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell
 

@@ -17,9 +17,7 @@ from .test_real_faults import Edit, judge  # noqa: F401 - a fixture
 
 CHANGES = tomllib.loads(Path(__file__).with_name("changes.toml").read_text(encoding="utf-8"))
 #: what the gate does not find, and why: it is never called the same.
-NOT_FOUND = {
-    "truncation: every end bootstraps": "the key is always there, whatever its default",
-}
+NOT_FOUND = {"truncation: every end bootstraps": "the key is always there, whatever its default"}
 ROWS = [
     pytest.param(kind, row, id=f"{kind}: {row['what']}")
     for kind, rows in CHANGES.items()

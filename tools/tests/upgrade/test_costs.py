@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from rlregress.inside import events, trace_worker
-from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
+from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import Cost
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import costs
 from rlregress.upgrade.compared_trainings import Training
+from tools.tests.upgrade import small_traces
 
 
 def test_an_interval_holds_the_ratio_as_often_as_it_says():
@@ -75,8 +76,7 @@ class _Sides:
 def traced(name, events_, cpu, verdict="equal"):
     """A training of so many events and CPU seconds on both versions."""
     trace = Trace(header={"cpu_seconds": cpu}, events=tuple([None] * events_))
-    return Traced(name=name, comparison=Comparison(verdict=verdict, compared=1), a=trace, b=trace,
-                  repeats=True, notes=())  # fmt: skip
+    return small_traces.traced(name, trace, trace, verdict)
 
 
 def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_time():

@@ -19,12 +19,13 @@ from rlregress.model.differences import (
     SAME,
     Entry,
 )
-from rlregress.model.recorded_traces import Comparison, Trace, Traced
+from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Cause
 from rlregress.upgrade import changed_functions, entries, outside_training
 from rlregress.upgrade.callers import callers
 from rlregress.upgrade.coverage import piece_executions
 from rlregress.upgrade.inventory import Inventory, OtherFile
+from tools.tests.upgrade import small_traces
 
 FILE = "package/agent.py"
 
@@ -52,14 +53,7 @@ def side(*executed, branches=(), activity=()):
 
 def traced(name, b, a=None, verdict="equal"):
     """A training; the old version did as the new version where nothing else is said."""
-    return Traced(
-        name=name,
-        comparison=Comparison(verdict=verdict, compared=1, first=None),
-        a=a or b,
-        b=b,
-        repeats=True,
-        notes=(),
-    )
+    return small_traces.traced(name, a or b, b, verdict)
 
 
 def reached(functions, trainings, probed=None, folders=()):

@@ -8,22 +8,14 @@ import pytest
 
 from rlregress.inside.events import RAISED
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.model.recorded_traces import (
-    Comparison,
-    Divergence,
-    Event,
-    Part,
-    Place,
-    Trace,
-    Traced,
-)
+from rlregress.model.recorded_traces import Part, Place
 from rlregress.model.upgrade_result import Cause
 from rlregress.tracing.trace_comparison import compare
 from rlregress.tracing.trace_reader import failed
 from rlregress.upgrade import culprit_search, delta_debugging
 from rlregress.upgrade.compared_trainings import Training
-
-FILE = "package/agent.py"
+from tools.tests.upgrade import small_traces
+from tools.tests.upgrade.small_traces import FILE, divergence, loss, traced
 
 
 def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
@@ -40,72 +32,34 @@ def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
 TRAIN, LOSS, STEP = function("train"), function("loss", 30, 40), function("step", 50, 60)
 
 
-def event(line, *callers, file=FILE, value=1.0):
-    """An event at a line, called from others."""
-    above = tuple(Place(file=FILE, line=caller, function="f") for caller in callers)
-    parts = {"loss": Part(digest=str(value), norm=value, values=(value,))}
-    return Event(
-        index=0,
-        kind="backward",
-        name="loss",
-        file=file,
-        line=line,
-        function="f",
-        parts=parts,
-        callers=above,
-    )
-
-
 def trace(value, *executed, count=1):
     """A trace of so many losses, the last of which has a value."""
     values = [1.0] * (count - 1) + [value]
-    events = tuple(event(1, value=number) for number in values)
-    return Trace(header={"failure": "", "functions": {FILE: list(executed)}}, events=events)
+    return small_traces.trace(*(loss(value=v) for v in values), functions={FILE: list(executed)})
 
 
 def parted(name, b_line, *callers, executed=(), count=1, a_line=0):
     """A training whose traces part at a line of the new version."""
     a, b = trace(2.0, *executed, count=count), trace(4.0, *executed, count=count)
-    first = Divergence(
-        kind="loss", part="loss", a=event(a_line), b=event(b_line, *callers), before=()
-    )
-    return Traced(
-        name=name,
-        comparison=Comparison(verdict="diverged", compared=0, first=first),
-        a=a,
-        b=b,
-        repeats=True,
-        notes=(),
-    )
+    return traced(name, a, b, first=divergence(loss(a_line), loss(b_line, *callers)))
 
 
 def test_the_function_at_the_place_is_found():
     """On either side at its own lines; what did not change is none."""
-    first = Divergence(kind="loss", part="loss", a=event(15), b=event(115), before=())
+    first = divergence(loss(15), loss(115))
     assert delta_debugging.at(first, [LOSS, TRAIN]) == (TRAIN,)
-    only_a = Divergence(kind="loss", part="loss", a=event(15), b=None, before=())
-    only_b = Divergence(kind="loss", part="loss", a=None, b=event(135), before=())
+    only_a = divergence(loss(15), None)
+    only_b = divergence(None, loss(135))
     assert delta_debugging.at(only_a, [LOSS, TRAIN]) == (TRAIN,)
     assert delta_debugging.at(only_b, [LOSS, TRAIN]) == (LOSS,)
-    assert (
-        delta_debugging.at(
-            Divergence(kind="loss", part="loss", a=event(0), b=event(125), before=()), [LOSS, TRAIN]
-        )
-        == ()
-    )
+    assert delta_debugging.at(divergence(loss(0), loss(125)), [LOSS, TRAIN]) == ()
 
 
 def coded(name, code, how=CHANGED, file=FILE, path=None):
     """A function that differs, with what it does on the new version."""
-    one = Function(name=name, first=1, last=2, code="") if how == CHANGED else None
-    return Changed(
-        file=file,
-        name=name,
-        how=how,
-        a=one,
-        b=Function(name=name, first=1, last=2, code=code),
-        paths=(path, path),
-    )
+    new = Function(name=name, first=1, last=2, code=code)
+    old = replace(new, code="") if how == CHANGED else None
+    return Changed(file=file, name=name, how=how, a=old, b=new, paths=(path, path))
 
 
 @pytest.mark.parametrize(
@@ -152,37 +106,20 @@ def words(text):
 def answers(*raised, **values):
     """A trace of what a training shows itself; words are errors, raised in lines of the file."""
     above = tuple(Place(file=FILE, line=line, function="train") for line in raised)
-    events = tuple(
-        Event(
-            index=n,
-            kind="output",
-            name=f"part.{name}",
-            file="",
-            line=0,
-            function="",
-            parts={
-                "value": replace(
-                    words(str(value)), types=RAISED if isinstance(value, str) else "float"
-                )
-            },
-            callers=above,
-            error=value if isinstance(value, str) else "",
-        )
-        for n, (name, value) in enumerate(values.items())
-    )
-    return Trace(header={"failure": "", "functions": {FILE: ["train"]}}, events=events)
+    events = []
+    for n, (name, value) in enumerate(values.items()):
+        error = value if isinstance(value, str) else ""
+        part = replace(words(str(value)), types=RAISED if error else "float")
+        events.append(replace(
+            loss(0, file="", function=""), index=n, kind="output", name=f"part.{name}",
+            parts={"value": part}, callers=above, error=error,
+        ))  # fmt: skip
+    return small_traces.trace(*events, functions={FILE: ["train"]})
 
 
 def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
     """It fails where neither side does; what one side refuses, too, is an answer as any other."""
-    one = Traced(
-        name="x",
-        comparison=Comparison(verdict="diverged", compared=0),
-        a=answers(loss=1.0),
-        b=answers(loss=2.0),
-        repeats=True,
-        notes=(),
-    )
+    one = traced("x", answers(loss=1.0), answers(loss=2.0))
     came = delta_debugging._came(one, (TRAIN,), answers(loss="refused: TypeError"))
     why = "part.loss is refused: TypeError, as on neither version"
     assert (came.outcome, came.why) == ("failed", why)
@@ -198,15 +135,7 @@ def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
     def place(a, b):
-        one = Traced(
-            name="x",
-            comparison=Comparison(verdict="diverged", compared=0),
-            a=a,
-            b=b,
-            repeats=True,
-            notes=(),
-        )
-        return delta_debugging._place(one, [STEP, TRAIN])
+        return delta_debugging._place(traced("x", a, b), [STEP, TRAIN])
 
     assert place(answers(**fine), answers(5, 115, 155, **error)) == (TRAIN,)
     assert place(answers(5, 15, 55, **error), answers(**fine)) == (TRAIN,)
@@ -217,35 +146,31 @@ def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
 @pytest.mark.parametrize("line", [110, 120])
 def test_the_first_and_the_last_line_belong_to_a_function(line):
     """The line before and the one after do not."""
-    first = Divergence(kind="loss", part="loss", a=None, b=event(line), before=())
-    outside = Divergence(
-        kind="loss", part="loss", a=None, b=event(line + (1 if line == 120 else -1)), before=()
-    )
+    first = divergence(None, loss(line))
+    outside = divergence(None, loss(line + (1 if line == 120 else -1)))
     assert delta_debugging.at(first, [TRAIN]) == (TRAIN,)
     assert delta_debugging.at(outside, [TRAIN]) == ()
 
 
 def test_callers_of_the_place_are_found_after_it():
     """The nearest first, and each once."""
-    first = Divergence(kind="loss", part="loss", a=event(0), b=event(135, 155, 115, 136), before=())
+    first = divergence(loss(0), loss(135, 155, 115, 136))
     assert delta_debugging.at(first, [TRAIN, STEP, LOSS]) == (LOSS, STEP, TRAIN)
 
 
 def test_of_nested_functions_the_innermost_is_found():
     """Lines of an inner function are also those of the outer one."""
     outer, inner = function("train", 10, 40), function("train.inner", 20, 25)
-    within = Divergence(kind="loss", part="loss", a=None, b=event(122), before=())
-    beside = Divergence(kind="loss", part="loss", a=None, b=event(130), before=())
+    within = divergence(None, loss(122))
+    beside = divergence(None, loss(130))
     assert delta_debugging.at(within, [outer, inner]) == (inner,)
     assert delta_debugging.at(beside, [outer, inner]) == (outer,)
 
 
 def test_places_outside_of_the_file_are_not_matched():
     """The same line of another file, and an event that stands nowhere."""
-    other = Divergence(
-        kind="loss", part="loss", a=None, b=event(115, file="package/other.py"), before=()
-    )
-    nowhere = Divergence(kind="loss", part="loss", a=None, b=event(0, file=""), before=())
+    other = divergence(None, loss(115, file="package/other.py"))
+    nowhere = divergence(None, loss(0, file=""))
     assert delta_debugging.at(other, [TRAIN]) == ()
     assert delta_debugging.at(nowhere, [function("f", -100, 0)]) == ()
     assert delta_debugging.at(None, [TRAIN]) == ()
@@ -282,8 +207,7 @@ class Recorder:
             return failed("Traceback\nAttributeError: no such thing")
         value = 4.0 + sum(self._effects.get(name, 0.0) for name in names)
         value -= 2.0 if self._together and self._together <= names else 0.0
-        found = trace(value)
-        return Trace(header={**found.header, "misfits": misfits}, events=found.events)
+        return small_traces.trace(*trace(value).events, functions={FILE: []}, misfits=misfits)
 
 
 NAMES = tuple(f"f{n}" for n in range(16))
@@ -369,28 +293,14 @@ def test_the_functions_of_the_place_come_first(functions):
     """Then those of its file, of its folder, of its package, and of others."""
     files = ["other/x.py", "package/deep/x.py", "package/x.py", FILE]
     far = [
-        Changed(
-            file=file,
-            name=f"g{n}",
-            how=CHANGED,
-            a=changed_function.a,
-            b=changed_function.b,
-            paths=changed_function.paths,
-        )
-        for n, (file, changed_function) in enumerate(zip(files, functions, strict=False))
+        replace(of, file=file, name=f"g{n}")
+        for n, (file, of) in enumerate(zip(files, functions, strict=False))
     ]
     one = parted("sac", 172, executed=NAMES)
     others = {file: [each.name] for file, each in zip(files, far, strict=True)}
     header = {**one.b.header, "functions": {**others, FILE: ["g3", "f15"]}}
-    place = Divergence(kind="loss", part="loss", a=None, b=event(252), before=())
-    one = Traced(
-        name="sac",
-        comparison=Comparison(verdict="diverged", compared=0, first=place),
-        a=one.a,
-        b=Trace(header=header, events=one.b.events),
-        repeats=True,
-        notes=(),
-    )
+    place = divergence(None, loss(252))
+    one = traced("sac", one.a, replace(one.b, header=header), first=place)
     recorder = Recorder()
     looked(recorder, [*far, functions[15]], one)
     tried = [name for _, (name, *more) in recorder.groups if not more]
@@ -597,10 +507,8 @@ class Counting(Recorder):
         name = job.name.partition(" trial ")[0]
         self._effects = self._others.get(name, self._every)
         found = super()._one(job)
-        count = self._counts[name]
         value = found.events[-1].parts["loss"].values[0]
-        again = trace(value, count=count)
-        return Trace(header=found.header, events=again.events)
+        return replace(found, events=trace(value, count=self._counts[name]).events)
 
 
 def test_recordings_are_limited_and_what_is_left_is_said(functions):
@@ -635,25 +543,10 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
 def test_what_is_put_back_is_side_as_code(tmp_path):
     """The job is that of the training, with the text of the old file, once for each file."""
     (tmp_path / "a").write_text("# a\n")
-    other = Changed(
-        file=FILE,
-        name="loss",
-        how=CHANGED,
-        a=LOSS.a,
-        b=LOSS.b,
-        paths=(tmp_path / "a", tmp_path / "b"),
-    )
-    of = Changed(
-        file=FILE,
-        name="train",
-        how=CHANGED,
-        a=TRAIN.a,
-        b=TRAIN.b,
-        paths=(tmp_path / "a", tmp_path / "b"),
-    )
-    made = delta_debugging.job(Training("sb3", "sac", {"seed": 3}), (of, other), 7)
-    assert (made.owner, made.name) == ("sb3", "sac trial 7")
-    assert made.job == {
+    changed = tuple(replace(of, paths=(tmp_path / "a", tmp_path / "b")) for of in (TRAIN, LOSS))
+    job = delta_debugging.job(Training("sb3", "sac", {"seed": 3}), changed, 7)
+    assert (job.owner, job.name) == ("sb3", "sac trial 7")
+    assert job.job == {
         "seed": 3,
         "swap": [{"file": FILE, "functions": ["train", "loss"], "text": "# a\n"}],
     }
@@ -662,10 +555,8 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
 def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
     """The old version's event stands in the old file."""
     was = "package/old.py"
-    moved = Changed(
-        file=FILE, name="train", how=CHANGED, a=TRAIN.a, b=TRAIN.b, paths=(None, None), was=was
-    )
-    first = Divergence(kind="loss", part="loss", a=event(15, file=was), b=None, before=())
+    moved = replace(TRAIN, was=was)
+    first = divergence(loss(15, file=was), None)
     assert delta_debugging.at(first, [moved]) == (moved,)
-    elsewhere = Divergence(kind="loss", part="loss", a=event(15), b=None, before=())
+    elsewhere = divergence(loss(15), None)
     assert delta_debugging.at(elsewhere, [moved]) == ()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rlregress.model import differences as model
-from rlregress.model.recorded_traces import Comparison, Divergence, Event, Part, Trace, Traced
+from rlregress.model.recorded_traces import Comparison
 from rlregress.upgrade import compared_trainings, diverging_groups, entries
 from rlregress.upgrade.compared_trainings import Training
+from tools.tests.upgrade import small_traces
+from tools.tests.upgrade.small_traces import divergence, loss
 
 TRAIN, SAMPLE = ("sb3/ppo.py", "PPO.train"), ("sb3/buffers.py", "sample")
 
@@ -17,19 +19,14 @@ def trace(events, *functions):
     by_file = {}
     for file, name in functions:
         by_file.setdefault(file, []).append(name)
-    made = [
-        Event(index=n, kind="backward", name="loss", file="sb3/ppo.py", line=7, function="train",
-              parts={"loss": Part(digest=str(n), norm=None, values=())})
-        for n in range(events)
-    ]  # fmt: skip
-    return Trace(header={"functions": by_file, "lines": {}}, events=tuple(made))
+    losses = [loss(7, value=n, file="sb3/ppo.py", function="train") for n in range(events)]
+    return small_traces.trace(*losses, functions=by_file)
 
 
 def diverging(trace, function="train"):
     """A comparison whose first difference is in a function."""
     event = replace(trace.events[0], function=function)
-    first = Divergence(kind="loss", part="loss", a=event, b=event, before=())
-    return Comparison(verdict="diverged", compared=1, first=first)
+    return Comparison(verdict="diverged", compared=1, first=divergence(event, event))
 
 
 def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
@@ -56,13 +53,7 @@ def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
     """What executes the same one comes in a later turn."""
     names = ["ppo", "ppo gsde", "sac", "sac wide", "td3 wide"]
     trainings = [Training("stable-baselines3", name, {}) for name in names]
-    met = {
-        "ppo": TRAIN,
-        "ppo gsde": TRAIN,
-        "sac": SAMPLE,
-        "sac wide": SAMPLE,
-        "td3 wide": ("x", "y"),
-    }
+    met = dict(zip(names, [TRAIN, TRAIN, SAMPLE, SAMPLE, ("x", "y")], strict=True))
     found = [each.name for each in diverging_groups.ordered(trainings, met)]
     assert found == ["ppo", "sac", "td3 wide", "ppo gsde", "sac wide"]
 
@@ -77,7 +68,7 @@ def test_what_was_not_recorded_in_time_was_never_executed():
 def test_a_note_names_the_training_that_was_searched():
     """In place of one that was not recorded again."""
     one = trace(3, TRAIN)
-    held = Traced(name="long", comparison=diverging(one), a=one, b=one, repeats=True, notes=())
+    held = small_traces.traced("long", one, one, first=diverging(one).first)
     (noted,) = diverging_groups.likewise([held], {"long": "short"})
     assert "as short" in noted.notes[0]
     assert diverging_groups.likewise([held], {"long": "long"}) == [held]

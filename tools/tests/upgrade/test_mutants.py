@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlregress.faults import mutation
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.model.recorded_traces import Event, Part, Trace
 from rlregress.model.upgrade_result import MutationTest, PieceExecution
 from rlregress.tracing.trace_reader import failed
 from rlregress.upgrade import mutation_test
 from rlregress.upgrade.compared_trainings import Training
+from tools.tests.upgrade import small_traces
+from tools.tests.upgrade.small_traces import FILE, loss
 
-FILE = "package/agent.py"
 #: two faults in the first function, in lines of their own; one in the other.
 TEXT = """def train(x):
     if x:
@@ -31,14 +33,8 @@ TRAIN, STEP = (
 
 def trace(*lines, value=1.0, count=1):
     """A trace of so many losses that has reached some lines."""
-    part = Part(digest=str(value), norm=value, values=(value,))
-    event = Event(
-        index=0, kind="backward", name="loss", file=FILE, line=1, function="f", parts={"loss": part}
-    )
-    return Trace(
-        header={"failure": "", "lines": {FILE: [list(lines), [2, 3, 4, 8]]}},
-        events=(event,) * count,
-    )
+    ran = {FILE: [list(lines), [2, 3, 4, 8]]}
+    return small_traces.trace(*[loss(value=value)] * count, lines=ran)
 
 
 class Recorded:
@@ -114,7 +110,7 @@ def test_a_training_that_ends_in_an_error_has_seen_the_fault(proved):
     """So has one whose process was ended, and one that fails after all that was recorded."""
     before = trace(3)
     ended = failed("the process was ended by SIGALRM after 300 s")
-    late = Trace(header={**before.header, "failure": "Traceback\nE: no"}, events=before.events)
+    late = replace(before, header={**before.header, "failure": "Traceback\nE: no"})
     for sentence in (ended, late):
         proof, _ = proved({"sac": before}, {("sac", 3): sentence})
         assert lines(proof.diverged) == [3]

@@ -59,9 +59,7 @@ CASES = {
     "a function that is gone": (
         "def f(): pass\ndef g(): pass",
         "def g(): pass",
-        [
-            gone("function p.m.f is gone"),
-        ],
+        [gone("function p.m.f is gone")],
     ),
     "a class that is gone": ("class A: x = 1", "", [gone("class p.m.A is gone")]),
     "a constant that is gone": ("X = 1", "", [gone("attribute p.m.X is gone")]),
@@ -78,9 +76,7 @@ CASES = {
     "a private name in __all__": (
         "__all__ = ['_f']\ndef _f(): pass",
         "__all__ = []",
-        [
-            gone("function p.m._f is gone"),
-        ],
+        [gone("function p.m._f is gone")],
     ),
     "a private module": ({"_m.py": "def f(): pass"}, {}, []),
     "tests": ({"tests/__init__.py": "", "tests/m.py": "def f(): pass"}, {}, []),
@@ -102,10 +98,7 @@ CASES = {
     "a module that is gone": (
         {"m.py": "def f(): pass"},
         {},
-        [
-            gone("function p.m.f is gone"),
-            gone("module p.m is gone"),
-        ],
+        [gone("function p.m.f is gone"), gone("module p.m is gone")],
     ),
     # -- where names are
     "a function that has moved": (
@@ -126,10 +119,7 @@ CASES = {
     "one of several of its name has the same code": (
         {"m.py": "def f(x): return x", "n.py": "", "o.py": ""},
         {"m.py": "", "n.py": "def f(x): return x", "o.py": "def f(x): return 1"},
-        [
-            entry("moved", "p.m.f has moved to p.n.f", True),
-            entry("new", "function p.o.f is new"),
-        ],
+        [entry("moved", "p.m.f has moved to p.n.f", True), entry("new", "function p.o.f is new")],
     ),
     "none of several of its name has the same code": (
         {"m.py": "def f(x): return x", "n.py": "", "o.py": ""},
@@ -204,9 +194,7 @@ CASES = {
     "a parameter that was removed": (
         "def f(x, y): pass",
         "def f(x): pass",
-        [
-            breaking("parameter `y` of f was removed"),
-        ],
+        [breaking("parameter `y` of f was removed")],
     ),
     "one that **kwargs takes": (
         "def f(x, y=1): pass",
@@ -219,16 +207,12 @@ CASES = {
     "*args that was removed": (
         "def f(*args): pass",
         "def f(): pass",
-        [
-            breaking("parameter `args` of f was removed"),
-        ],
+        [breaking("parameter `args` of f was removed")],
     ),
     "an optional parameter": (
         "def f(x): pass",
         "def f(x, y=1): pass",
-        [
-            harmless("parameter `y` of f is new"),
-        ],
+        [harmless("parameter `y` of f is new")],
     ),
     "an optional parameter before others": (
         "def f(x, y=1): pass",
@@ -241,30 +225,22 @@ CASES = {
     "another order": (
         "def f(x, y): pass",
         "def f(y, x): pass",
-        [
-            breaking("positional argument 1 of f is `y` (was `x`)"),
-        ],
+        [breaking("positional argument 1 of f is `y` (was `x`)")],
     ),
     "by name alone": (
         "def f(x, y=1): pass",
         "def f(x, *, y=1): pass",
-        [
-            breaking("parameter `y` of f is keyword-only (was positional or keyword)"),
-        ],
+        [breaking("parameter `y` of f is keyword-only (was positional or keyword)")],
     ),
     "no longer by name alone": (
         "def f(*, y=1): pass",
         "def f(y=1): pass",
-        [
-            harmless("parameter `y` of f is positional or keyword (was keyword-only)"),
-        ],
+        [harmless("parameter `y` of f is positional or keyword (was keyword-only)")],
     ),
     "another default": (
         "def f(x=1e-4): pass",
         "def f(x=1): pass",
-        [
-            breaking("the default of `x` of f is 1 (was 0.0001)"),
-        ],
+        [breaking("the default of `x` of f is 1 (was 0.0001)")],
     ),
     "the same default": ("def f(x=1e-4, y='a'): pass", 'def f(x=0.0001, y="a"): pass', []),
     "a default behind a private constant": (
@@ -275,38 +251,28 @@ CASES = {
     "a default that is gone": (
         "def f(x=1): pass",
         "def f(x): pass",
-        [
-            breaking("parameter `x` of f is required now"),
-        ],
+        [breaking("parameter `x` of f is required now")],
     ),
     "a first default": (
         "def f(x): pass",
         "def f(x=1): pass",
-        [
-            harmless("parameter `x` of f has a default now: 1"),
-        ],
+        [harmless("parameter `x` of f has a default now: 1")],
     ),
     "async": (
         "def f(): pass",
         "async def f(): pass",
-        [
-            entry("kind", "p.m.f is async (was plain)", True),
-        ],
+        [entry("kind", "p.m.f is async (was plain)", True)],
     ),
     # -- classes
     "a method": (
         "class A:\n    def f(self, x): pass",
         "class A:\n    def f(self): pass",
-        [
-            breaking("parameter `x` of A.f was removed"),
-        ],
+        [breaking("parameter `x` of A.f was removed")],
     ),
     "a method that is gone": (
         "class A:\n    def f(self): pass",
         "class A: pass",
-        [
-            gone("function p.m.A.f is gone"),
-        ],
+        [gone("function p.m.A.f is gone")],
     ),
     "a method that is inherited now": (
         "class B: pass\nclass A(B):\n    def f(self): pass",
@@ -350,9 +316,7 @@ CASES = {
     "a special method": (
         "class A:\n    def __len__(self): return 1",
         "class A: pass",
-        [
-            gone("function p.m.A.__len__ is gone"),
-        ],
+        [gone("function p.m.A.__len__ is gone")],
     ),
     "a method that has to be overridden": (
         "import abc\nclass A(abc.ABC): pass",
@@ -367,9 +331,7 @@ CASES = {
     "a property": (
         "class A:\n    def f(self): pass",
         "class A:\n    @property\n    def f(self): pass",
-        [
-            entry("kind", "p.m.A.f is a property (was a function)", True),
-        ],
+        [entry("kind", "p.m.A.f is a property (was a function)", True)],
     ),
     "a property that can no longer be set": (
         "class A:\n    @property\n    def f(self): pass\n    @f.setter\n    def f(self, x): pass",
@@ -399,9 +361,7 @@ CASES = {
     "an attribute of the class": (
         "class A:\n    x = 1",
         "class A:\n    x = 2",
-        [
-            entry("value", "p.m.A.x is 2 (was 1)", True),
-        ],
+        [entry("value", "p.m.A.x is 2 (was 1)", True)],
     ),
     "one that only instances have now": (
         "class A:\n    x = 1",
@@ -432,9 +392,7 @@ CASES = {
     "a base class that is gone": (
         "class B: pass\nclass A(B): pass",
         "class B: pass\nclass A: pass",
-        [
-            entry("base class", "p.m.A is no longer a subclass of p.m.B", True),
-        ],
+        [entry("base class", "p.m.A is no longer a subclass of p.m.B", True)],
     ),
     "a base class that is still above": (
         "class B: pass\nclass C(B): pass\nclass A(B): pass",
@@ -457,9 +415,7 @@ CASES = {
     "a class that became a function": (
         "class A: pass",
         "def A(): pass",
-        [
-            entry("kind", "p.m.A is a function (was a class)", True),
-        ],
+        [entry("kind", "p.m.A is a function (was a class)", True)],
     ),
     # -- values
     "a constant": ("X = 1", "X = 2", [entry("value", "p.m.X is 2 (was 1)", True)]),
@@ -467,9 +423,7 @@ CASES = {
     "a constant behind a private one": (
         "_Y = 1\nX = _Y * 2",
         "_Y = 2\nX = _Y * 2",
-        [
-            entry("value", "p.m.X is _Y * 2 with _Y = 2 (was _Y * 2 with _Y = 1)", True),
-        ],
+        [entry("value", "p.m.X is _Y * 2 with _Y = 2 (was _Y * 2 with _Y = 1)", True)],
     ),
     "a type": (
         "from typing import Union\nX = Union[int, str]",
@@ -558,15 +512,13 @@ CASES = {
                 "unread",
                 "p/n/m.py was not read: it is in no package: an __init__.py is missing above it",
                 True,
-            ),
+            )
         ],
     ),
     "a compiled module": (
         {"_m.so": "1"},
         {"_m.so": "2"},
-        [
-            entry("unread", "p/_m.so was not read: it is compiled", True),
-        ],
+        [entry("unread", "p/_m.so was not read: it is compiled", True)],
     ),
     "a name of a compiled module": (
         {"_m.so": "1", "m.py": "from p._m import f"},
@@ -581,7 +533,7 @@ CASES = {
                 "unread",
                 "p.m.f was not read: __all__ lists it, and no statement of the module defines it",
                 True,
-            ),
+            )
         ],
     ),
     "the same listed name": ("__all__ = ['f']", "__all__ = ['f']", []),

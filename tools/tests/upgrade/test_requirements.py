@@ -15,13 +15,7 @@ from packaging.version import Version
 from rlregress.model import differences as model
 from rlregress.upgrade import entries
 from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.requirements import (
-    Declared,
-    changes,
-    declared,
-    declared_by_tree,
-    narrows,
-)
+from rlregress.upgrade.requirements import Declared, changes, declared, declared_by_tree, narrows
 
 
 def of(*rows, **fields):

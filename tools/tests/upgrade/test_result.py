@@ -15,17 +15,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.loaded_files import LoadedFile
-from rlregress.model.recorded_traces import (
-    Comparison,
-    Crash,
-    Divergence,
-    Event,
-    NotTraced,
-    Part,
-    Trace,
-    Traced,
-    ranges,
-)
+from rlregress.model.recorded_traces import Crash, NotTraced, Traced, ranges
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Answer,
@@ -62,10 +52,12 @@ from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import changed_detail
 from rlregress.upgrade.upgrade_options import Options
+from tools.tests.upgrade import small_traces
 
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
+LOSS, TWICE = (small_traces.loss(276, value=v, file=FILE, function="train") for v in (8.4, 16.8))
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
 GONE = Entry(kind=model.PUBLIC, name="frame.logger.read_csv", state=model.DIFFERS)
 BATCH = ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
@@ -102,49 +94,18 @@ def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
 
 def trace(failure="", unsupported=""):
     """A trace of one loss."""
-    event = Event(
-        index=0,
-        kind="backward",
-        name="loss",
-        file=FILE,
-        line=276,
-        function="train",
-        parts={"loss": Part(digest="d", norm=8.4, values=(8.4,))},
-    )
-    header = {
-        "failure": failure,
-        "not_offered": unsupported,
-        "seeded": [],
-        "lines": {FILE: [[1, 2], [1, 2, 3, 4]]},
-        "functions": {FILE: ["SAC.train"]},
-    }
-    return Trace(header=header, events=(event,))
+    return small_traces.trace(
+        LOSS, failure=failure, not_offered=unsupported,
+        lines={FILE: [[1, 2], [1, 2, 3, 4]]}, functions={FILE: ["SAC.train"]},
+    )  # fmt: skip
 
 
 def traced(name="sac", verdict="equal", repeats=True, crash=None):
     """A training on both sides; diverged ones differ at a loss of twice the value."""
-    a, b = trace(), trace()
-    first = None
-    if verdict == "diverged":
-        other = Event(
-            index=0,
-            kind="backward",
-            name="loss",
-            file=FILE,
-            line=276,
-            function="train",
-            parts={"loss": Part(digest="e", norm=16.8, values=(16.8,))},
-        )
-        first = Divergence(kind="loss", part="loss", a=a.events[0], b=other, before=())
+    first = small_traces.divergence(LOSS, TWICE) if verdict == "diverged" else None
     failed = crash and Crash(side=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None)
-    return Traced(
-        name=name,
-        comparison=Comparison(verdict=verdict, compared=1, first=first),
-        a=a,
-        b=b,
-        repeats=repeats,
-        notes=(),
-        crash=failed,
+    return small_traces.traced(
+        name, trace(), trace(), verdict, first, repeats=repeats, crash=failed
     )
 
 
@@ -288,8 +249,9 @@ def test_what_was_found_comes_to_one_verdict(case):
 def test_another_divergence_or_error_is_another_entry():
     """What somebody has accepted of a training holds for that, and for nothing else of it."""
     parted = traced(verdict="diverged")
-    twice = replace(parted.comparison.first, b=replace(parted.comparison.first.b, parts={
-        "loss": Part(digest="f", norm=33.6, values=(33.6,))}))  # fmt: skip
+    twice = small_traces.divergence(
+        LOSS, small_traces.loss(276, value=33.6, file=FILE, function="train")
+    )
     far = replace(parted, comparison=replace(parted.comparison, first=twice))
     crash = Crash(side="B", error="E: no", at="f:1 g", by="", executed=None)
     failed = [replace(traced(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
@@ -467,20 +429,9 @@ def test_an_environment_that_cannot_be_compared_says_why(a, b, value):
 
 def test_only_traces_that_part_are_recorded_again():
     """Equal traces of two processes repeat each other; others are held against repetitions."""
-    parts = {"A": 8.4, "B": 16.8, "C": 9.9}
-    recorded = {}
-    for name, value in parts.items():
-        part = Part(digest=name, norm=value, values=(value,))
-        event = Event(
-            index=0,
-            kind="optimizer",
-            name="Adam",
-            file=FILE,
-            line=276,
-            function="train",
-            parts={"parameters": part},
-        )
-        recorded[name] = Trace(header={"failure": "", "seeded": [], "lines": {}}, events=(event,))
+    values = {"A": 8.4, "B": 16.8, "C": 9.9}
+    steps = {n: replace(small_traces.loss(value=v), kind="optimizer") for n, v in values.items()}
+    recorded = {name: small_traces.trace(step) for name, step in steps.items()}
     again = []
 
     def compared(b, *repetitions):

@@ -471,6 +471,7 @@ def test_a_pin_of_no_framework_records_nothing(store):
     assert {p: p.read_bytes() for p in before} == before
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_what_was_recorded_is_what_is_installed(tmp_path):
     """A copy that is in front of the installed package, or an edited one, is not recorded."""
     sb3 = frameworks.get("sb3")

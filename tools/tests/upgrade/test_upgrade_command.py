@@ -71,8 +71,9 @@ def judge(cache, tmp_path, monkeypatch):
 
     def judged(a, b, algorithms=("sac",)):
         options = Options(
-            a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False, say=print
-        )
+            a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False,
+            files=False, say=print,
+        )  # fmt: skip
         code = upgrade_command.judge(options)
         return code, json.loads((tmp_path / "report" / "upgrade.json").read_text())
 

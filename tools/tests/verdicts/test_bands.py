@@ -7,13 +7,7 @@ import pytest
 from scipy import stats
 
 from rlregress.errors import UserError
-from rlregress.verdicts.bands import (
-    BandSample,
-    band_detects,
-    band_p,
-    judge_bands,
-    recover,
-)
+from rlregress.verdicts.bands import BandSample, band_detects, band_p, judge_bands, recover
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_small_p_value_is_drawn_again_with_more():
 def test_drawing_again_keeps_the_level():
     """Of comparisons without a difference a share of p has a p-value of at most p."""
     rng = np.random.default_rng(8)
-    returns = rng.normal(0, 1, (3000, 30))
+    returns = rng.normal(0, 1, (1000, 30))
     # at 80 draws every p-value up to one in eight is drawn again
     p = np.array([permutation_p(r[:15], r[15:], rng, draws=80, more=800).drop for r in returns])
     for level in (0.005, 0.05, 0.125, 0.2):

@@ -123,10 +123,7 @@ def test_the_command_prints_a_row_for_all_that_can_be_judged(capsys):
     names = [line.split(" | ")[2] for line in lines[2:]]
     assert names[0] == "returns"
     assert names[1:3] == ["and critics, independent", "and critics, -0.8"]
-    assert names[3:] == [
-        "and training, critics, independent",
-        "and training, critics, 0.8, -0.8",
-    ]
+    assert names[3:] == ["and training, critics, independent", "and training, critics, 0.8, -0.8"]
     assert [line.count("±") for line in lines[2:]] == [4, 8, 8, 10, 10]
 
 

@@ -81,7 +81,7 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
     assert not alone.could_reject(20, 0.05)
 
 
-@pytest.mark.parametrize("sd", [10.0, 30.0])
+@pytest.mark.parametrize("sd", [pytest.param(10.0, marks=pytest.mark.nightly), 30.0])
 def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
     """Of runs that repeat well: the named drops are detected with 80 % power, of a cell and a
     group.
@@ -328,7 +328,7 @@ def test_the_simulation_decides_what_the_gate_decides(change):
 
 def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
     """False alarms of 16 cells stay at alpha, with at most 4.5 runs a cell; single looks do not."""
-    gates = 300
+    gates = 200
     one = fixed(5)
     same, _ = measure(16, 10, [SEQUENTIAL, one], NOTHING, gates)
     assert same.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)

@@ -1,0 +1,48 @@
+"""Losses, traces of them and what was compared, for the tests of what is concluded from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rlregress.model.recorded_traces import (
+    Comparison,
+    Divergence,
+    Event,
+    Part,
+    Place,
+    Trace,
+    Traced,
+)
+
+FILE = "package/agent.py"
+
+
+def loss(
+    line: int = 1, *callers: int, value: float = 1.0, file: str = FILE, function: str = "f"
+) -> Event:
+    """A loss that is handed to backward in a line, called from other lines of the file."""
+    above = tuple(Place(file=FILE, line=caller, function="f") for caller in callers)
+    parts = {"loss": Part(digest=str(value), norm=value, values=(value,))}
+    return Event(index=0, kind="backward", name="loss", file=file, line=line, function=function,
+                 parts=parts, callers=above)  # fmt: skip
+
+
+def trace(*events: Event, **header: Any) -> Trace:
+    """A trace of a training that ended well."""
+    return Trace(header={"failure": "", "seeded": [], "lines": {}, **header}, events=events)
+
+
+def divergence(old: Event | None, new: Event | None) -> Divergence:
+    """The first difference, of a loss."""
+    return Divergence(kind="loss", part="loss", a=old, b=new, before=())
+
+
+def traced(
+    name: str, old: Trace, new: Trace, verdict: str = "diverged", first: Divergence | None = None,
+    **more: Any,
+) -> Traced:  # fmt: skip
+    """A training on both versions, which repeats itself."""
+    given: Mapping[str, Any] = {"repeats": True, "notes": (), **more}
+    comparison = Comparison(verdict=verdict, compared=1, first=first)
+    return Traced(name=name, comparison=comparison, a=old, b=new, **given)
