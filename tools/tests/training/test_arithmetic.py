@@ -90,7 +90,7 @@ def test_loops_of_numpy_have_one_name_in_all_its_releases(dispatched, expected):
     features = dict.fromkeys(("X86_V3", *dispatched, "AVX2", "FMA3"), True)
     features["AVX512_ICL"] = False
     assert arithmetic._name_loops(dispatched, features) == expected
-    disabled = features | {name: False for name in expected.split()}
+    disabled = features | dict.fromkeys(expected.split(), False)
     assert arithmetic._name_loops(dispatched, disabled) == PORTABLE["numpy"]
     assert arithmetic._name_loops(dispatched, disabled | {"FMA3": False}) == ""
 
