@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 #: read once, when a library is loaded.
@@ -81,10 +81,9 @@ def report_arithmetic() -> dict[str, str]:
 
     dispatched: Any = getattr(np, "_core", None) or np.core
     numpy_features = dispatched._multiarray_umath
-    widest = [f for f in numpy_features.__cpu_dispatch__ if numpy_features.__cpu_features__[f]]
     found = {
         "aten": torch.backends.cpu.get_cpu_capability(),
-        "numpy": " ".join(widest),
+        "numpy": _name_loops(numpy_features.__cpu_dispatch__, numpy_features.__cpu_features__),
         "openblas": " and ".join(sorted(set(_openblas_kernels()))),
         "threads": str(torch.get_num_threads()),
     }
@@ -112,6 +111,20 @@ def explain_native(reported: Mapping[str, str]) -> str:
 def name_arithmetic(reported: Mapping[str, str]) -> str:
     """Return ``portable`` or ``native``."""
     return "native" if explain_native(reported) else "portable"
+
+
+def _name_loops(dispatched: Sequence[str], features: Mapping[str, bool]) -> str:
+    """Return the widest loops that NumPy chooses, as its releases from 2.4 on name them.
+
+    Earlier ones name each instruction set alone.
+
+    Args:
+        dispatched: what it has loops for.
+        features: whether the processor has it, and it is not disabled.
+    """
+    beyond = [name for name in dispatched if name in _NUMPY_AVX512 and features[name]]
+    has_avx2 = features.get("AVX2") and features.get("FMA3")
+    return " ".join(beyond) or ("X86_V3" if has_avx2 else "")
 
 
 def _openblas_kernels() -> Iterator[str]:

@@ -42,7 +42,8 @@ _KINDS = {
     "environment": "the same action led to another observation, reward or end of the episode",
     "sampling": "a random draw gave other values",
     "data": "the same events, but other values: observations, a minibatch, or a rollout's results",
-    "loss": "the loss has another value on the same data and parameters",
+    "computation": "a module returns other values; everything recorded before it is the same",
+    "loss": "the loss has another value; everything recorded before it is the same",
     "gradient": "the same loss has another gradient",
     "schedule": "the learning rate is different",
     "optimiser": "the optimiser made a different step from the same gradient and learning rate",
@@ -58,7 +59,6 @@ _KINDS = {
 #: the same, where the part says more than the kind.
 _PARTS = {
     "size": "the optimiser is given another number of tensors, or of parameters in them",
-    "values": "the loss module returns other values on the same data and parameters",
 }
 #: entries and parameters that are named.
 _NAMED = 4
@@ -100,8 +100,6 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         meaning = _ANSWER if first.a.is_answer else _OUTPUT
     if first.a is not None and first.a.kind == "reset":
         meaning = "an episode begins with another observation: another seed or environment"
-    if first.a is not None and first.a.kind == "module":
-        meaning = _KINDS["module"]
     if first.a is not None and first.a.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
     if first.types:

@@ -242,10 +242,11 @@ class Divergence:
     """The first event that differs.
 
     Attributes:
-        kind: initialisation, exploration, environment, sampling, data, loss, gradient, schedule,
-            optimiser, parameters, target update, order (other events happen), interface (other
-            names, types or shapes), module, logs, files or printed (the training is the same; what
-            a module returns, what is logged, written or printed is not).
+        kind: initialisation, exploration, environment, sampling, data, computation (a module
+            returns other values), loss, gradient, schedule, optimiser, parameters, target update,
+            order (other events happen), interface (other names, types or shapes), module, logs,
+            files or printed (the training is the same; what a module returns, what is logged,
+            written or printed is not).
         part: of the event, which value differs; empty for order.
         a, b: the event on either side; None where the trace has ended.
         before: the events just before it, the same on both sides.

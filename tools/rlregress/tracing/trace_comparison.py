@@ -362,11 +362,36 @@ def compare(a: Trace, b: Trace) -> Comparison:
         for side in (a, b)
     ]
     found = _Walk(*sides).walk()
+    if found.verdict == "diverged" and found.first is not None and found.first.kind == "loss":
+        limit = CLOSE if found.rounding is None else GROWN
+        found = replace(found, first=_first_module(found.first, a, b, limit) or found.first)
     for kind in INCIDENTAL:
         if found.verdict != "diverged":
             of_kind = [[event for event in side.events if event.kind == kind] for side in (a, b)]
             found = _with_incidental(found, kind, *of_kind)
     return found
+
+
+def _first_module(loss: Divergence, a: Trace, b: Trace, limit: float) -> Divergence | None:
+    """Return where a module returns other values before a loss does; None if none does.
+
+    A loss is often computed from them, such as from advantages. Of modules that the two do not
+    call in the same order nothing is known.
+    """
+    if loss.a is None or loss.b is None:
+        return None
+    old, new = (
+        [event for event in side.events if event.kind == "module" and event.index < until.index]
+        for side, until in ((a, loss.a), (b, loss.b))
+    )
+    if [event.name for event in old] != [event.name for event in new]:
+        return None
+    for x, y in zip(old, new, strict=True):
+        part, gap = event_difference(x, y)
+        if gap > limit and not _retyped(x, y):
+            before = [e for e in a.events if e.index < x.index and e.kind not in INCIDENTAL]
+            return Divergence(kind="computation", part=part, a=x, b=y, before=tuple(before[-3:]))
+    return None
 
 
 def without_unsteady(trace: Trace, repetition: Trace) -> Trace:

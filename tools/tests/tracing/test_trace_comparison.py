@@ -665,3 +665,29 @@ def test_what_a_module_returns_is_compared(tmp_path, factor, verdict):
     assert not found.in_logs_only
     if found.first is not None:
         assert found.first.kind == "module"
+
+
+@pytest.mark.parametrize(
+    ("factor", "loss", "kind"),
+    [("2.0", ".mean()", "computation"), ("1.0", ".mean() * 2", "loss")],
+    ids=["targets", "loss"],
+)
+def test_a_loss_is_blamed_only_if_its_targets_are_the_same(tmp_path, factor, loss, kind):
+    """Where a module computes the targets of a loss, its results are the first that differ."""
+
+    def text(factor, loss):
+        return changed(
+            ("def networks():", PAIR.format(factor=factor)),
+            ("target(following).max(dim=1).values", "pair(target(following).max(1).values)[1]"),
+            (".mean()", loss),
+        )
+
+    old, new = text("1.0", ".mean()"), text(factor, loss)
+    found = compare(traced(tmp_path, old, "a"), traced(tmp_path, new, "b"))
+    assert found.first is not None
+    assert found.first.a is not None
+    assert found.first.kind == kind
+    assert (found.first.a.kind == "module") is (kind == "computation")
+    assert all(before.index < found.first.a.index for before in found.first.before)
+    same = "everything recorded before it is the same"
+    assert same in explain.divergence(found.first)[0]

@@ -76,6 +76,25 @@ def test_children_of_a_portable_process_are_portable(method, tmp_path):
     assert arithmetic.explain_native(run_python([str(script), method])) == ""
 
 
+@pytest.mark.parametrize(
+    ("dispatched", "expected"),
+    [
+        (("X86_V3", "X86_V4", "AVX512_ICL", "AVX512_SPR"), "X86_V4 AVX512_SPR"),  # 2.4
+        (("SSSE3", "SSE41", "AVX", "F16C", "FMA3", "AVX2", "AVX512F", "AVX512_SKX"),
+         "AVX512F AVX512_SKX"),
+    ],
+    ids=["NumPy 2.4", "before"],
+)  # fmt: skip
+def test_loops_of_numpy_have_one_name_in_all_its_releases(dispatched, expected):
+    """Before 2.4 NumPy names AVX2 and FMA3; what counts is that it has no wider loops."""
+    features = dict.fromkeys(("X86_V3", *dispatched, "AVX2", "FMA3"), True)
+    features["AVX512_ICL"] = False
+    assert arithmetic._name_loops(dispatched, features) == expected
+    disabled = features | dict.fromkeys(expected.split(), False)
+    assert arithmetic._name_loops(dispatched, disabled) == PORTABLE["numpy"]
+    assert arithmetic._name_loops(dispatched, disabled | {"FMA3": False}) == ""
+
+
 def test_settings_that_come_too_late_are_native():
     """Libraries that are loaded report what they have chosen, whatever the variables say now."""
     late = (
