@@ -47,7 +47,7 @@ test: $(ALL)
 	$(TEST_COMMAND)
 
 nightly: $(ALL)
-	$(TESTS) -p tools.resume --resume build/nightly-passed.txt
+	$(TESTS) -p tools.stopped_run --resume build/nightly-passed.txt
 
 lint: $(ALL)
 	$(BIN)/ruff check

@@ -8,7 +8,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = Path(__file__).parents[1] / "resume.py"
+PLUGIN = Path(__file__).parents[1] / "stopped_run.py"
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,8 @@ PLUGIN = Path(__file__).parents[1] / "resume.py"
 )
 def test_tests_that_passed_are_not_run_again(pytester, jobs):
     """Red ones are, and new ones; once all have passed, the next run begins anew."""
-    pytester.makepyfile(resume=PLUGIN.read_text(encoding="utf-8"))
-    options = ("-p", "no:cacheprovider", "-p", "resume", "--resume", "kept/passed.txt", *jobs)
+    pytester.makepyfile(stopped_run=PLUGIN.read_text(encoding="utf-8"))
+    options = ("-p", "no:cacheprovider", "-p", "stopped_run", "--resume", "kept/passed.txt", *jobs)
 
     def run(second):
         pytester.makepyfile(f"def test_one(): pass\ndef test_two(): assert {second}")

@@ -1,4 +1,4 @@
-"""Lets a long run go on where it was stopped: ``pytest -p tools.resume --resume FILE``."""
+"""Lets a long run go on where it was stopped: ``pytest -p tools.stopped_run --resume FILE``."""
 
 from __future__ import annotations
 
