@@ -200,7 +200,8 @@ def default(adapter: Adapter, name: str) -> Symptom:
     """The default of a hyperparameter, "td3 minibatch_size", or of a parameter.
 
     A parameter is named by its function, "stable_baselines3.td3.td3.TD3 batch_size", or that of a
-    class by its algorithm, "td3 batch_size".
+    class by its algorithm, "td3 batch_size", or as it is imported, "stable_baselines3.TD3
+    batch_size".
     """
     owner, _, parameter = name.strip().rpartition(" ")
     if not owner:
@@ -222,11 +223,11 @@ def default(adapter: Adapter, name: str) -> Symptom:
         if closed and not found:
             raise Unchecked(closed[0])
         if set(found.values()) <= {NOT_THERE}:
-            # the framework's own name of it
+            # the framework's own name of it, or an import path that is not where it is defined
             found = {
                 key: of[parameter]
                 for key, of in sorted(answered.signatures.items())
-                if parameter in of and key.rpartition(".")[2].lower() == owner.lower()
+                if parameter in of and _is_class_of(key, owner)
             } or found
         return found or {"": NOT_THERE}
 
@@ -236,6 +237,15 @@ def default(adapter: Adapter, name: str) -> Symptom:
         return {f"{key.partition(' ')[0]} {name}" for key, of in rows for name in of}
 
     return Symptom(f"default of {name}", value, known, name=name)
+
+
+def _is_class_of(path: str, owner: str) -> bool:
+    """Whether a path is of the class of an algorithm, or what an import path of users names."""
+    class_name = path.rpartition(".")[2]
+    package, _, imported = owner.rpartition(".")
+    if not package:
+        return class_name.lower() == owner.lower()
+    return class_name == imported and path.startswith(f"{package}.")
 
 
 def public_name(name: str) -> Symptom:

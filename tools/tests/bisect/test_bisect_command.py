@@ -449,7 +449,7 @@ def test_a_framework_s_own_name_of_a_default_is_accepted(tmp_path, warm_python):
     adapter, kept = frameworks.get("sb3"), tmp_path / "answers.json"
     answered = side_fingerprints.fingerprint(current("installed"), kept, adapter, [])
     here = SimpleNamespace(fingerprint=lambda _: answered)
-    for name in ("td3 batch_size", "td3 minibatch_size"):
+    for name in ("td3 batch_size", "td3 minibatch_size", "stable_baselines3.TD3 batch_size"):
         assert set(symptoms.default(adapter, name).value(here).values()) == {"256"}, name
 
 
