@@ -54,6 +54,7 @@ _TIME = re.compile(
     r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|date)([_ ]|$)",
     re.IGNORECASE,
 )
+_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBERS = re.compile(rf"(?<![\w.]){_NUMBER}(?!\w)")
 #: a name of up to four words, a sign between, and a number.
@@ -68,16 +69,14 @@ _MASKS = tuple(
         (r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", "time"),
         (r"(?<!\d)(?<!\d\.)1[6-9]\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?(?!\d)", "time"),
         (rf"{_NUMBER}\s?(?:ms|s|sec|secs|seconds|minutes|steps/s|it/s|fps)\b", "duration"),
-        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UUID"),
+        (rf"\b{_UUID}\b", "UUID"),
         (r"\b0x[0-9a-fA-F]{5,}\b", "address"),
         (r"\b[pP][iI][dD][ =:]*\d+", "pid"),
         (r"(?<=\.py:)\d+|(?<=\.py\", line )\d+", "line"),
     )
 )
 #: of a name: a time to the microsecond, as of the logs of Stable-Baselines3, or a UUID.
-_UNIQUE = re.compile(
-    r"\d\d[-_:]?\d\d[-_:]?\d\d[-_.]\d{6}(?!\d)|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
-)
+_UNIQUE = re.compile(rf"\d\d[-_:]?\d\d[-_:]?\d\d[-_.]\d{{6}}(?!\d)|{_UUID}")
 #: lines of a progress bar; a warning of Python, with the line of source below it; one of torch.
 _UNSTEADY = re.compile(
     r"^.*\d+%\|.*$\n?|^.*\.py:\d+: \w*Warning: .*\n(?:  .*\n)?|^\[W\d[^\]\n]*\].*\n?", re.MULTILINE
