@@ -363,6 +363,7 @@ def _become(requested: dict[str, Any]) -> tuple[Any, Any]:
     """Take over what a process gets from its caller; the main module and its code."""
     import io
     import runpy
+    import tempfile
     import warnings
 
     import numpy as np
@@ -370,6 +371,8 @@ def _become(requested: dict[str, Any]) -> tuple[Any, Any]:
     variables = requested["variables"]
     os.environ.clear()
     os.environ.update(variables)
+    # of the server
+    tempfile.tempdir = None
     os.chdir(requested["folder"])
     os.setsid()
     np.random.seed()

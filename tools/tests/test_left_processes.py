@@ -1,4 +1,4 @@
-"""No command leaves a process behind, whether it ends by itself or is ended."""
+"""No command leaves a process or a temporary file behind, whether it ends by itself or is ended."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from tools.tests.nightly import every
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux")
 
-#: starts a process with a session of its own, which nobody awaits, and trains.
+#: starts a process with a session of its own, which nobody awaits, leaves files, and trains.
 SCRIPT = """
-import subprocess, sys, time
+import os, subprocess, sys, tempfile, time
 import gymnasium, torch
 
 command = [sys.executable, "-c", "import time; time.sleep(900)"]
 subprocess.Popen(command, start_new_session=True)
+os.makedirs(os.path.join(tempfile.gettempdir(), "SB3-logs"))
+open(os.path.join(tempfile.mkdtemp(), "scalars.csv"), "w").close()
 environment = gymnasium.make("CartPole-v1")
 environment.reset(seed=1)
 environment.step(0)
@@ -35,13 +37,15 @@ time.sleep({seconds})
 
 
 @pytest.mark.parametrize("number", every(4, [signal.SIGINT, None, signal.SIGTERM, signal.SIGKILL]))
-def test_no_process_outlives_a_command(number, tmp_path):
-    """Also where a script has started one that nobody awaits."""
+def test_nothing_outlives_a_command(number, tmp_path):
+    """Also where a script has started a process that nobody awaits, and left temporary files."""
     mark = f"rlregress-left-{os.getpid()}-{time.monotonic_ns()}"
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(seconds=600 if number else 0))
     words = ["trace", str(script), "-o", str(tmp_path / "one.trace")]
-    variables = {**os.environ, "MARK": mark}
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    variables = {**os.environ, "MARK": mark, "TMPDIR": str(temporary)}
     with subprocess.Popen(
         [sys.executable, "-m", "rlregress", *words],
         env=variables,
@@ -56,6 +60,6 @@ def test_no_process_outlives_a_command(number, tmp_path):
             process.send_signal(number)
         process.wait()
     end = time.monotonic() + (10 if number == signal.SIGKILL else 0)
-    while (left := processes_with(mark)) and time.monotonic() < end:
+    while (left := [*processes_with(mark), *temporary.iterdir()]) and time.monotonic() < end:
         time.sleep(0.1)
     assert left == []

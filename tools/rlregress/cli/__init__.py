@@ -122,7 +122,7 @@ def main() -> None:
         signal.signal(number, _end)
     warn_in_words()
     try:
-        with process_tree.children_ended():
+        with process_tree.temporary_folder(), process_tree.children_ended():
             try:
                 with output.streams():
                     sys.exit(_guarded())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -76,6 +77,8 @@ def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
     side = environment(versions, store)
     os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, str(suite.library())])
     os.environ.update(side.variables)
+    # the process stays the same, and removes it in the end
+    os.environ["TMPDIR"] = tempfile.gettempdir()
     sys.stdout.flush()
     command = [side.python, "-m", "rlregress", *_without(arguments)]
     os.execv(side.python, command)

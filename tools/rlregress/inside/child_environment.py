@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -42,6 +43,8 @@ def make_environment(
         if name not in THREAD_LIMITS and not name.startswith("PYTEST_")
     }
     made["PYTHONHASHSEED"] = "0"
+    # with those of this process, which removes them; see ``process_tree.temporary_folder``
+    made["TMPDIR"] = tempfile.gettempdir()
     if pinned or portable:
         made.update(dict.fromkeys(THREAD_LIMITS, "1"))
     if not compiled:

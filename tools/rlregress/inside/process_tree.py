@@ -1,8 +1,9 @@
-"""No process outlives the command that started it, however that command ends.
+"""No process, and no temporary file, outlives the command that started it, however that ends.
 
 Run as a file, ``python process_tree.py PARENT COMMAND...`` supervises a command: it passes signals
 on, adopts whatever the command leaves behind, ends that, and then ends as the command did. It ends
-everything if its parent dies. Linux only; elsewhere commands run unsupervised. Standard library
+everything if its parent dies, and removes the folder of temporary files if nobody else will. Linux
+only; elsewhere commands run unsupervised. Standard library
 alone, Python 3.10 syntax: it is imported inside foreign environments, too.
 """
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:  # a supervisor starts in a twentieth of a second without it
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LINUX = sys.platform == "linux"
+#: how the name of a folder of temporary files begins; the process that removes it follows.
+_FOLDER = "rlregress"
+#: whether this process has made such a folder, and will remove it.
+_owned = False
 #: seconds after which a process that goes on after SIGTERM is killed.
 _GRACE = 2.0
 #: a supervisor that gets it kills everything that it supervises.
@@ -101,6 +106,53 @@ def children_ended() -> Iterator[None]:
     finally:
         _end_children(before)
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 0)
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Keep the temporary files of the block, and of what it starts, in a folder; remove it then.
+
+    Children get it from ``child_environment``. Within a command that another one has started, it is
+    the folder of that one.
+
+    Yields:
+        The folder.
+    """
+    import shutil
+    import tempfile
+
+    global _owned
+    before, folder = tempfile.tempdir, tempfile.gettempdir()
+    owner = folder_owner(folder)
+    if _owned or owner not in (0, os.getpid()):
+        yield folder
+        return
+    if not owner:
+        # else this command was executed in the place of another one
+        tempfile.tempdir = folder = tempfile.mkdtemp(prefix=f"{_FOLDER}-{os.getpid()}-")
+    _owned = True
+    try:
+        yield folder
+    finally:
+        _owned, tempfile.tempdir = False, before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def folder_owner(folder: str) -> int:
+    """Return the process that removes a folder of temporary files; 0: it is no such folder."""
+    name, _, rest = os.path.basename(folder).partition("-")
+    number = rest.partition("-")[0]
+    return int(number) if name == _FOLDER and number.isdecimal() else 0
+
+
+def _remove_left_folder() -> None:
+    """Remove the folder of temporary files if its owner has ended, or is this very process."""
+    folder = os.environ.get("TMPDIR", "")
+    owner = folder_owner(folder)
+    if owner and (owner == os.getpid() or _state(owner)[0] in "ZX"):
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _state(process: int) -> list[str]:
@@ -186,6 +238,7 @@ def _execute(command: list[str]) -> NoReturn:
 
 def _end_as(status: int) -> NoReturn:
     """End this process as another one has ended."""
+    _remove_left_folder()
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.inside import events, leaves
+from rlregress.inside import events, leaves, process_tree
 
 #: kind of content -> what of it is compared. A table of docs/evidence.md is made of these.
 COMPARED = {
@@ -138,7 +138,10 @@ def folders() -> tuple[tuple[Any, str], ...]:
     """Return patterns of paths that differ between runs, each with what is put in its place."""
     paths = {os.path.abspath(path) for path in (*sys.path, sys.prefix) if path}
     known = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
-    temporary = re.escape(os.path.realpath(tempfile.gettempdir()))
+    folder = os.path.realpath(tempfile.gettempdir())
+    # of a command: its name has the number of a process
+    outer = os.path.dirname(folder) if process_tree.folder_owner(folder) else folder
+    temporary = re.escape(folder)
     random_name = temporary + "/tmp[a-z0-9_]{8}"  # noqa: S108 - a pattern
     host = re.escape(socket.gethostname())
     return tuple(
@@ -146,6 +149,7 @@ def folders() -> tuple[tuple[Any, str], ...]:
         for pattern, instead in (
             (re.escape(os.getcwd()) + "/" if os.getcwd() != "/" else r"(?!)", ""),
             (random_name, "<temporary>"),
+            (temporary, outer),
             *((rf"{path}(?=[/\s\"':]|$)", instead) for path, instead in known),
             (rf"\b{host}\b" if len(host) > 3 else r"(?!)", "<host>"),
         )

@@ -46,6 +46,8 @@ STATES = (
 UNCHECKED = (NEVER, NOT_COMPARED, CANNOT)
 #: nothing says of the whole of it whether it is the same.
 INCOMPLETE = (*UNCHECKED, IN_PART)
+#: the option that bounds a command: a reason that is about time names it.
+MINUTES = "--minutes"
 #: it is not the same.
 DIFFERENT = (NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED)
 #: it was executed with the same results.
@@ -161,6 +163,11 @@ class Entry:
     def counts(self) -> bool:
         """Whether the verdict depends on it."""
         return self.state not in WITHOUT_EFFECT and not self.accepted
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it was not checked because the minutes of the command were over."""
+        return self.state in INCOMPLETE and MINUTES in f"{self.reason} {self.summary}"
 
     @property
     def ran(self) -> bool:
@@ -329,7 +336,9 @@ def judge(
     words = {entry.verdict for entry in entries}
     trainings = [e for e in entries if e.kind in (TRAINING, SCRIPT) and e.counts]
     nothing_ran = trainings and all(training.state in UNCHECKED for training in trainings)
-    if nothing_ran or idle_packages(entries):
+    counting = [entry for entry in entries if entry.counts]
+    cut = counting and all(entry.is_late for entry in counting)
+    if nothing_ran or cut or idle_packages(entries):
         words.add(COULD_NOT_JUDGE)
     verdict = min(words, key=ORDER.index, default=UNCHANGED)
     checked = coverage(entries)

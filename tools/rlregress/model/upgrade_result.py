@@ -21,6 +21,8 @@ from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 #: the time for probes was over.
 PACKAGE, ABSENT, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "absent", "code", "error", "no probe"
 LATE = "time"
+#: changed functions of which a page shows the lines, under one heading.
+MOST_HUNKS = 40
 #: whose code raised the error: this library's, or the framework's.
 SUITE, FRAMEWORK = "suite", "framework"
 #: how a changed detail stands to what is documented of the new version's version.

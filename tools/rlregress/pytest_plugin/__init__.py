@@ -21,11 +21,11 @@ import os
 import shlex
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +38,7 @@ from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate_options import GateOptions
+from rlregress.inside import process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.model import option
 from rlregress.model.gate_result import GateResult
@@ -95,10 +96,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_STARTED] = time.monotonic()
     if is_xdist_worker(config):
         config.stash[_REPLAYS] = config.workerinput["replays"]  # type: ignore[attr-defined]
+        tempfile.tempdir = os.path.dirname(config.stash[_REPLAYS])
     else:
-        folder = TemporaryDirectory(prefix="replays-")
-        config.stash[_REPLAYS] = folder.name
-        config.add_cleanup(folder.cleanup)
+        # what pytest hands out to tests stays, for whoever looks into it
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+        temporary = ExitStack()
+        temporary.enter_context(process_tree.temporary_folder())
+        config.add_cleanup(temporary.close)
+        config.stash[_REPLAYS] = tempfile.mkdtemp(prefix="replays-")
     config.stash[_PROGRESS] = displays = ExitStack()
     config.add_cleanup(displays.close)
     warn_in_words()

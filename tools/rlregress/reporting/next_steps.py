@@ -56,7 +56,8 @@ def after_golden_difference(
     result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
 ) -> str:
     """After comparing a script, run with arguments, with its golden file."""
-    if result.is_same:
+    moved = [*result.versions, *result.sources]
+    if result.is_same and not moved:
         return "Nothing: the script has the same results."
     given = "".join(f" {word}" for word in ("--", *map(_quoted, arguments))) if arguments else ""
     old = [
@@ -64,15 +65,17 @@ def after_golden_difference(
         for name, pair in result.versions.items()
         if name != "python" and all(pair)
     ]
+    upgrade = f"rlregress upgrade {_quoted(' '.join(old))} installed"
+    again = f"rlregress trace {_quoted(script)} --golden {_quoted(output)}{given}"
+    if result.is_same:
+        # the script says nothing of what it does not execute
+        if old:
+            return f"See what this script does not execute of the packages that moved: {upgrade}"
+        return f"Record again, so that what moved is compared with from now on: {again}"
     if old:
-        return (
-            "See which change of the packages does it: rlregress upgrade "
-            f"{_quoted(' '.join(old))} installed --script {_quoted(script)}{given}"
-        )
-    return (
-        "Read what changed in these files; if it is meant, record again: rlregress trace "
-        f"{_quoted(script)} --golden {_quoted(output)}{given}"
-    )
+        script_ = f"--script {_quoted(script)}{given}"
+        return f"See which change of the packages does it: {upgrade} {script_}"
+    return f"Read what changed in these files; if it is meant, record again: {again}"
 
 
 def after_launch(store: Path) -> str:

@@ -12,6 +12,7 @@ from tempfile import TemporaryFile
 
 from rlregress.errors import UserError
 from rlregress.inside import process_tree
+from rlregress.model.differences import MINUTES
 
 _RUNNING: set[subprocess.Popen[str]] = set()
 
@@ -37,7 +38,7 @@ class Deadline:
     @property
     def reason(self) -> str:
         """In words, why something was not checked."""
-        return f"--minutes {self.minutes:g} were over"
+        return f"{MINUTES} {self.minutes:g} were over"
 
 
 _deadline = Deadline()
@@ -57,6 +58,12 @@ def limited(deadline: Deadline) -> Iterator[None]:
 def is_over(until: float | None = None) -> bool:
     """Whether the time of the command is over, or that of a part of it."""
     return time.time() >= _end(until)
+
+
+def check_time(until: float | None = None) -> None:
+    """Raise OutOfTime if the time of the command is over, or that of a part of it."""
+    if is_over(until):
+        raise OutOfTime(_deadline.reason)
 
 
 def note_cut(what: str) -> str:
@@ -84,8 +91,7 @@ def _started(
     Raises:
         OutOfTime: time is over before it starts.
     """
-    if is_over(until):
-        raise OutOfTime(_deadline.reason)
+    check_time(until)
     with subprocess.Popen(
         process_tree.supervised(command),
         env=dict(environment),

@@ -19,6 +19,7 @@ from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED
 from rlregress.model.upgrade_result import (
+    MOST_HUNKS,
     UNDOCUMENTED,
     Cause,
     ChangedDetail,
@@ -82,7 +83,9 @@ Executed = Mapping[str, Collection[int]]
 
 def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
     """Ranks lines of the new version: 0: they do something else, and ran; 2: they do the same."""
-    spans = changed_statements.difference(function).spans if None not in function.paths else ()
+    # what one version alone has is one difference, and has nothing to be ranked
+    both = None not in (function.a, function.b)
+    spans = changed_statements.difference(function).spans if both else ()
     ran = executed.get(function.file, ())
 
     def rank(begin: int, end: int) -> int:
@@ -163,3 +166,16 @@ def explaining_functions(
     for finding in findings(details, changed):
         named += finding.functions
     return named
+
+
+def shown_functions(executions: Iterable[PieceExecution]) -> list[Changed]:
+    """Return the functions whose lines a page shows, of those that ran and of those that did not.
+
+    Of thousands, as of a release with many new files, the rest is only listed.
+    """
+    groups: dict[tuple[bool, bool], list[Changed]] = {}
+    for execution in executions:
+        if execution.function.counts:
+            by = bool(execution.trainings), bool(execution.details)
+            groups.setdefault(by, []).append(execution.function)
+    return [function for group in groups.values() for function in group[:MOST_HUNKS]]

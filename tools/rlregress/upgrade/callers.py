@@ -72,11 +72,11 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
         return []
     read = _read(tuple(folders))
     sentences: list[str] = []
-    for file, source in read.items():
+    for file, source in read.files.items():
         for call in source.calls.get(name, ()):
             if call.where == function.name:
                 continue
-            if kind and not _is_one(call, file, (function.file, kind), read):
+            if kind and not read.is_one(call, file, (function.file, kind)):
                 continue
             if not kind and not _is_of_module(call, name, file, function.file, source):
                 continue
@@ -106,40 +106,51 @@ def _is_of_module(call: _Call, name: str, file: str, own: str, source: _Source) 
     return imported == name and _hands_out(module, own)
 
 
-def _is_one(call: _Call, file: str, own: _Class, read: Mapping[str, _Source]) -> bool:
-    """Whether what a method is called on can be an instance of a class."""
-    source = read[file]
-    around = next((call.where[:end] for end in range(len(call.where), 0, -1)
-                   if call.where[:end] in source.classes), "")  # fmt: skip
-    names = source.kinds.get(call.on, set()) | {call.on}
-    if call.on in ("self", "cls", "super"):
-        names = {around}
-    found = {of for name in names for of in _classes(name, file, read)}
-    return any(own in _ancestors(of, read) or of in _ancestors(own, read) for of in found)
+class _Sources:
+    """The sources of packages: ``files`` by their names below the folders of the packages."""
 
+    def __init__(self, files: Mapping[str, _Source]) -> None:
+        self.files = files
+        self._with_class: dict[str, list[str]] = {}
+        for file, source in files.items():
+            for name in source.classes:
+                self._with_class.setdefault(name, []).append(file)
+        self._ancestors: dict[_Class, set[_Class]] = {}
 
-def _classes(name: str, file: str, read: Mapping[str, _Source]) -> Iterator[_Class]:
-    """The classes that a name of a file stands for."""
-    if name in read[file].classes:
-        yield file, name
-    elif name in read[file].imported:
-        module, theirs = read[file].imported[name]
-        for of, source in read.items():
-            if theirs in source.classes and _hands_out(module, of):
-                yield of, theirs
+    def is_one(self, call: _Call, file: str, own: _Class) -> bool:
+        """Whether what a method is called on can be an instance of a class."""
+        source = self.files[file]
+        around = next((call.where[:end] for end in range(len(call.where), 0, -1)
+                       if call.where[:end] in source.classes), "")  # fmt: skip
+        names = source.kinds.get(call.on, set()) | {call.on}
+        if call.on in ("self", "cls", "super"):
+            names = {around}
+        found = {of for name in names for of in self._classes(name, file)}
+        return any(own in self._of(kind) or kind in self._of(own) for kind in found)
 
+    def _classes(self, name: str, file: str) -> Iterator[_Class]:
+        """The classes that a name of a file stands for."""
+        if name in self.files[file].classes:
+            yield file, name
+        elif name in self.files[file].imported:
+            module, theirs = self.files[file].imported[name]
+            for home in self._with_class.get(theirs, ()):
+                if _hands_out(module, home):
+                    yield home, theirs
 
-def _ancestors(of: _Class, read: Mapping[str, _Source]) -> set[_Class]:
-    """A class and its bases, as far as the packages have them."""
-    known: set[_Class] = set()
-    left = [of]
-    while left:
-        file, name = left.pop()
-        if (file, name) not in known and file in read:
-            known.add((file, name))
-            for base in read[file].classes.get(name, ()):
-                left += _classes(base, file, read)
-    return known
+    def _of(self, kind: _Class) -> set[_Class]:
+        """A class and its bases, as far as the packages have them."""
+        if kind not in self._ancestors:
+            known: set[_Class] = set()
+            left = [kind]
+            while left:
+                file, name = left.pop()
+                if (file, name) not in known and file in self.files:
+                    known.add((file, name))
+                    for base in self.files[file].classes.get(name, ()):
+                        left += self._classes(base, file)
+            self._ancestors[kind] = known
+        return self._ancestors[kind]
 
 
 def _last(node: ast.AST | None) -> str:
@@ -160,15 +171,15 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 @cache
-def _read(folders: tuple[str, ...]) -> Mapping[str, _Source]:
-    """The sources of packages, by file."""
+def _read(folders: tuple[str, ...]) -> _Sources:
+    """The sources of packages."""
     found = {}
     for folder in map(Path, folders):
         for path in below(folder):
             if path.suffix == ".py":
                 file = path.relative_to(folder.parent).as_posix()
                 found[file] = _source(path, file.rpartition("/")[0].replace("/", "."))
-    return found
+    return _Sources(found)
 
 
 def _source(path: Path, package: str) -> _Source:

@@ -151,7 +151,7 @@ def _judged_upgrade(
         options.say(line)
     _check(a, b)
     progress.begin(expected_stages.LISTING)
-    found = inventory(pair, a, b)
+    found = inventory(pair, a, b, options.until("names"))
     for line in (found.summary, *early_answers.of_inventory(found)):
         options.say(line)
     options = replace(options, compared_from=time.time())
@@ -718,7 +718,7 @@ def _framework(
     executed = recordings.lines_of(traces[1])
     listed = [
         *attribution.explaining_functions(causes_.values(), details.changed, differing, executions),
-        *(execution.function for execution in executions if execution.function.counts),
+        *attribution.shown_functions(executions),
     ]
     pieces = _entries_of(executions, ran, found, name)
     made = OfFramework(

@@ -31,6 +31,7 @@ from rlregress.model.code import (
     Function,
 )
 from rlregress.source import UNREADABLE, below, first_line
+from rlregress.tracing import child_processes
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PIECES = (*_FUNCTIONS, ast.ClassDef)
@@ -75,10 +76,10 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
     classes: list[set[str]] = [set(), set()]
     for file in sorted(set(one) | set(other)):
         paths = one.get(file), other.get(file)
-        texts = [path.read_bytes() if path is not None else b"" for path in paths]
+        texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
-            same = _with_same_text(*texts)
-            sides = [of_text(t, same) if path else {} for t, path in zip(texts, paths, strict=True)]
+            child_processes.check_time()
+            sides = _of_both(texts)
             differing += _compared(file, paths, sides)
             for known, side in zip(classes, sides, strict=True):
                 known |= set(side)
@@ -232,44 +233,55 @@ def _reordered(old: Function, new: Function) -> bool:
     return kept[0] != kept[1]
 
 
-def _with_same_text(old: bytes, new: bytes) -> frozenset[str]:
-    """Return the functions with the same lines in both texts: their code need not be compared."""
-    sides: list[dict[str, list[list[bytes]]]] = [{}, {}]
+def _of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
+    """Return the pieces of both versions of a file; None: that version does not have it.
+
+    Of functions with the same lines in both, the code is left out: it need not be compared.
+    """
+    if None in texts:
+        return [{} if text is None else of_text(text) for text in texts]
+    there = [text for text in texts if text is not None]
     try:
-        for text, side in zip((old, new), sides, strict=True):
+        trees = [ast.parse(text) for text in there]
+        of_functions: list[dict[str, list[list[bytes]]]] = [{}, {}]
+        for text, tree, by_name in zip(there, trees, of_functions, strict=True):
             lines = text.splitlines()
-            for name, node in _pieces(ast.parse(text)):
+            for name, node in _pieces(tree):
                 if isinstance(node, _FUNCTIONS):
                     first, last = _lines(node)
-                    side.setdefault(name, []).append(lines[first - 1 : last])
+                    by_name.setdefault(name, []).append(lines[first - 1 : last])
+        old, new = of_functions
+        same = {name for name in old if old[name] == new.get(name)}
+        return [_of_tree(tree, same) for tree in trees]
     except UNREADABLE:
-        return frozenset()
-    return frozenset(name for name in sides[0] if sides[0][name] == sides[1].get(name))
+        return [of_text(text) for text in there]
 
 
 @lru_cache(maxsize=4096)
-def of_text(text: bytes, same: frozenset[str] = frozenset()) -> Mapping[str, Function]:
-    """Return the pieces of a source text by qualified name; unreadable text is one module.
-
-    Args:
-        same: functions whose code is left out, as the other version has the same text.
-    """
+def of_text(text: bytes) -> Mapping[str, Function]:
+    """Return the pieces of a source text by qualified name; unreadable text is one module."""
     try:
-        return _of_tree(ast.parse(text), same)
+        return _of_tree(ast.parse(text), frozenset())
     except UNREADABLE:
         return {MODULE: Function(name=MODULE, first=1, last=1, code=repr(text), whole=repr(text))}
 
 
-def _of_tree(tree: ast.Module, same: frozenset[str]) -> Mapping[str, Function]:
+def _of_tree(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
+    """Return the pieces of a tree, which is taken apart for it.
+
+    Args:
+        same: functions whose code is left out.
+    """
     pieces: dict[str, Function] = {}
-    for name, node in _pieces(tree):
+    for name, node in list(_pieces(tree)):
         first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
         # of several of one name, as of a property and its setter, all count
         known = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         if name in same:
             pieces[name] = replace(known, last=last)
             continue
-        # first, as annotations are taken from the node for the code
+        # before its own statements lose what is inside them, then annotations and words
+        defines, acts = tuple(_definitions(node.body, "")), _acts(node)
         whole = known.whole + _whole(node)
         pieces[name] = Function(
             name=name,
@@ -277,8 +289,8 @@ def _of_tree(tree: ast.Module, same: frozenset[str]) -> Mapping[str, Function]:
             last=last,
             code=known.code + _code(node),
             whole=whole,
-            defines=known.defines + tuple(_definitions(node.body, "")),
-            acts=known.acts or _acts(node),
+            defines=known.defines + defines,
+            acts=known.acts or acts,
         )
     return pieces
 
@@ -358,10 +370,10 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _whole(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """All that its text says, without functions and classes inside."""
+    """All that its text says; functions and classes are taken out of the blocks inside it."""
     own = copy.copy(node)
     own.body = [child for child in node.body if not isinstance(child, _PIECES)]
-    return ast.dump(_Own().outside(_copied(own)))
+    return ast.dump(_Own().outside(own))
 
 
 class _Own(ast.NodeTransformer):
@@ -392,13 +404,13 @@ def head(node: ast.ClassDef | _Function) -> str:
 
 
 def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """What it does itself: without functions and classes inside, without words and types."""
+    """What it does itself, without words and types, which are taken out of its statements."""
     lines = [] if isinstance(node, ast.Module) else [head(node)]
     # a class may be made of its annotations
     made_of_types = isinstance(node, ast.ClassDef) and _acts(node)
     imports: list[ast.stmt] = []
     for child in node.body:
-        made = doing(child, made_of_types, isinstance(node, ast.Module))
+        made = _Doing(made_of_types, isinstance(node, ast.Module)).visit(child)
         if isinstance(made, (ast.Import, ast.ImportFrom)):
             imports += _single(made)
             continue
@@ -409,15 +421,11 @@ def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
     return "\n".join([*lines, *_sorted(imports)])
 
 
-def doing(child: ast.stmt, typed: bool = False, module: bool = False) -> ast.AST | None:
-    """A copy of a statement that keeps what computes something; None: it computes nothing.
-
-    Args:
-        typed, module: see ``_Doing``.
-    """
+def doing(child: ast.stmt) -> ast.AST | None:
+    """A copy of a statement that keeps what computes something; None: it computes nothing."""
     if isinstance(child, _PIECES):
         return None
-    visited: ast.AST | None = _Doing(typed=typed, module=module).visit(_copied(child))
+    visited: ast.AST | None = _Doing().visit(_copied(child))
     return visited
 
 
@@ -447,7 +455,7 @@ def _single(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
 
 
 def _copied(node: _Node) -> _Node:
-    # the tree is read again for its outer functions; C code, unlike a deep copy
+    # C code, unlike a deep copy
     copied: _Node = pickle.loads(pickle.dumps(node))  # noqa: S301 - its own bytes
     return copied
 

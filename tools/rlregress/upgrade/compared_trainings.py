@@ -11,6 +11,7 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin as errors
+from rlregress.model.differences import MINUTES
 from rlregress.model.explain import Repeated, elsewhere, seeded_lines, unsteady
 from rlregress.model.recorded_traces import (
     SHORT,
@@ -185,7 +186,7 @@ def with_repetitions(
 
 def too_late(training: Training, minutes: float) -> NotTraced:
     """A training that was not recorded in time."""
-    why = f"not compared: --minutes {minutes:g} were over"
+    why = f"not compared: {MINUTES} {minutes:g} were over"
     return NotTraced(
         name=training.name, sides={"A": why, "B": why}, supported={"A": True, "B": True}
     )

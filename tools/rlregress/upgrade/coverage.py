@@ -20,6 +20,7 @@ from rlregress.model.differences import IMPORTED
 from rlregress.model.recorded_traces import Trace, ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
+from rlregress.tracing.child_processes import is_over
 from rlregress.upgrade import changed_functions, changed_statements
 
 #: what a statement at import may do one way or another.
@@ -331,7 +332,8 @@ def piece_executions(
                 trainings=trainings,
                 details=tuple(probed.get(function.key, ())),
                 one_way=one_way,
-                hints=() if trainings or gone else tuple(callers(function, folders)),
+                # hints alone: what is known does not depend on them
+                hints=() if trainings or gone or is_over() else tuple(callers(function, folders)),
                 algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
                 elsewhere="" if trainings else starters.get(function.file, ""),
                 missed=missed.reason,

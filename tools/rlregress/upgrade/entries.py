@@ -142,7 +142,7 @@ def of_rest(script: str, steps: int) -> list[Entry]:
     return [
         Entry(
             kind=model.SCRIPT, name=f"{script} after {steps} environment steps",
-            reason="--minutes were over; --steps records fewer",
+            reason=f"{model.MINUTES} were over; --steps records fewer",
         )
     ]  # fmt: skip
 

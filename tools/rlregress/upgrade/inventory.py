@@ -18,6 +18,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.code import WORDING, Changed
 from rlregress.model.differences import GONE
 from rlregress.source import below
+from rlregress.tracing import child_processes
 from rlregress.upgrade import (
     affected,
     changed_functions,
@@ -132,10 +133,16 @@ class Inventory:
         return [str(f) for package in self.packages if (f := getattr(package, side)) is not None]
 
 
-def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
+def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) -> Inventory:
     """Compare the files and the metadata of both sides.
 
     Code is compared of the packages that were to move; of everything else the version.
+
+    Args:
+        until: the time at which the comparison of public names ends.
+
+    Raises:
+        OutOfTime: the time of the command was over before the code was compared.
     """
     there = closures.on_path(a.side), closures.on_path(b.side)
     own = {
@@ -151,7 +158,11 @@ def inventory(pair: Pair, a: Prepared, b: Prepared) -> Inventory:
         # scripts, and what only one version has, offer no names to compare
         places = [f for f in (line.old, line.new) if f and (f / "__init__.py").is_file()]
         if line.old and line.new and len(places) == 2:
-            public += public_names.changes(line.old, line.new)
+            try:
+                public += public_names.changes(line.old, line.new, until)
+            except child_processes.OutOfTime:
+                why = child_processes.note_cut(f"public names of {line.name}")
+                public.append(public_names.not_compared(line.name, why))
     names = _distributions(pair, moved, own)
     files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared: list[RequirementChange] = []

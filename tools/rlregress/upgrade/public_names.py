@@ -17,6 +17,7 @@ from pathlib import Path
 import griffe
 
 from rlregress.source import UNREADABLE, below
+from rlregress.tracing import child_processes
 from rlregress.upgrade import public_tree
 from rlregress.upgrade.public_tree import Name, Package
 
@@ -59,25 +60,37 @@ class PublicChange:
     incidental: bool = False
 
 
-def changes(old: Path, new: Path) -> list[PublicChange]:
+def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChange]:
     """Everything that differs in the public names of a package, what breaks a caller first.
 
     Args:
         old, new: folders of the package.
+        until: the time at which the comparison ends; None: with that of the command.
 
     Raises:
+        OutOfTime: they were not compared by then.
         UserError: one of the folders is no package.
     """
-    if (old / "__init__.py").is_file() and _same_declarations(old, new):
+    if (old / "__init__.py").is_file() and _same_declarations(old, new, until):
         # most edits are of this kind, and to read a large package takes many seconds
         return []
-    return between(public_tree.read(old), public_tree.read(new))
+    return between(public_tree.read(old, until), public_tree.read(new, until), until)
 
 
-def _same_declarations(old: Path, new: Path) -> bool:
+def not_compared(package: str, why: str) -> PublicChange:
+    """Return the entry of a package whose names were not compared."""
+    summary = f"the public names of {package} were not compared: {why}"
+    return PublicChange(
+        kind="unread", name=package, file=f"{package}/__init__.py", line=1, summary=summary,
+        breaks=True,
+    )  # fmt: skip
+
+
+def _same_declarations(old: Path, new: Path, until: float | None) -> bool:
     """Whether nothing differs but what functions compute: names, signatures, warnings stay."""
     files, others = ({path.relative_to(f): path for path in below(f)} for f in (old, new))
     for name in files.keys() | others.keys():
+        child_processes.check_time(until)
         paths = files.get(name), others.get(name)
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] == texts[1] or name.suffix not in (".py", ".so", ".pyd"):
@@ -116,18 +129,19 @@ def _outline(text: bytes) -> str:
     return ast.dump(tree)
 
 
-def between(old: Package, new: Package) -> list[PublicChange]:
+def between(old: Package, new: Package, until: float | None = None) -> list[PublicChange]:
     """As ``changes``, of packages that were read."""
-    found = _Comparison(old, new).found()
+    found = _Comparison(old, new, until).found()
     return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
 
 
 class _Comparison:
     """Compare two versions of a package."""
 
-    def __init__(self, old: Package, new: Package) -> None:
+    def __init__(self, old: Package, new: Package, until: float | None) -> None:
         self._old = old
         self._new = new
+        self._until = until
         self._changes: list[PublicChange] = []
         #: pairs of definitions that were compared, so that no alias repeats a difference.
         self._compared: set[tuple[str, str]] = set()
@@ -226,6 +240,7 @@ class _Comparison:
             if name.object is not None and path not in self._old.names
         }
         for path in sorted(self._old.names.keys() - self._new.names.keys()):
+            child_processes.check_time(self._until)
             name = self._old.names[path]
             if name.object is None:
                 self._add("gone", path, name, f"{path} is gone", True, old=name.target)
@@ -285,6 +300,7 @@ class _Comparison:
 
     def _compare(self, path: str, a: griffe.Object, b: griffe.Object) -> None:
         """Compare two definitions of one name, once."""
+        child_processes.check_time(self._until)
         if (a.path, b.path) in self._compared:
             return
         self._compared.add((a.path, b.path))

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import griffe
 
 from rlregress.errors import UserError
 from rlregress.source import UNREADABLE, below
+from rlregress.tracing import child_processes
 
 _LOGGER = logging.getLogger("griffe")
 #: folders and modules that are no part of what users call.
@@ -100,16 +102,37 @@ def file_of(of: griffe.Object) -> str:
     return "/".join(parts) + ("/__init__.py" if module.is_init_module else ".py")
 
 
-def read(folder: Path) -> Package:
+class _TimeLimit(griffe.Extension):
+    """Ends the reading of a package between two modules when a time is over."""
+
+    def __init__(self, until: float | None) -> None:
+        super().__init__()
+        self._until = until
+
+    def on_module_node(self, **_: Any) -> None:
+        """A module is about to be read."""
+        child_processes.check_time(self._until)
+
+
+def read(folder: Path, until: float | None = None) -> Package:
     """Read a package; what cannot be read is listed, and what can is.
 
+    Args:
+        until: see ``public_names.changes``.
+
     Raises:
+        OutOfTime: it was not read by then.
         UserError: the folder is no package.
     """
     folder = folder.absolute()
     if not (folder / "__init__.py").is_file():
         raise UserError(f"{folder} is no package; expected a folder with an __init__.py")
-    loader = griffe.GriffeLoader(search_paths=[folder.parent], allow_inspection=False)
+    loader = griffe.GriffeLoader(
+        search_paths=[folder.parent],
+        allow_inspection=False,
+        # with those that read dataclasses
+        extensions=griffe.load_extensions(_TimeLimit(until)),
+    )
     package = Package(folder=folder)
     with _fast_and_quiet():
         try:

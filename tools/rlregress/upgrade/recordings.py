@@ -62,7 +62,7 @@ def same_code(
 ) -> SameCode:
     """Which trainings run no code by which the sides differ."""
     triggers = training_selection.triggers(
-        found.folders("old"), found.folders("new"), _sources(adapter)
+        found.folders("old"), found.folders("new"), _sources(adapter), options.until("selection")
     )
     if triggers.because:
         options.say(f"{adapter.full_name}: every training is traced, as {triggers.because}")
@@ -121,11 +121,13 @@ def compared(
         return [], [], ({}, {}), {}
     progress.begin(expected_stages.RECORDING, 2 * len(trainings))
     a, b = sides.record(trainings, lines, until=options.until("traces"))
-    late = [training for training in trainings if training.name not in a or training.name not in b]
-    trainings = [training for training in trainings if training not in late]
     once = {
-        t.name: compared_trainings.compared_once(t.name, a[t.name], b[t.name]) for t in trainings
+        t.name: compared_trainings.compared_once(t.name, a[t.name], b[t.name])
+        for t in trainings
+        if t.name in a and t.name in b and not is_over()
     }
+    late = [training for training in trainings if training.name not in once]
+    trainings = [training for training in trainings if training.name in once]
     diverging = {
         n: trace
         for n, trace in once.items()

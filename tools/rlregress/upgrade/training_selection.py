@@ -26,6 +26,7 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.model.code import MODULE
 from rlregress.source import UNREADABLE, below, runs_as_script
+from rlregress.tracing import child_processes
 from rlregress.upgrade import changed_functions
 
 #: files that no code reads, and those that say a version.
@@ -139,8 +140,9 @@ class _File:
 class _Side:
     """The sources of one side."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
+    def __init__(self, folders: Sequence[str], until: float | None) -> None:
         self.paths = changed_functions.files(folders)
+        self._until = until
         self.packages = {Path(folder).name for folder in folders}
         self._texts: dict[str, bytes] = {}
         self._files: dict[str, _File] = {}
@@ -155,6 +157,7 @@ class _Side:
     def file(self, name: str) -> _File:
         """What a file does; raises ``_Cannot`` where it cannot be read."""
         if name not in self._files:
+            child_processes.check_time(self._until)
             made = self._files[name] = _File()
             try:
                 made.add(ast.parse(self.text(name)).body, "")
@@ -208,15 +211,21 @@ class _Side:
         return [file for file in every if file in self.paths]
 
 
-def triggers(a: Sequence[str], b: Sequence[str], users: Iterable[Path] = ()) -> Triggers:
+def triggers(
+    a: Sequence[str], b: Sequence[str], users: Iterable[Path] = (), until: float | None = None
+) -> Triggers:
     """Functions of the new version by which the packages of two sides can be told apart.
 
     Args:
         a, b: folders of the packages on either side.
         users: source files that use the packages, such as those of an adapter.
+        until: the time at which the search ends; None: with that of the command.
     """
     try:
-        return Triggers(_Difference(_Side(a), _Side(b), _others(a, b)).functions(users))
+        sides = _Side(a, until), _Side(b, until)
+        return Triggers(_Difference(*sides, _others(a, b)).functions(users))
+    except child_processes.OutOfTime:
+        return Triggers(because="time was over before it was known which ones run changed code")
     except (_Cannot, *UNREADABLE) as why:
         return Triggers(because=str(why))
 

@@ -14,9 +14,11 @@ from rlregress.model.option import NAMES, NUMBER, PATH, option
 from rlregress.tracing.child_processes import Deadline
 from rlregress.upgrade import cached_folders
 
-#: stage -> share of the time for comparing at which it ends; old files get the rest. A script that
-#: has no end is recorded until its own share is over; its repetition takes as long.
+#: stage -> share of the time for comparing at which it ends, of "names" of all time; old files get
+#: the rest. A script that has no end is recorded until its own share is over; its repetition takes
+#: as long.
 SHARES = {
+    "names": 0.4,
     "details": 0.2,
     "selection": 0.3,
     "script": 0.4,

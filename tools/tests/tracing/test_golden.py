@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from rlregress.inside.run_record import checksum
-from rlregress.reporting import traces_text
+from rlregress.reporting import next_steps, traces_text
 from rlregress.source import of_file
 from rlregress.tracing import golden
 
@@ -218,6 +218,27 @@ def test_packages_and_seeds_that_moved_are_named(kept):
                   f"gymnasium not imported -> {gymnasium.__version__}"):  # fmt: skip
         assert moved in packages
     assert "torch's generator 5 -> 1" in text[-1]
+
+
+def test_what_moved_without_another_result_has_a_next_step(kept):
+    """Nothing is left to do only where no package and no file has moved."""
+    path, trace = kept
+
+    def step(**values):
+        edited(path, **values)
+        result = golden.differences(golden.load(path), trace)
+        assert result.is_same
+        return next_steps.after_golden_difference(result, path, Path("train.py"), [])
+
+    content = json.loads(path.read_text())
+    sources = dict.fromkeys(content["sources"], "0" * 16)
+    assert step() == "Nothing: the script has the same results."
+    assert step(sources=sources).startswith("Record again, so that what moved is compared with")
+    moved = step(versions={**content["versions"], "torch": "1.13.1"})
+    assert moved == (
+        "See what this script does not execute of the packages that moved: "
+        "rlregress upgrade torch==1.13.1 installed"
+    )
 
 
 def _cut(text):

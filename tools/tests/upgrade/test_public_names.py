@@ -673,7 +673,9 @@ def test_what_functions_compute_alone_needs_no_reading(tmp_path, monkeypatch, ol
     whole = public_names.between(*map(public_tree.read, folders))
     reads = []
     read = public_tree.read
-    monkeypatch.setattr(public_tree, "read", lambda folder: reads.append(folder) or read(folder))
+    monkeypatch.setattr(
+        public_tree, "read", lambda folder, until: reads.append(folder) or read(folder)
+    )
     assert public_names.changes(*folders) == whole
     assert (not reads) == computes
     assert not (computes and whole)

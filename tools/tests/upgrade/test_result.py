@@ -339,13 +339,17 @@ def test_no_sentence_of_the_brief_report_is_cut():
 
 
 def test_what_time_did_not_allow_comes_first_on_the_page(tmp_path):
-    """Before all other entries of the page and of its first screen."""
+    """Before all other entries of the page and of its first screen, which lists it as a sum."""
     cut = "3 of 9 trainings of sb3: --minutes 5 were over"
-    made = upgrade(of(PARTED), cut=(cut,))
+    training = compared_trainings.Training("sb3", "td3 images", {})
+    late = compared_trainings.too_late(training, 5)
+    made = upgrade(of(PARTED, late), cut=(cut,))
     upgrade_command.write(made, tmp_path, FACTS)
     page = (tmp_path / "upgrade.html").read_text()
     assert cut in page
-    assert upgrade_page.cards(made, FACTS)[0].not_judged[0] == cut
+    assert late.sides["A"] in page
+    not_judged = upgrade_page.cards(made, FACTS)[0].not_judged
+    assert (not_judged[0], any("td3 images" in line for line in not_judged)) == (cut, False)
     assert page.index('id="cut"') < page.index('id="entries"')
 
 

@@ -59,7 +59,8 @@ def card(result: Upgrade, steps: Sequence[Step]) -> Card:
         "The upgrade",
         Badge(result.verdict),
         result.judgement.first_reason,
-        [*result.cut, *_not_checked([entry for entry in result.entries if entry.counts])],
+        # what was cut sums up what time was over for
+        [*result.cut, *_not_checked([e for e in result.entries if e.counts and not e.is_late])],
         [*_differing(rest), *_accepted(result.entries)],
         steps=steps,
         share=result.judgement.share,

@@ -19,6 +19,7 @@ from rlregress.model.upgrade_result import (
     ERROR,
     FRAMEWORK,
     LATE,
+    MOST_HUNKS,
     NO_PROBE,
     PACKAGE,
     SUITE,
@@ -51,8 +52,6 @@ from rlregress.reporting.html.page import (
 from rlregress.reporting.words import counted, some
 
 _LISTED = 5
-#: passages of changed code that are shown
-_HUNKS = 40
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
 #: why a probe gave no answer, in words
@@ -510,7 +509,7 @@ def _code(of: OfFramework) -> list[object]:
     parts: list[object] = []
     for heading, ran in (("Never executed", False), ("Executed", True)):
         own = [r for r in of.executions if (" ".join(r.function.key) not in idle) == ran]
-        hunks = [of.hunks[r.function] for r in own[:_HUNKS] if r.function in of.hunks]
+        hunks = [of.hunks[r.function] for r in own[:MOST_HUNKS] if r.function in of.hunks]
         pairs = [SourcePair(hunk, traces_page.SIDES, open=ran) for hunk in hunks if hunk.groups]
         parts += [Heading(f"{heading} ({len(pairs)})"), *pairs]
     return parts

@@ -1,0 +1,81 @@
+"""What reads the code of both versions ends when the time of the command is over."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rlregress.model import differences as model
+from rlregress.model.differences import Entry
+from rlregress.model.verdict import COULD_NOT_JUDGE
+from rlregress.tracing.child_processes import Deadline, OutOfTime, limited
+from rlregress.upgrade import changed_functions, entries, public_names, training_selection
+from rlregress.upgrade.inventory import Inventory
+
+#: functions of a module, all of which differ; to read them takes seconds.
+FUNCTIONS, MODULES = 200, 40
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """Two versions of a package with thousands of functions that differ."""
+    folders = []
+    for version in (1, 2):
+        folder = tmp_path_factory.mktemp("side") / "large"
+        folder.mkdir()
+        (folder / "__init__.py").write_text(f"from large import m0\nVERSION = [{version}]\n")
+        for number in range(MODULES):
+            rows = [
+                f"def f{n}(x, y={version}, z=0):\n    if x > y:\n        return x * {version}\n"
+                f"    return x + {n}\n"
+                for n in range(FUNCTIONS)
+            ]
+            (folder / f"m{number}.py").write_text("\n".join(rows))
+        folders.append(folder)
+    return folders
+
+
+def _changed(old, new):
+    return changed_functions.changed([str(old)], [str(new)])
+
+
+def _triggers(old, new):
+    return training_selection.triggers([str(old)], [str(new)])
+
+
+@pytest.mark.parametrize("stage", [_changed, public_names.changes])
+def test_a_large_package_is_not_read_beyond_the_deadline(packages, stage):
+    """Its files are read one by one, and the next one is not begun."""
+    with (
+        limited(Deadline(0.2 / 60, time.time())),
+        pytest.raises(OutOfTime, match=r"--minutes 0\.0"),
+    ):
+        stage(*packages)
+
+
+def test_every_training_is_recorded_if_time_is_over_for_their_selection(packages):
+    """What was not found out leaves no training out."""
+    with limited(Deadline(0.2 / 60, time.time())):
+        triggers = _triggers(*packages)
+    assert (triggers.functions, triggers.because.partition(" before")[0]) == (
+        frozenset(),
+        "time was over",
+    )
+
+
+def test_names_that_were_not_compared_are_no_equal_names(packages):
+    """The package has one entry, whose state is that it could not be read."""
+    with pytest.raises(OutOfTime):
+        public_names.changes(*packages, until=time.time())
+    change = public_names.not_compared("large", "--minutes 3 were over")
+    (entry,) = entries.of_metadata(Inventory(public=(change,)))
+    assert (entry.state, entry.counts, entry.is_late) == (model.CANNOT, True, True)
+    assert entry.summary == "the public names of large were not compared: --minutes 3 were over"
+
+
+def test_nothing_is_judged_if_time_was_over_for_all():
+    """It is no partial check, and the exit code is that of a failure."""
+    late = Entry(kind=model.PACKAGE, name="large", reason="--minutes 3 were over")
+    judged = model.judge([late])
+    assert (judged.verdict, judged.exit_code) == (COULD_NOT_JUDGE, 2)
