@@ -72,7 +72,7 @@ def compare(
     chosen = requested_names.details(names("--detail", detail))
     algorithms = names("--algorithm", algorithm)
     _check_algorithms(adapters, algorithms)
-    left_out = requested_names.other_algorithms(algorithms)
+    left_out = requested_names.other_families(algorithms)
     if not chosen and not left_out:
         waiting.probe_all(adapters)
     compared = comparison.compare(adapters, chosen, left_out)

@@ -77,9 +77,23 @@ def behavior_only() -> frozenset[str]:
     return frozenset(a for name in frameworks.names() for a in frameworks.get(name).behavior_only)
 
 
-def other_algorithms(chosen: Sequence[str]) -> frozenset[str]:
-    """The algorithms, each a family of details, that ``--algorithm`` leaves out."""
-    return (algorithms() | behavior_only()) - set(chosen) if chosen else frozenset()
+def other_families(chosen: Sequence[str]) -> frozenset[str]:
+    """The families of details that ``--algorithm`` leaves out."""
+    others = (algorithms() | behavior_only()) - set(chosen)
+    return families_of_only(others) if chosen else frozenset()
+
+
+#: family of details that is not named after one of these algorithms -> those that use it, where
+#: not all of them may.
+_USERS = {
+    "advantage": {"ppo"}, "atari": {"dqn", "ppo"}, "crossq": {"sac"}, "gae": {"ppo"},
+    "maskable": {"ppo"}, "qrdqn": {"dqn"}, "tqc": {"sac"}, "trpo": {"ppo"},
+}  # fmt: skip
+
+
+def families_of_only(names: Collection[str]) -> frozenset[str]:
+    """The families of details that are of these algorithms, and of no other."""
+    return frozenset([*names, *(family for family, of in _USERS.items() if of <= set(names))])
 
 
 def to_probe(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
@@ -94,7 +108,7 @@ def to_probe(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell
     Raises:
         UserError: what is documented of the framework cannot be read.
     """
-    others = other_algorithms(algorithms)
+    others = other_families(algorithms)
     return frozenset(
         cell for cell in documented(adapter) if cell[0].partition(".")[0] not in others
     )

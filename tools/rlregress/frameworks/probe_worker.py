@@ -47,7 +47,6 @@ def answers(
     observed: dict[str, Any] = {}
     called = CalledFunctions(_folders(adapter))
     functions: dict[Function, int] = {}
-    _raise_at(until)
     for (id, scope), probe in adapter.probes().items():
         if id not in inputs:
             continue
@@ -57,10 +56,13 @@ def answers(
         }
         answer: dict[str, Any]
         try:
-            if until is not None and time.time() >= until:
-                raise OutOfTime
-            with called:
-                numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
+            try:
+                # in nothing but a probe: elsewhere nobody would take it as an answer
+                _raise_at(until)
+                with called:
+                    numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
+            finally:
+                _raise_at(None)
             answer = {"observed": numbers.tolist()}
         except OutOfTime:
             answer = {"error": "--minutes were over", "why": "time"}
@@ -75,7 +77,6 @@ def answers(
             functions.setdefault(function, len(functions)) for function in called.found
         ]
         observed[f"{id} {scope}"] = answer
-    _raise_at(None)
     return {
         "versions": dict(adapter.versions()),
         "folders": list(_folders(adapter)),
@@ -99,7 +100,9 @@ def _raise_at(until: float | None) -> None:
 
     if until is None:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    elif until > time.time():
+    elif until <= time.time():
+        raise OutOfTime
+    else:
         signal.signal(signal.SIGALRM, over)
         signal.setitimer(signal.ITIMER_REAL, until - time.time())
 

@@ -389,7 +389,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     empty = {item for item in items if subjects.is_empty(item)}
     details = requested_names.details(_names(config, "--detail"))
-    others = requested_names.other_algorithms(_names(config, "--algorithm"))
+    others = requested_names.other_families(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress import progress
-from rlregress.details import catalogue
-from rlregress.details.requested_names import other_algorithms
+from rlregress.details import catalogue, requested_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate_options import GateOptions
@@ -408,15 +407,21 @@ def _compared(
 
 
 def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> list[str]:
-    """Algorithms whose details are not probed: the command or its script is about others."""
+    """Families of details that are not probed: the command or its script is about others."""
     names = list(options.algorithms)
     if options.script is not None:
         names = [file for executed in ran for files in executed.headers("functions").values()
                  for file in files if file.partition("/")[0] in adapter.modules]  # fmt: skip
     words = {word for name in names for word in re.split(r"[/_.]", name)}
     # without any, nothing is chosen, or it is not known what the script executes
-    every = other_algorithms(["none"]) if words else ()
-    return sorted(name for name in every if not adapter.is_about(name, words))
+    every = _algorithms() if words else ()
+    others = [name for name in every if not adapter.is_about(name, words)]
+    # a script may use what is an algorithm's without its class
+    return sorted(others if options.script else requested_names.families_of_only(others))
+
+
+def _algorithms() -> frozenset[str]:
+    return requested_names.algorithms() | requested_names.behavior_only()
 
 
 def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:
@@ -614,9 +619,7 @@ def _trainings(
     of_details = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
     names = [n for names in (*one_sided, *every) for n in names]
     if not is_over():
-        _check_algorithms(
-            [*names, *(of_details & other_algorithms(["none"]))], known_scenarios, options
-        )
+        _check_algorithms([*names, *(of_details & _algorithms())], known_scenarios, options)
 
     def wanted_(name: str) -> bool:
         return not options.algorithms or name in options.algorithms

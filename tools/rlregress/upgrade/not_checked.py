@@ -15,7 +15,7 @@ def sentences(
     """What is not checked, in words, one kind a sentence.
 
     Args:
-        left_out: algorithms whose details were not probed.
+        left_out: families of details that were not probed.
         trainings: names of the plain ones that are built in.
     """
     if options.script is not None:

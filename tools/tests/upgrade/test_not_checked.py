@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
+from rlregress.details import requested_names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.recorded_traces import Trace
@@ -194,3 +195,18 @@ def test_versions_that_were_not_read_are_not_called_the_same(old, new, words):
     result = Upgrade(a=sides[0], b=sides[1], frameworks=(of,))
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     assert f"X: {words}" in markdown_page.text(upgrade_page.page(result, facts))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "left_out", "kept"),
+    [
+        ("sac", {"atari", "gae", "ppo"}, {"sac", "crossq", "replay"}),
+        ("ppo", {"qrdqn", "crossq", "sac"}, {"ppo", "atari", "gae", "replay"}),
+        ("dqn", {"gae", "tqc"}, {"dqn", "atari", "qrdqn"}),
+    ],
+)
+def test_details_that_no_named_algorithm_uses_are_left_out(algorithm, left_out, kept):
+    """Also those of a family that is not named after an algorithm, in every command."""
+    of_upgrade = cascade._left_out(frameworks.get("sb3"), [], Options(algorithms=[algorithm]))
+    for families in (set(of_upgrade), requested_names.other_families([algorithm])):
+        assert (left_out - families, kept & families) == (set(), set())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,27 @@ def test_why_a_probe_has_no_answer(monkeypatch, why):
     monkeypatch.setattr(frameworks, "get", lambda name: Probed(PROBES[why]))
     answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
     assert answer["why"] == why
+
+
+class _SlowToImport(Probed):
+    """An adapter that is still imported when time is over."""
+
+    def probes(self):
+        """The probe, after a while."""
+        time.sleep(1.5)
+        return super().probes()
+
+
+@pytest.mark.parametrize(
+    "adapter", [_SlowToImport(lambda _: [1.0]), Probed(lambda _: time.sleep(600))]
+)
+def test_a_probe_that_time_is_over_for_is_late(monkeypatch, adapter):
+    """Wherever the worker is then: it ends with all its answers, and not with an error."""
+    monkeypatch.setattr(frameworks, "get", lambda name: adapter)
+    # what takes long before the first probe is done
+    probe_worker.answers("probed", {})
+    found = probe_worker.answers("probed", {SCALE: {}}, until=time.time() + 1)
+    assert found["observed"][f"{SCALE} library"]["why"] == "time"
 
 
 def test_a_missing_package_in_words_is_a_missing_package(monkeypatch):
