@@ -73,6 +73,11 @@ def note_cut(what: str) -> str:
     return _deadline.reason
 
 
+def is_cut() -> bool:
+    """Whether anything was not done because time is over."""
+    return bool(_deadline.cut)
+
+
 def _end(until: float | None) -> float:
     return _deadline.at if until is None else min(until, _deadline.at)
 

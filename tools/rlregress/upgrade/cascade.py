@@ -32,7 +32,7 @@ from rlregress.model.upgrade_result import (
     PieceExecution,
     Upgrade,
 )
-from rlregress.tracing.child_processes import OutOfTime, is_over, limited, note_cut
+from rlregress.tracing.child_processes import OutOfTime, is_cut, is_over, limited, note_cut
 from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import (
     accepted,
@@ -245,8 +245,8 @@ def _work(
 ) -> Iterator[tuple[Path, Path]]:
     """Where the answers and traces of either side are kept until the gate has ended.
 
-    One that was interrupted goes on there. A gate that had ended is done anew: both sides are
-    recorded in one session on one machine.
+    One that was interrupted, or had too little time, goes on there. A gate that had ended is done
+    anew: both sides are recorded in one session on one machine.
     """
     shared = [state.own_digest(), state.machine()]
     shared += [script.key] if script is not None else []
@@ -274,11 +274,14 @@ def _work(
             options.say(f"going on from an interrupted gate: {left} traces are kept")
         try:
             yield pair
+        except OutOfTime:
+            raise
         except UserError:
             # what cannot be judged once is not gone on with
             shutil.rmtree(folder)
             raise
-        (folder / _FINISHED).touch()
+        if not is_cut():
+            (folder / _FINISHED).touch()
 
 
 def _compared(
@@ -373,7 +376,7 @@ def _compared(
         for number, task in enumerate(saved):
             of = of_frameworks[number]
             files = entries.of_saved(task.result(), of.name)
-            if files:
+            if files and not any(file.is_late for file in files):
                 unmoved = sum(file.state == model.SAME for file in files)
                 options.say(
                     f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same"

@@ -21,6 +21,7 @@ from rlregress.model.recorded_traces import in_words
 from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
+    LATE,
     NO_PROBE,
     Answer,
     ChangedDefault,
@@ -91,6 +92,9 @@ def answers(
     job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
     module = "rlregress.frameworks.probe_worker"
     found: Mapping[str, Any] = side_process.run_module(side, module, job, kept)
+    if any(answer.get("why") == LATE for answer in found["observed"].values()):
+        # with more time there is more
+        kept.unlink(missing_ok=True)
     return found
 
 

@@ -19,7 +19,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.model import differences as model
 from rlregress.progress import Durations
-from rlregress.tracing.child_processes import Deadline, OutOfTime, limited
+from rlregress.tracing.child_processes import Deadline, OutOfTime, limited, note_cut
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import (
     cached_folders,
@@ -27,6 +27,7 @@ from rlregress.upgrade import (
     entries,
     interpreters,
     side_fingerprints,
+    side_process,
     state,
 )
 from rlregress.upgrade.requested import Requested
@@ -268,6 +269,36 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     (entry, _) = entries.of_defaults([], side_fingerprints.unread(*prints), "sb3")
     assert (entry.state, "time was over" in entry.reason) == (model.CANNOT, True)
     assert (chosen, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
+
+
+def test_a_gate_that_had_too_little_time_is_gone_on_with(cache):
+    """The next one finds what was recorded; one that had ended is done anew."""
+    a, b = (Prepared(Requested("x"), Side(label), "tree") for label in "AB")
+    found = []
+    for is_cut in (True, False, False):
+        with (
+            limited(Deadline(1.0, time.time())),
+            cascade._work(a, b, (), Options(), None) as (folder, _),
+        ):
+            found.append((folder / "sac.trace").exists())
+            (folder / "sac.trace").touch()
+            if is_cut:
+                note_cut("the rest")
+    assert found == [False, True, False]
+
+
+@pytest.mark.parametrize(("why", "is_kept"), [("time", False), ("error", True)])
+def test_answers_that_time_did_not_allow_are_not_kept(tmp_path, monkeypatch, why, is_kept):
+    """The same command with more time asks again."""
+    kept = tmp_path / "answers.json"
+
+    def run_module(*_):
+        kept.touch()
+        return {"observed": {"gae.formula library": {"error": "", "why": why}}}
+
+    monkeypatch.setattr(side_process, "run_module", run_module)
+    side_fingerprints.answers(Side("A"), kept, SB3, [])
+    assert kept.exists() == is_kept
 
 
 def test_a_training_of_one_side_belongs_to_its_framework():
