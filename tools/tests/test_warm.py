@@ -168,7 +168,8 @@ def test_each_variable_of_a_child_process_has_its_own_server():
         made = child_environment.make_environment(compiled=False, portable=True)
     made["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
     key = warm._key(made)
-    assert [name for name in made if warm._key({**made, name: "other"}) == key] == []
+    # a child reads where its temporary files are when it writes the first
+    assert [name for name in made if warm._key({**made, name: "other"}) == key] == ["TMPDIR"]
 
 
 @pytest.mark.nightly
