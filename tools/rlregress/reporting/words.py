@@ -14,8 +14,6 @@ from rlregress.model.replay_result import DIFFERS, Replay
 
 #: details that were not checked are named up to this many.
 _NAMED = 3
-#: characters of a name in a figure.
-_LONGEST = 40
 
 
 def percent(share: float | None) -> str:
@@ -31,11 +29,6 @@ def rate(alpha: float) -> str:
 def number(value: float | None) -> str:
     """A return, with the digits that mean something."""
     return "-" if value is None else f"{value:.4g}"
-
-
-def shortened(name: str) -> str:
-    """A name as a figure has room for it."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def counted(count: int, noun: str) -> str:

@@ -10,13 +10,12 @@ from rlregress.reporting import harmless, markdown_page
 from rlregress.reporting.html.page import (
     Badge,
     Card,
-    Cells,
-    CellView,
     CodeLines,
     Facts,
     Figure,
     Finding,
     Folded,
+    Grid,
     Heading,
     Page,
     Quoted,
@@ -39,7 +38,8 @@ PARTS = {
     "a finding": (
         Finding("found", Badge("changed"), ["a line"], [("old", "half", "why")], [["x"]], "again"),
         ["### found: changed", "- a line", "- old: half: why", "- x", "`again`"]),
-    "cells": (Cells([CellView("c", Badge("holds"), ["a line"])], ""), ["### c: holds", "- a line"]),
+    "findings in a grid": (
+        Grid([Finding("c", Badge("holds"), ["a line"])]), ["### c: holds", "- a line"]),
 }  # fmt: skip
 
 

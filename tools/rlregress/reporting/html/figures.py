@@ -1,4 +1,4 @@
-"""The figures of reports: every run as a point, learning curves, the growth of a difference.
+"""The figures of reports: every run as a point, learning curves, means of nightly runs.
 
 Shapes and words tell sides apart, not colours alone; the table below each figure says the same.
 """
@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from rlregress.reporting import words
 from rlregress.reporting.html import svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: pixels
-_WIDTH = 360.0
+WIDTH = 360.0
 #: markers that tell what would be hidden by another one
 _SPREAD = 0.3
-_LINES = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Strip:
     axis: str
 
 
-def _apart(count: int, at: float) -> np.ndarray:
+def spread(count: int, at: float) -> np.ndarray:
     """Places of points of one line, so that equal ones are all seen; the same every time."""
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
@@ -57,7 +55,7 @@ def strip(given: Strip, name: str, text: str) -> Markup:
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
     return svg.drawn(
-        lambda axes: _strip(axes, given, rows), name, text, _WIDTH, height, (66, 10, 36, 8)
+        lambda axes: _strip(axes, given, rows), name, text, WIDTH, height, (66, 10, 36, 8)
     )
 
 
@@ -72,7 +70,7 @@ def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]
         known, of_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
             known,
-            _apart(len(known), -row),
+            spread(len(known), -row),
             ls="",
             marker="D" if of_new else "o",
             markersize=5 if of_new else 5.5,
@@ -137,7 +135,7 @@ def learning(
         band: published mean and half width of the end.
     """
     return svg.drawn(
-        lambda axes: _learning(axes, courses, band), name, label, _WIDTH, 180.0, (56, 10, 36, 8)
+        lambda axes: _learning(axes, courses, band), name, label, WIDTH, 180.0, (56, 10, 36, 8)
     )
 
 
@@ -168,70 +166,6 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     axes.margins(x=0.02)
 
 
-def growth(lines: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
-    """How far losses are apart after the first difference, on a log scale.
-
-    Args:
-        lines: label -> relative differences, one after the other; zeros are left out.
-    """
-    return svg.drawn(lambda axes: _growth(axes, lines), name, label, _WIDTH, 180.0, (56, 10, 36, 8))
-
-
-def _growth(axes: Axes, lines: Mapping[str, Sequence[float]]) -> None:
-    for number, (label, gaps) in enumerate(lines.items()):
-        at = [place + 1 for place, gap in enumerate(gaps) if gap > 0 and math.isfinite(gap)]
-        axes.plot(
-            at,
-            [gaps[place - 1] for place in at],
-            color=(svg.NEW, svg.STORED, svg.LIMIT, svg.INK)[number % 4],
-            ls=_LINES[number % 4],
-            marker="Dosx"[number % 4] if len(at) < 60 else "",
-            markersize=3.5,
-            lw=1.5,
-            label=label,
-        )
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:.0e}")
-    axes.minorticks_off()
-    if len(lines) > 1:
-        axes.legend(loc="best", fontsize=8)
-    axes.set_xlabel("loss, counted from the first difference")
-    axes.set_ylabel("relative difference")
-    axes.locator_params(axis="x", nbins=6, integer=True)
-
-
-def standings(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
-    """Returns of implementations, one line each in the order given, with their means."""
-    widest = max(map(len, rows))
-    left = min(16.0 + 5.6 * widest, 170.0)
-    height = 40.0 + 30.0 * len(rows)
-    return svg.drawn(
-        lambda axes: _standings(axes, rows), name, label, _WIDTH, height, (left, 12, 36, 8)
-    )
-
-
-def _standings(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
-    for row, values in enumerate(rows.values()):
-        axes.plot(
-            values,
-            _apart(len(values), -row),
-            ls="",
-            marker="o",
-            markersize=5.5,
-            markerfacecolor="none",
-            color=svg.STORED,
-            clip_on=False,
-        )
-        mean = float(np.mean(values))
-        axes.plot([mean, mean], [-row - 0.4, -row + 0.4], color=svg.INK, lw=2.2)
-    axes.set_yticks([-row for row in range(len(rows))], list(map(words.shortened, rows)))
-    axes.set_ylim(-len(rows) + 0.45, 0.55)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel("return")
-
-
 @dataclass(frozen=True)
 class Nights:
     """A history over nights.
@@ -250,7 +184,7 @@ class Nights:
 
 def nights(given: Nights, name: str, label: str) -> Markup:
     """Draw nightly means, the levels before and after a change, and the interval of its date."""
-    return svg.drawn(lambda axes: _nights(axes, given), name, label, _WIDTH, 170.0, (50, 30, 26, 8))
+    return svg.drawn(lambda axes: _nights(axes, given), name, label, WIDTH, 170.0, (50, 30, 26, 8))
 
 
 def _nights(axes: Axes, given: Nights) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,8 +15,8 @@ from rlregress import __version__
 from rlregress.model.code import Hunk, Pair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
 
-#: how ``first`` counts the sentences that it leaves out
-_LEFT_OUT = re.compile(r"and (\d+) more")
+#: sentences of one list of a card that a page shows; it counts the others.
+LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -131,27 +129,6 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class CellView:
-    """What was judged under one name."""
-
-    name: str
-    badge: Badge
-    lines: Sequence[str]
-    figures: Sequence[Figure] = ()
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Several of them side by side, and how their figures are read."""
-
-    cells: Sequence[CellView]
-    legend: str
-
-    def __bool__(self) -> bool:
-        return bool(self.cells)
-
-
-@dataclass(frozen=True)
 class Finding:
     """One thing that was found.
 
@@ -167,6 +144,16 @@ class Finding:
     variants: Sequence[tuple[str, str, str]] = ()
     parts: Sequence[object] = ()
     command: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Findings side by side."""
+
+    findings: Sequence[Finding]
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
 
 
 @dataclass(frozen=True)
@@ -223,19 +210,6 @@ class Card:
         return self.badge.of == BAD
 
 
-def first(texts: Iterable[str], most: int) -> list[str]:
-    """The first sentences of a card, and how many more there are below."""
-    every = list(texts)
-    left = len(every) - most
-    return every[:most] + ([f"and {left} more"] if left > 0 else [])
-
-
-def with_rest(texts: Sequence[str]) -> tuple[list[str], int]:
-    """The sentences that ``first`` has kept, and how many it has left out."""
-    counted = _LEFT_OUT.fullmatch(texts[-1]) if texts else None
-    return (list(texts[:-1]), int(counted[1])) if counted else (list(texts), 0)
-
-
 @dataclass(frozen=True)
 class Facts:
     """Of a report: when, how long, where, and by which command."""
@@ -281,11 +255,6 @@ class Section:
         return filled[::-1]
 
 
-def kind(part: object) -> str:
-    """Name of what a template is to do with a part."""
-    return type(part).__name__.lower()
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -295,7 +264,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["kind"] = lambda part, name: kind(part) == name
+    environment.tests["kind"] = lambda part, name: type(part).__name__ == name
+    environment.globals["listed"] = LISTED
     environment.filters["marked"] = marked
     environment.filters["breakable"] = breakable
     return environment
@@ -348,10 +318,5 @@ class Page:
 
     def html(self) -> str:
         """Return the page as one file."""
-        environment = _environment()
-        script, *_ = environment.loader.get_source(environment, "find.js")  # type: ignore[union-attr]
-        # the one script that the page lets run
-        digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        return environment.get_template("page.html").render(
-            page=self, rlregress=__version__, script=script, digest=digest
-        )
+        template = _environment().get_template("page.html")
+        return template.render(page=self, rlregress=__version__)

@@ -14,7 +14,7 @@ from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.reporting import descriptive_text, words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html.figures import Course, Strip
-from rlregress.reporting.html.page import Badge, Cells, CellView, Figure, Folded, Section, Table
+from rlregress.reporting.html.page import Badge, Figure, Finding, Folded, Grid, Section, Table
 
 Verdicts = Mapping[str, Mapping[str, Any]]
 
@@ -100,7 +100,8 @@ def section(
         [f"{name}: {of['reason']}" for name, of in listed.items() if "cells" in of],
         Folded(title_, [table(quiet)]),
         Folded("How to read these verdicts", [words.LEGEND] if stored else []),
-        Cells(views, _LEGEND),
+        [_LEGEND] if views else [],
+        Grid(views),
     ]
     return Section(id, title, "", parts)
 
@@ -117,7 +118,7 @@ def _of(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
 
-def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellView:
+def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
     """One cell: what is said of it, its points, its learning curves."""
     own = _of(name, verdicts)
     word = min((verdict for verdict in own), key=lambda v: order(*v))[1]["verdict"] if own else ""
@@ -138,7 +139,7 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellVie
     if not own:
         drawn.append(_strip(name, RETURNS, None, runs, command))
     curves = _learning(name, runs, command)
-    return CellView(name, badge, lines, drawn + ([curves] if curves else []))
+    return Finding(name, badge, lines, (), [*drawn, curves])
 
 
 def _about(name: str, cell: str) -> str:

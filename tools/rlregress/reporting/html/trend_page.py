@@ -9,7 +9,6 @@ from rlregress.model.trend_result import Row, Trend
 from rlregress.model.verdict import FORMULAS_HOLD, HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 from rlregress.reporting import words
 from rlregress.reporting.html import figures
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import (
     Badge,
     Card,
@@ -25,8 +24,6 @@ from rlregress.reporting.trend_text import CLOSING, COLUMNS, date, shift_lines, 
 
 #: histories that are drawn; the table has them all
 _DRAWN = 12
-#: sentences of the first screen
-_ON_TOP = 6
 _MEANING = {
     HOLDS: "The last checks found nothing worse than the baseline.",
     FORMULAS_HOLD: "The last checks found every formula as documented; returns were not judged.",
@@ -50,7 +47,7 @@ def card(trend: Trend) -> Card:
         Badge(trend.verdict),
         _MEANING[trend.verdict],
         [f"{sentence[0].upper()}{sentence[1:]}." for sentence in trend.left_out],
-        pages.first(shift_lines(trend), _ON_TOP),
+        shift_lines(trend),
         [],
         [_step(trend)],
     )

@@ -18,13 +18,12 @@ from rlregress.model.upgrade_result import (
     Upgrade,
     findings,
 )
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import traces_page
 from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
 from rlregress.reporting.words import counted, leading, some
 
-#: entries of one kind that are listed, and of what was not checked.
-_LISTED, _UNCHECKED = 4, 3
+#: entries of one kind that are listed.
+_LISTED = 4
 #: rows of source of one culprit.
 _ROWS = 3
 #: characters of a reason: the page below has all of it.
@@ -225,11 +224,11 @@ def _accepted(entries: Iterable[Entry]) -> list[str]:
 
 
 def _not_checked(entries: Iterable[Entry]) -> list[str]:
-    """What nothing executed and compared: what may matter most, and how much more there is."""
+    """Return what nothing executed and compared, what may matter most first."""
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # what ran in part is more likely to be used than what never did
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
-    return pages.first([_unchecked(entry) for entry in own], _UNCHECKED)
+    return [_unchecked(entry) for entry in own]
 
 
 def _unchecked(entry: Entry) -> str:
