@@ -95,34 +95,25 @@ def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]
     axes.set_xlabel(given.axis)
 
 
-@dataclass(frozen=True)
-class Course:
-    """Learning curves of several runs, at common numbers of steps.
-
-    Attributes:
-        steps: environment steps [k].
-        low, middle, high: quartiles over runs [k].
-    """
-
-    steps: Sequence[float]
-    low: Sequence[float]
-    middle: Sequence[float]
-    high: Sequence[float]
+#: environment steps -> quartiles over runs
+Course = Mapping[float, tuple[float, float, float]]
 
 
-def course(curves: Sequence[Sequence[Sequence[float]]]) -> Course | None:
-    """Quartiles of curves of (steps, mean return); None where there are none.
+def course(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
+    """Return the quartiles of curves of (steps, mean return).
 
     A number of steps at which fewer than half of the curves have a value is left out.
     """
     known = [{float(at): float(value) for at, value in curve} for curve in curves if curve]
-    every = sorted({at for curve in known for at in curve})
-    kept = [at for at in every if 2 * sum(at in curve for curve in known) >= len(known)]
-    if not kept:
-        return None
-    quartiles = [np.quantile([c[at] for c in known if at in c], (0.25, 0.5, 0.75)) for at in kept]
-    low, middle, high = ([float(value) for value in column] for column in np.transpose(quartiles))
-    return Course(kept, low, middle, high)
+    values = {
+        at: [curve[at] for curve in known if at in curve]
+        for at in sorted({at for curve in known for at in curve})
+    }
+    return {
+        at: tuple(np.quantile(of, (0.25, 0.5, 0.75)).tolist())
+        for at, of in values.items()
+        if 2 * len(of) >= len(known)
+    }
 
 
 def learning(
@@ -143,20 +134,21 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     if band is not None:
         mean, half = band
         axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
-    for label, course_ in courses.items():
-        of_new = label == "new"
-        colour = svg.NEW if of_new else svg.STORED
-        axes.fill_between(course_.steps, course_.low, course_.high, color=colour, alpha=0.18, lw=0)
+    for label, of in courses.items():
+        is_new = label == "new"
+        colour = svg.NEW if is_new else svg.STORED
+        low, middle, high = zip(*of.values(), strict=True)
+        axes.fill_between(list(of), low, high, color=colour, alpha=0.18, lw=0)
         axes.plot(
-            course_.steps,
-            course_.middle,
+            list(of),
+            middle,
             color=colour,
             lw=1.8,
-            ls="-" if of_new else "--",
-            marker="D" if of_new else "o",
+            ls="-" if is_new else "--",
+            marker="D" if is_new else "o",
             markersize=3.6,
             markevery=4,
-            markerfacecolor=colour if of_new else "none",
+            markerfacecolor=colour if is_new else "none",
             label=label,
         )
     axes.legend(loc="best", fontsize=9)
@@ -166,40 +158,44 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     axes.margins(x=0.02)
 
 
-@dataclass(frozen=True)
-class Nights:
-    """A history over nights.
+def nights(
+    means: Mapping[int, float],
+    change: tuple[int, int, int] | None,
+    dates: Sequence[str],
+    name: str,
+    label: str,
+) -> Markup:
+    """Draw nightly means, the levels before and after a change, and the interval of its date.
 
-    Attributes:
-        nights, values: number and mean of every night [T].
+    Args:
+        means: number of a night -> mean.
         change: first night of the new level, and the ends of its interval; None: there is none.
         dates: of the nights, by number.
     """
-
-    nights: Sequence[int]
-    values: Sequence[float]
-    change: tuple[int, int, int] | None
-    dates: Sequence[str]
-
-
-def nights(given: Nights, name: str, label: str) -> Markup:
-    """Draw nightly means, the levels before and after a change, and the interval of its date."""
-    return svg.drawn(lambda axes: _nights(axes, given), name, label, WIDTH, 170.0, (50, 30, 26, 8))
+    return svg.drawn(
+        lambda axes: _nights(axes, means, change, dates), name, label, WIDTH, 170.0,
+        (50, 30, 26, 8),
+    )  # fmt: skip
 
 
-def _nights(axes: Axes, given: Nights) -> None:
-    axes.plot(given.nights, given.values, ls="", marker="o", markersize=3, color=svg.STORED,
+def _nights(
+    axes: Axes,
+    means: Mapping[int, float],
+    change: tuple[int, int, int] | None,
+    dates: Sequence[str],
+) -> None:
+    numbers, values = np.asarray(list(means)), np.asarray(list(means.values()))
+    axes.plot(numbers, values, ls="", marker="o", markersize=3, color=svg.STORED,
               markerfacecolor="none")  # fmt: skip
-    first, earliest, latest = given.change or (given.nights[0],) * 3
-    numbers, values = np.asarray(given.nights), np.asarray(given.values)
+    first, earliest, latest = change or (numbers[0],) * 3
     for level in (numbers < first, numbers >= first):
         if level.any():
             mean = float(values[level].mean())
             axes.plot(numbers[level][[0, -1]], [mean, mean], color=svg.INK, lw=2)
-    if given.change:
+    if change:
         axes.axvspan(earliest - 0.5, latest + 0.5, color=svg.LIMIT, alpha=0.2, lw=0)
         axes.axvline(first, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
-    ticks = sorted({int(n) for n in np.linspace(given.nights[0], given.nights[-1], 4)})
-    axes.set_xticks(ticks, [given.dates[n] for n in ticks])
+    ticks = sorted({int(n) for n in np.linspace(numbers[0], numbers[-1], 4)})
+    axes.set_xticks(ticks, [dates[n] for n in ticks])
     axes.locator_params(axis="y", nbins=5)
     axes.margins(x=0.02)

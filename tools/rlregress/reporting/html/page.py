@@ -16,7 +16,7 @@ from rlregress.model.code import Hunk, Pair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
 
 #: sentences of one list of a card that a page shows; it counts the others.
-LISTED = 5
+LISTED = 6
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Grid:
-    """Findings side by side."""
+    """Findings side by side, and how their figures are read."""
 
     findings: Sequence[Finding]
+    legend: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.findings)

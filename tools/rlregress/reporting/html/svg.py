@@ -82,11 +82,18 @@ def _within_a_page(text: str, label: str) -> Markup:
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", text, flags=re.DOTALL)
-    text = re.sub(r' id="[\w.]+_\d+"| xmlns:xlink="[^"]*"| font-family:[^;"]+;', "", text)
+    idle = (
+        r' id="[\w.]+_\d+"| xmlns:xlink="[^"]*"| font-family:[^;"]+;| transform="rotate\(-0[^"]*"'
+    )
+    text = re.sub(idle, "", text)
     text = re.sub(r'(<svg[^>]*?) width="[^>]*?( viewBox="[^"]*")[^>]*', r"\1\2", text)
-    text = re.sub(r' (?:d|x|y|transform)="[^"]*"', _rounded, text).replace(" xlink:href", " href")
+    text = re.sub(r' (?:d|x|y)="[^"]*"', _rounded, text).replace(" xlink:href", " href")
     text = re.sub("#01020[3-8]", lambda colour: _OF_PAGE[colour[0]], text)
     text = re.sub(r">\s+<", "><", text)
+    # points of one style have it once
+    text = re.sub(
+        r'<g>(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\2"/>)+)</g>', _joined, text
+    )
     # texts in a figure are escaped by matplotlib
     head = Markup('<svg role="img" aria-label="{}"').format(label)
     return Markup(text.replace("<svg", head, 1))  # noqa: S704
@@ -95,3 +102,8 @@ def _within_a_page(text: str, label: str) -> Markup:
 def _rounded(place: re.Match[str]) -> str:
     one_line = re.sub(r"\s+", " ", place[0])
     return re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}", one_line)
+
+
+def _joined(points: re.Match[str]) -> str:
+    style = f' style="{points[2]}"'
+    return f"<g{style}>{points[1].replace(style, '')}</g>"

@@ -80,15 +80,11 @@ def _changes(trend: Trend) -> Section:
 def _figure(trend: Trend, row: Row) -> Figure:
     shift = row.shift if row.shift and row.shift.share is not None else None
     change = (shift.night, shift.earliest, shift.latest) if shift else None
-    drawn = figures.nights(
-        figures.Nights(row.nights, row.means, change, [date[:10] for date in trend.dates]),
-        re.sub(r"\W+", "-", row.name),
-        f"{row.name} of {len(row.nights)} nights",
-    )
-    rows = [
-        [date(trend, night), words.number(mean)]
-        for night, mean in zip(row.nights, row.means, strict=True)
-    ]
+    means = dict(zip(row.nights, row.means, strict=True))
+    days = [date[:10] for date in trend.dates]
+    text = f"{row.name} of {len(row.nights)} nights"
+    drawn = figures.nights(means, change, days, re.sub(r"\W+", "-", row.name), text)
+    rows = [[date(trend, night), words.number(mean)] for night, mean in means.items()]
     caption = (
         "Each circle is a night; lines are levels; where it changed is upright, its 95 % interval "
         "shaded"
