@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlregress.model import differences as model
-from rlregress.model import upgrade_result
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import Entry
-from rlregress.model.upgrade_result import Upgrade
+from rlregress.model.upgrade_result import Upgrade, explained
 from rlregress.model.verdict import REGRESSED
 from rlregress.reporting.words import some
 
@@ -87,8 +86,10 @@ def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
 
     Its place is the function in a working tree, or the line of the pin in a lock file.
     """
-    functions, hunks, pinned = _functions(result), {}, {"": sorted(result.pinned)}
+    functions: dict[tuple[str, str], Sequence[Changed]] = {}
+    hunks, pinned = {}, {"": sorted(result.pinned)}
     for of in result.frameworks:
+        functions |= {(of.name, name): own for name, own in explained(of).items()}
         hunks.update(of.hunks)
         pinned[of.name] = list(of.versions[1])
     # trainings that diverge at one place are one finding
@@ -120,17 +121,3 @@ def _finding(group: Sequence[Entry], file: str, line: int) -> Finding:
         file,
         line,
     )
-
-
-def _functions(result: Upgrade) -> dict[tuple[str, str], Sequence[Changed]]:
-    """Return the changed functions that explain an entry: (framework, name) -> functions."""
-    functions: dict[tuple[str, str], Sequence[Changed]] = {}
-    for of in result.frameworks:
-        changed = [execution.function for execution in of.executions]
-        for finding in upgrade_result.findings(of.details.changed, changed):
-            for detail in finding.details:
-                functions[of.name, f"{detail.id} [{detail.scope}]"] = finding.functions
-        functions.update({(of.name, " ".join(own.key)): (own,) for own in changed})
-        for name, cause in of.causes.items():
-            functions[of.name, name] = cause.functions
-    return functions

@@ -135,7 +135,8 @@ def _card(result: Upgrade, of: OfFramework) -> Card:
     return Card(
         f"{of.title}: {', '.join(moved) or same}",
         Badge(judgement.verdict),
-        judgement.first_reason,
+        # of the only part it is that of the whole
+        judgement.first_reason if judgement.headline != result.judgement.headline else "",
         list(_untrained(of)),
         matters=list(_matters(of)),
         share=judgement.share,
