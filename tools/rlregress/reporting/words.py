@@ -31,6 +31,17 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
+def duration(seconds: float) -> str:
+    """Return ``3 days``, ``2 h``, ``40 min`` or ``30 s``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours = round(minutes / 60)
+    return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
 def counted(count: int, noun: str) -> str:
     """``1 detail``, ``3 details``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

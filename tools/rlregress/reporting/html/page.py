@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from rlregress import __version__
 from rlregress.model.code import Hunk, Pair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
+from rlregress.reporting import words
 
 #: sentences of one list of a card that a page shows; it counts the others.
 LISTED = 6
@@ -223,11 +224,8 @@ class Facts:
 
     @property
     def duration(self) -> str:
-        """Seconds up to two minutes, minutes up to two hours, hours beyond."""
-        if self.seconds < 120:
-            return f"{self.seconds:.0f} s"
-        minutes = self.seconds / 60
-        return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+        """The seconds in words."""
+        return words.duration(self.seconds)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _STYLE = {
     "svg.fonttype": "none", "font.size": 10.0, "text.color": INK, "axes.labelcolor": INK,
     "axes.edgecolor": FAINT, "xtick.color": FAINT, "ytick.color": FAINT, "xtick.labelcolor": INK,
     "ytick.labelcolor": INK, "axes.spines.top": False, "axes.spines.right": False,
-    "figure.facecolor": "none", "axes.facecolor": "none", "legend.frameon": False,
+    "legend.frameon": False,
     "xtick.labelsize": 9.0, "ytick.labelsize": 9.0, "axes.unicode_minus": True,
     "axes.formatter.useoffset": False, "hatch.linewidth": 0.6,
     # names are no formulas, whatever they hold
@@ -68,7 +68,10 @@ def drawn(
         # of a name that the font cannot draw: the page's font is another
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure = Figure(figsize=(width / _POINTS, height / _POINTS))
-        draw(figure.add_axes(place))
+        axes = figure.add_axes(place)
+        for background in (figure.patch, axes.patch):
+            background.set_visible(False)
+        draw(axes)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return _within_a_page(text.getvalue(), label)
@@ -89,7 +92,8 @@ def _within_a_page(text: str, label: str) -> Markup:
     text = re.sub(r'(<svg[^>]*?) width="[^>]*?( viewBox="[^"]*")[^>]*', r"\1\2", text)
     text = re.sub(r' (?:d|x|y)="[^"]*"', _rounded, text).replace(" xlink:href", " href")
     text = re.sub("#01020[3-8]", lambda colour: _OF_PAGE[colour[0]], text)
-    text = re.sub(r">\s+<", "><", text)
+    text = re.sub(r">\s+<", "><", text).replace("<g/>", "")
+    text = re.sub(r"<g>(<text[^>]*>[^<]*</text>|<(?:use|path)[^>]*/>)</g>", r"\1", text)
     # points of one style have it once
     text = re.sub(
         r'<g>(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\2"/>)+)</g>', _joined, text
