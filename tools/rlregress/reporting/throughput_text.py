@@ -74,7 +74,7 @@ def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
             quantity), as plain data; either may be absent.
     """
     own = table(measured)
-    text = tables.columns([own.head, *own.rows]) if own else []
+    text = tables.columns([own.head, *(list(map(str, row)) for row in own.rows)]) if own else []
     if verdicts := verdict_lines(measured):
         text += ["", *(f"- {line}" for line in verdicts)]
     return ["", *text] if text else []

@@ -87,7 +87,8 @@ def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     Its place is the function in a working tree, or the line of the pin in a lock file.
     """
     functions: dict[tuple[str, str], Sequence[Changed]] = {}
-    hunks, pinned = {}, {"": sorted(result.pinned)}
+    hunks: dict[Changed, Hunk] = {}
+    pinned = {"": sorted(result.pinned)}
     for of in result.frameworks:
         functions |= {(of.name, name): own for name, own in explained(of).items()}
         hunks.update(of.hunks)

@@ -71,6 +71,14 @@ def test_a_card_is_whole_in_the_markdown():
         assert words in text
 
 
+def test_what_a_list_of_a_card_leaves_out_is_counted():
+    """Page and Markdown have the first sentences of a list, and the number of the others."""
+    card = Card("title", Badge("changed"), "", [f"piece {n}" for n in range(20)])
+    page = Page(FACTS, [card], [])
+    for text, rest in ((page.html(), "and 14 more"), (markdown_page.text(page), "and 14 more, on")):
+        assert ("piece 5" in text, "piece 6" in text, rest in text) == (True, False, True)
+
+
 def test_a_section_or_heading_without_content_is_left_out():
     """Neither an empty list or table nor the heading above it is shown."""
     parts = (Heading("empty"), [], Table(("head",), []), Folded("a fold", [[]]))

@@ -15,7 +15,7 @@ from rlregress.reporting import ci_formats, screen, upgrade_findings
 from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, PinnedRepository
 from rlregress.upgrade.upgrade_options import Options
 
-from .test_result import BATCH, FACTS, SCALE, lost, missing, of, traced, upgrade
+from .test_result import BATCH, FACTS, GONE, SCALE, lost, missing, of, traced, upgrade
 
 PARTED = traced("sac", "diverged")
 CHANGED = of(PARTED, lost(), changed=[SCALE], not_probed=missing(2), defaults=(BATCH,),
@@ -146,6 +146,8 @@ def test_the_unit_test_report_counts_what_it_holds():
     counted = {name: int(suite.get(name)) for name in ("tests", "failures", "skipped", "errors")}
     assert counted == {"tests": 7, "failures": 4, "skipped": 3, "errors": 0}
     assert all(case.get("classname") for case in suite)
+    both = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED, other_packages=[GONE]), 12.0))
+    assert [len(suite.findall("*/failure")) for suite in both] == [4, 1]
 
 
 def test_the_unit_test_report_is_xml_whatever_is_told():
