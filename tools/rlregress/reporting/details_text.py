@@ -93,9 +93,12 @@ def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) 
             if of == detail.id and found == variant.name
         ]
         rows.append([variant.name, variant.meaning, ", ".join(frameworks)])
-    print(f"{detail.id}\n{detail.question}\n{detail.consequence}\n")
-    print(f"Sources: {'; '.join(detail.sources)}\n")
-    print(f"Probe: {detail.observed}\nInputs: {dict(detail.inputs)}")
+    texts = (
+        f"{detail.id}\n{detail.question}\n{detail.consequence}",
+        f"\nSources: {'; '.join(detail.sources)}",
+        f"\nProbe: {detail.observed}\nInputs: {dict(detail.inputs)}",
+    )
+    terminal_tables.console().print(*texts, sep="\n")
     terminal_tables.show(Table(("variant", "meaning", "documented of"), rows), lines=False)
 
 

@@ -14,22 +14,26 @@ from rlregress.reporting.html.page import Table
 _WIDTH_OF_FILES = 150
 
 
+def console() -> Console:
+    """Return the terminal, or a file with its width."""
+    width = None if Console().is_terminal else _WIDTH_OF_FILES
+    return Console(width=width, highlight=False, markup=False)
+
+
 def show(table: Table, title: str = "", lines: bool = True) -> None:
     """Print a table; a path that has no room is broken between its words.
 
     Args:
         lines: whether there is a line between two rows.
     """
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH_OF_FILES)
+    terminal = console()
     made = rich_tables.Table(title=title, show_lines=lines)
     for name in table.head:
         made.add_column(name, overflow="fold")
-    widest = (console.width - 1) // len(table.head) - 3
+    widest = (terminal.width - 1) // len(table.head) - 3
     for row in table.rows:
         made.add_row(*(Text(broken(str(cell), widest)) for cell in row))
-    console.print(made)
+    terminal.print(made)
 
 
 def broken(text: str, room: int) -> str:
