@@ -38,7 +38,18 @@ def _cell(row: Row, name: str) -> str:
     return "\n".join([*in_words(answers), *places]) or absent
 
 
-def _rows(comparison: Comparison, rows: Sequence[Row]) -> Table:
+def variants(comparison: Comparison, rows: Iterable[Row]) -> Table:
+    """Return a row for each detail and a column for each framework, with the variants in words."""
+    names = list(comparison.versions)
+    cells = [
+        [row.detail.id,
+         *("; ".join(in_words(row.answers.get(name, ()))) or "-" for name in names)]
+        for row in rows
+    ]  # fmt: skip
+    return Table(("detail", *names), cells)
+
+
+def _differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
     names = list(comparison.versions)
     cells = [
         [row.detail.id, *(_cell(row, name) for name in names), row.detail.consequence]
@@ -50,16 +61,18 @@ def _rows(comparison: Comparison, rows: Sequence[Row]) -> Table:
 
 def show(comparison: Comparison) -> None:
     """Print the differences with their consequences, then what is the same."""
-    terminal_tables.show(
-        _rows(comparison, comparison.different), f"{len(comparison.different)} details differ"
-    )
     for title, rows in (
+        ("details differ", comparison.different),
         ("cannot be compared", comparison.undecided),
+    ):
+        if rows:
+            terminal_tables.show(_differences(comparison, rows), f"{len(rows)} {title}")
+    for title, rows in (
         ("details are the same", comparison.same),
         ("are about something that only one of them has", comparison.alone),
     ):
         if rows:
-            terminal_tables.show(_rows(comparison, rows), f"{len(rows)} {title}")
+            terminal_tables.show(variants(comparison, rows), f"{len(rows)} {title}", lines=False)
     if comparison.left_out:
         print(f"{counts(comparison)}.")
 

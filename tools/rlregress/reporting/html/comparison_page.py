@@ -86,14 +86,8 @@ def _at_a_glance(comparison: Comparison) -> list[Section]:
 
 def family_table(comparison: Comparison, family: str) -> Table:
     """Return the details of a family that differ: one column for each framework."""
-    names = list(comparison.versions)
-    cells = [
-        [row.detail.id,
-         *("; ".join(comparison_text.in_words(row.answers.get(name, ()))) or "-"
-           for name in names)]
-        for row in comparison.different if row.detail.family == family
-    ]  # fmt: skip
-    return Table(("detail", *names), cells)
+    rows = (row for row in comparison.different if row.detail.family == family)
+    return comparison_text.variants(comparison, rows)
 
 
 def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
