@@ -177,6 +177,11 @@ class Entry:
         return self.state not in (CANNOT, *WITHOUT_EFFECT)
 
     @property
+    def title(self) -> str:
+        """Its kind and its name."""
+        return self.name if self.name.startswith(self.kind) else f"{self.kind} {self.name}"
+
+    @property
     def short(self) -> str:
         """Its name as a headline has it."""
         if self.kind in (MODULE, FILE):

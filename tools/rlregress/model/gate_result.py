@@ -136,6 +136,11 @@ class FrameworkOutcome:
     not_loaded: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
+    def failed_tests(self) -> list[Mapping[str, Any]]:
+        """Failures of tests that neither ask for a detail nor judge a training."""
+        return [f for f in self.failures if "detail" not in f and "verdict" not in f]
+
+    @property
     def has_no_verdicts(self) -> bool:
         """Whether all passed, and what was trained is not judged, such as of the smoke budget."""
         return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)

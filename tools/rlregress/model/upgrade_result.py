@@ -694,6 +694,26 @@ class OfScript:
         return self.judgement.verdict
 
 
+def explained(of: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
+    """Return names of entries that differ -> the changed functions that explain them.
+
+    The surest function comes first. What nothing explains is left out.
+    """
+    functions = {name: cause.functions for name, cause in of.causes.items() if cause.functions}
+    if isinstance(of, OfFramework):
+        culprits = {own[0] for own in functions.values()}
+        ran = [execution.function for execution in of.executions]
+        for finding in findings(of.details.changed, ran):
+            # of several changed functions that a probe runs, the culprit of a training
+            sure = tuple(f for f in finding.functions if f in culprits)
+            own = tuple(dict.fromkeys((*sure, *finding.functions)))
+            functions |= {f"{d.id} [{d.scope}]": own for d in finding.details if own}
+    for execution in of.executions:
+        if execution.calls is not None and execution.calls.arguments:
+            functions[" ".join(execution.function.key)] = (execution.function,)
+    return functions
+
+
 @dataclass(frozen=True, kw_only=True)
 class Upgrade:
     """Everything that was found of A and B.

@@ -15,13 +15,16 @@ from xml.etree import ElementTree
 
 from rlregress import __version__
 from rlregress.model import differences as model
-from rlregress.model.upgrade_result import OfFramework, Upgrade
-from rlregress.model.verdict import REGRESSED
+from rlregress.model.upgrade_result import Upgrade
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.reporting import harmless
 from rlregress.reporting.upgrade_findings import ERROR, LEVELS, NOTICE, WARNING, Finding
 
 #: level -> that of SARIF
 _SARIF_LEVELS = {ERROR: "error", WARNING: "warning", NOTICE: "note"}
+#: verdicts on entries by which a unit test fails, and is skipped
+_FAILURES = (REGRESSED, model.NEW_FAILS, model.CHANGED)
+_UNKNOWN = (model.PARTLY, COULD_NOT_JUDGE, INCONCLUSIVE)
 #: annotations of one kind that GitHub shows for one step
 MOST = 10
 #: bytes of the summary of one step
@@ -122,36 +125,24 @@ def cut(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
 
 
 def junit(result: Upgrade, seconds: float) -> str:
-    """A case for each detail that differs or was not probed, each training and piece of code."""
+    """Return a case for each entry that counts: it fails if it differs, and is skipped if unknown.
+
+    One suite for each framework, and one for what belongs to none.
+    """
     root = ElementTree.Element("testsuites")
-    for of in result.frameworks:
-        suite = ElementTree.SubElement(root, "testsuite", name=f"upgrade {of.name}")
-        for detail in of.details.changed:
-            case = _case(suite, of, f"{detail.id} [{detail.scope}]")
-            if detail in of.moved:
-                text = f"{detail.a.text} -> {detail.b.text}"
-                ElementTree.SubElement(case, "failure", message=text).text = text
-        for missing in of.details.not_probed:
-            case = _case(suite, of, f"{missing.id} [{missing.scope}]")
-            ElementTree.SubElement(case, "skipped", message=f"not probed: {missing.text}")
-        for entry in of.entries:
-            if entry.kind not in (*model.CODE, model.TRAINING):
-                continue
-            kind = "trace" if entry.kind == model.TRAINING else entry.kind
-            case = _case(suite, of, f"{kind} {entry.name}")
-            text = f"{entry.state}{entry.reason and ': '}{entry.reason}"
-            if entry.state in model.INCOMPLETE:
-                ElementTree.SubElement(case, "skipped", message=text)
-            elif (
-                entry.state in (model.NEW_FAILS, model.DIFFERS, model.BEYOND, model.LOGS)
-                and not entry.accepted
-            ):
-                ElementTree.SubElement(case, "failure", message=text).text = text
-        if of.returns is not None:
-            case = _case(suite, of, "returns")
-            if of.returns.verdict == REGRESSED:
-                text = "\n".join(of.returns.lines)
-                ElementTree.SubElement(case, "failure", message=REGRESSED).text = text
+    suites: dict[str, ElementTree.Element] = {}
+    for entry in filter(lambda entry: entry.counts, result.entries):
+        title = f"upgrade {entry.framework}".strip()
+        if title not in suites:
+            suites[title] = ElementTree.SubElement(root, "testsuite", name=title)
+        named = {"classname": title.replace(" ", "."), "name": entry.title}
+        case = ElementTree.SubElement(suites[title], "testcase", named)
+        text = ": ".join(filter(None, (entry.state, entry.summary, entry.reason)))
+        if entry.verdict in _FAILURES:
+            ElementTree.SubElement(case, "failure", message=text).text = text
+        elif entry.verdict in _UNKNOWN:
+            ElementTree.SubElement(case, "skipped", message=text)
+    for suite in suites.values():
         suite.set("tests", str(len(suite)))
         suite.set("failures", str(len(suite.findall("*/failure"))))
         suite.set("skipped", str(len(suite.findall("*/skipped"))))
@@ -163,7 +154,3 @@ def junit(result: Upgrade, seconds: float) -> str:
         for name, value in element.items():
             element.set(name, harmless.terminal(value))
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _case(suite: ElementTree.Element, of: OfFramework, name: str) -> ElementTree.Element:
-    return ElementTree.SubElement(suite, "testcase", classname=f"upgrade.{of.name}", name=name)

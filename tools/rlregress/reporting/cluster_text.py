@@ -7,22 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from rlregress.model.store_state import STATES, Attempt, Audit, Merged, Survey
 from rlregress.reporting import tables
+from rlregress.reporting.words import duration
 
 #: of each kind of thing, so many are shown.
 _LISTED = 8
 #: of the attempts that run, those that have come least far.
 _RUNNING = 5
-
-
-def duration(seconds: float) -> str:
-    """``2 h 5 min``, ``40 min``, ``30 s``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    hours = round(minutes / 60)
-    return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
 
 
 def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) -> list[str]:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
-
-_WIDTH_OF_FILES = 150
+from rlregress.reporting import terminal_tables
+from rlregress.reporting.html.page import Table
 
 
 def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
@@ -35,66 +30,51 @@ def in_words(answers: Iterable[FoundVariant]) -> list[str]:
     return [f"{variant} [{scopes}]" if scopes else variant for variant, scopes in _short(answers)]
 
 
-def _broken(text: str, width: int) -> str:
-    """A path or an id in lines of a width, none of which ends within a word of it."""
-    lines, line = [], ""
-    for word in re.findall(r"[^/._]*[/._]*", text):
-        if len(line) + len(word) > width and line:
-            lines.append(line)
-            line = ""
-        line += word
-    return "\n".join([*lines, line])
+def _cell(row: Row, name: str) -> str:
+    """Return the variants of one framework, and the lines that decide them."""
+    answers = row.answers.get(name, ())
+    places = dict.fromkeys(str(answer.place) for answer in answers if answer.place is not None)
+    absent = f"- ({row.absent[name]})" if name in row.absent else "-"
+    return "\n".join([*in_words(answers), *places]) or absent
 
 
-def _variants(row: Row, name: str, width: int) -> str:
-    if name not in row.answers:
-        return f"- ({escape(row.absent[name])})" if name in row.absent else "-"
-    lines = in_words(row.answers[name])
-    places = dict.fromkeys(str(a.place) for a in row.answers[name] if a.place is not None)
-    listed = [_broken(place, width) for place in places]
-    return "\n".join(
-        [escape(_broken(line, width)) for line in lines] + [f"[dim]{p}[/]" for p in listed]
-    )
+def variants(comparison: Comparison, rows: Iterable[Row]) -> Table:
+    """Return a row for each detail and a column for each framework, with the variants in words."""
+    names = list(comparison.versions)
+    cells = [
+        [row.detail.id,
+         *("; ".join(in_words(row.answers.get(name, ()))) or "-" for name in names)]
+        for row in rows
+    ]  # fmt: skip
+    return Table(("detail", *names), cells)
+
+
+def _differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
+    names = list(comparison.versions)
+    cells = [
+        [row.detail.id, *(_cell(row, name) for name in names), row.detail.consequence]
+        for row in rows
+    ]
+    titles = [titled(name, version) for name, version in comparison.versions.items()]
+    return Table(("detail", *titles, "consequence"), cells)
 
 
 def show(comparison: Comparison) -> None:
     """Print the differences with their consequences, then what is the same."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH_OF_FILES)
-    names = list(comparison.versions)
-    table = Table(show_lines=True, title=f"{len(comparison.different)} details differ")
-    # of the width without the lines between, the texts of consequences take what is left
-    width = (console.width - 3 * (len(names) + 2) - 1) // (len(names) + 2)
-    table.add_column("detail", width=width)
-    for name, version in comparison.versions.items():
-        table.add_column(titled(name, version), width=width)
-    table.add_column("consequence")
-    for row in comparison.different:
-        columns = [_variants(row, name, width) for name in names]
-        table.add_row(_broken(row.detail.id, width), *columns, escape(row.detail.consequence))
-    console.print(table)
-    if comparison.undecided:
-        console.print(f"[bold red]{len(comparison.undecided)} cannot be compared:[/]")
-        for row in comparison.undecided:
-            text = "; ".join(
-                f"{name}: {_variants(row, name, console.width)}" for name in row.answers
-            )
-            console.print(f"  {row.detail.id}: {text}".replace("\n", " "))
+    for title, rows in (
+        ("details differ", comparison.different),
+        ("cannot be compared", comparison.undecided),
+    ):
+        if rows:
+            terminal_tables.show(_differences(comparison, rows), f"{len(rows)} {title}")
+    for title, rows in (
+        ("details are the same", comparison.same),
+        ("are about something that only one of them has", comparison.alone),
+    ):
+        if rows:
+            terminal_tables.show(variants(comparison, rows), f"{len(rows)} {title}", lines=False)
     if comparison.left_out:
-        console.print(f"{counts(comparison)}.")
-        return
-    console.print(f"{len(comparison.same)} details are the same:")
-    for row in comparison.same:
-        found = dict.fromkeys(
-            word for answers in row.answers.values() for word in in_words(answers)
-        )
-        console.print(escape(f"  {row.detail.id}: {', '.join(found)}"))
-    if comparison.alone:
-        console.print(f"{len(comparison.alone)} are about something that only one of them has:")
-        for row in comparison.alone:
-            ((name, answers),) = row.answers.items()
-            console.print(escape(f"  {row.detail.id}: {', '.join(in_words(answers))} ({name})"))
+        print(f"{counts(comparison)}.")
 
 
 def titled(name: str, version: str) -> str:

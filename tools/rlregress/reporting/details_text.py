@@ -5,79 +5,62 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts, variant_words
+from rlregress.reporting import terminal_tables
+from rlregress.reporting.html.page import Table
 from rlregress.reporting.words import counted
-
-_WIDTH_OF_FILES = 130
-
-
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=_WIDTH_OF_FILES)
 
 
 def _families(details: Sequence[Entry]) -> Table:
-    table = Table("family", "details", "variants", title="Catalogue")
-    for family in dict.fromkeys(detail.family for detail in details):
-        of_family = [detail for detail in details if detail.family == family]
-        variants = sum(len(detail.variants) for detail in of_family)
-        table.add_row(family, str(len(of_family)), str(variants))
-    total = sum(len(detail.variants) for detail in details)
-    table.add_row("all", str(len(details)), str(total), style="bold")
-    return table
+    families: dict[str, list[Entry]] = {}
+    for detail in details:
+        families.setdefault(detail.family, []).append(detail)
+    rows = [
+        [family, len(of), sum(len(detail.variants) for detail in of)]
+        for family, of in (*families.items(), ("all", details))
+    ]
+    return Table(("family", "details", "variants"), rows)
 
 
 def _sources(items: Sequence[Item]) -> Table:
-    title = "What the sources name"
-    table = Table("source", "items", "asked", "no statement about code", "details", title=title)
-    of_group: dict[str, list[Item]] = {}
+    groups: dict[str, list[Item]] = {}
     for item in items:
         group = item.id.rpartition(".")[0] if item.id.count(".") > 1 else item.id.partition(".")[0]
-        of_group.setdefault(group, []).append(item)
-    for group, named in of_group.items():
-        checked = [item for item in named if item.details or item.defaults]
+        groups.setdefault(group, []).append(item)
+    rows = []
+    for group, named in groups.items():
+        checked = sum(bool(item.details or item.defaults) for item in named)
         details = {id for item in named for id in item.details}
-        counts = (len(named), len(checked), len(named) - len(checked), len(details))
-        table.add_row(group, *map(str, counts))
-    return table
+        rows.append([group, len(named), checked, len(named) - checked, len(details)])
+    return Table(("source", "items", "asked", "no statement about code", "details"), rows)
 
 
 def _frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
+    rows = [
+        [f"{of.framework} {of.version}", of.details, of.scopes, of.variants, of.deviations,
+         of.absent, of.faults]
+        for of in frameworks
+    ]  # fmt: skip
     columns = ("details", "in scopes", "variants", "known deviations", "has no such", "faults")
-    table = Table("framework", *columns, title="What is checked in each framework")
-    for framework in frameworks:
-        numbers = (
-            framework.details,
-            framework.scopes,
-            framework.variants,
-            framework.deviations,
-            framework.absent,
-        )
-        table.add_row(
-            f"{framework.framework} {framework.version}", *map(str, (*numbers, framework.faults))
-        )
-    return table
+    return Table(("framework", *columns), rows)
 
 
 def counts(
     details: Sequence[Entry], items: Sequence[Item], frameworks: Sequence[ProbeCounts]
 ) -> None:
     """Print how many details there are, by family, source and framework."""
-    console = _console()
-    for table in (_families(details), _sources(items), _frameworks(frameworks)):
-        console.print(table)
+    for title, table in (
+        ("Catalogue", _families(details)),
+        ("What the sources name", _sources(items)),
+        ("What is checked in each framework", _frameworks(frameworks)),
+    ):
+        terminal_tables.show(table, title, lines=False)
 
 
 def several(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
-    table = Table("detail", "question", "variants")
-    for detail in details:
-        table.add_row(detail.id, escape(detail.question), ", ".join(detail.variants))
-    _console().print(table)
+    rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
+    terminal_tables.show(Table(("detail", "question", "variants"), rows), lines=False)
     print(f"{counted(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
@@ -88,11 +71,9 @@ def missing(who: str, lacking: Sequence[Missing], of: int) -> None:
         who: the framework and its version.
         of: how many details it could be checked for.
     """
-    table = Table("detail", "lacks", "measured elsewhere by")
-    for row in lacking:
-        table.add_row(row.detail, row.lacks, row.example)
-    if lacking:
-        _console().print(table)
+    rows = [[row.detail, row.lacks, row.example] for row in lacking]
+    if rows:
+        terminal_tables.show(Table(("detail", "lacks", "measured elsewhere by"), rows), lines=False)
     without = sum(row.lacks == "probe" for row in lacking)
     print(f"{who}: {of - without} of {counted(of, 'detail')} probed")
 
@@ -103,7 +84,7 @@ def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) 
     Args:
         documented: full name of a framework -> detail and scope -> documented variant.
     """
-    table = Table("variant", "meaning", "documented of")
+    rows = []
     for variant in detail.variants.values():
         frameworks = [
             f"{framework} [{scope}]"
@@ -111,12 +92,14 @@ def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) 
             for (of, scope), found in entries.items()
             if of == detail.id and found == variant.name
         ]
-        table.add_row(variant.name, escape(variant.meaning), escape(", ".join(frameworks)))
-    console = _console()
-    console.print(f"[bold]{detail.id}[/]\n{escape(detail.question)}\n{escape(detail.consequence)}")
-    console.print(f"\nSources: {escape('; '.join(detail.sources))}")
-    console.print(f"\nProbe: {escape(detail.observed)}\nInputs: {escape(str(dict(detail.inputs)))}")
-    console.print(table)
+        rows.append([variant.name, variant.meaning, ", ".join(frameworks)])
+    texts = (
+        f"{detail.id}\n{detail.question}\n{detail.consequence}",
+        f"\nSources: {'; '.join(detail.sources)}",
+        f"\nProbe: {detail.observed}\nInputs: {dict(detail.inputs)}",
+    )
+    terminal_tables.console().print(*texts, sep="\n")
+    terminal_tables.show(Table(("variant", "meaning", "documented of"), rows), lines=False)
 
 
 def _variants(scopes: dict[str, Any]) -> str:
@@ -125,27 +108,25 @@ def _variants(scopes: dict[str, Any]) -> str:
         answer = variant_words(probed["found"] or probed["reason"])
         if probed["found"] != probed["documented"]:
             documented = variant_words(probed["documented"] or "nothing")
-            answer = f"[bold red]{answer}[/] (documented: {documented})"
+            answer = f"{answer} (documented: {documented})"
         by_answer.setdefault(answer, []).append(scope)
     # the library is what a user gets who asks for nothing: it needs no mark
     return "\n".join(
         answer if "library" in scopes and len(by_answer) == 1 else f"{answer} [{', '.join(scopes)}]"
         for answer, scopes in by_answer.items()
-    ).replace(" [", " \\[")
+    )
 
 
 def installed(fingerprint: dict[str, Any], differing: Sequence[str]) -> None:
-    """Print the table; what is not as documented stands in red with both names."""
-    console = _console()
-    table = Table(show_lines=False)
-    table.add_column("detail", no_wrap=True)
-    for framework, versions in fingerprint["versions"].items():
-        table.add_column(f"{framework} {next(iter(versions.values()))}", overflow="fold")
-    for id, frameworks in fingerprint["details"].items():
-        names = fingerprint["versions"]
-        table.add_row(id, *(_variants(frameworks[n]) if n in frameworks else "-" for n in names))
-    console.print(table)
-    console.print(
+    """Print the table; what is not as documented has both names."""
+    versions = fingerprint["versions"]
+    titles = [f"{name} {next(iter(of.values()))}" for name, of in versions.items()]
+    rows = [
+        [id, *(_variants(frameworks[name]) if name in frameworks else "-" for name in versions)]
+        for id, frameworks in fingerprint["details"].items()
+    ]
+    terminal_tables.show(Table(("detail", *titles), rows), lines=False)
+    print(
         f"{len(differing)} not as documented: {', '.join(differing)}"
         if differing
         else "All as documented."

@@ -52,12 +52,9 @@ def _place(path: Path | None, line: int, top: Path) -> tuple[str, int]:
 
 
 def _of(outcome: FrameworkOutcome) -> Iterable[Finding]:
-    for failure in outcome.failures:
-        if "detail" not in failure and "verdict" not in failure:
-            name = failure["test"].rpartition("::")[2]
-            yield Finding(
-                ERROR, "test", f"{outcome.framework}: {name} failed", _first_line(failure)
-            )
+    for failure in outcome.failed_tests:
+        name = failure["test"].rpartition("::")[2]
+        yield Finding(ERROR, "test", f"{outcome.framework}: {name} failed", _first_line(failure))
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in _LEVELS:
             level, reason = _LEVELS[verdict["verdict"]], verdict["reason"]

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from rlregress.reporting import harmless, tables
 from rlregress.reporting.html.page import (
+    LISTED,
     Badge,
     Card,
-    Cells,
     CodeLines,
     Finding,
     Folded,
+    Grid,
     Heading,
     Page,
     Quoted,
@@ -61,7 +62,7 @@ def _line(text: object) -> str:
 
 
 def _titled(title: str, items: Sequence[object]) -> list[str]:
-    return [f"**{title}**", "", *_list(items)] if items else []
+    return [f"**{title}**", "", *_list(items, LISTED)] if items else []
 
 
 def _list(items: Sequence[object], most: int | None = None) -> list[str]:
@@ -117,9 +118,8 @@ def _parts(parts: Iterable[object], most: int | None = None) -> list[str]:
                 lines += [f"**{_line(part.title)}**", "", *_parts(part.parts, _FOLDED)]
             case Finding():
                 lines += _finding(part)
-            case Cells():
-                for cell in part.cells:
-                    lines += [f"### {cell.name}: {cell.badge.word}", "", *_list(cell.lines)]
+            case Grid():
+                lines += _parts(part.findings)
             case list() | tuple():
                 lines += _list(part, most)
     return lines

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from rlregress.model import tones
 from rlregress.model.verdict import FORMULAS_HOLD, HOLDS
-from rlregress.reporting import harmless, short_summary
-from rlregress.reporting.html.page import Badge, Card, Culprit, with_rest
+from rlregress.reporting import harmless, short_summary, terminal_tables
+from rlregress.reporting.html.page import Badge, Card, Culprit
 
 #: lines of a screen.
 LINES = 40
@@ -131,10 +131,10 @@ def _lists(card: Card, width: int) -> list[_List]:
     culprits = [_culprit(culprit, width) for culprit in card.culprits]
     found = [_List(card.heading, culprits, 0)]
     for title, name in _LISTS:
-        texts, left_out = with_rest(getattr(card, name))
-        items = [_wrapped(f"- {text}", width, 4, 6) for text in texts]
+        texts = getattr(card, name)
+        items = [_wrapped(f"- {text}", width, 4, 6) for text in texts[:LINES]]
         heading = card.heading if name == "changed" and not culprits else title
-        found.append(_List(heading, items, left_out))
+        found.append(_List(heading, items, len(texts) - len(items)))
     return [own for own in found if own.items]
 
 
@@ -171,8 +171,8 @@ def _wrapped(
     safe = harmless.line(text)
     # a sentence of one line has no others
     room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
-    words = [_broken(word, room) for word in safe.split(" ")]
-    found = Text(" ".join(words), style=style).wrap(Console(width=width, file=StringIO()), room)
+    text = terminal_tables.broken(safe, room)
+    found = Text(text, style=style).wrap(Console(width=width, file=StringIO()), room)
     kept = list(found) if len(found) <= most else list(found)[: most - 1]
     if len(kept) < len(found):
         kept.append(Text(f"and {len(found) - len(kept)} more lines, on the page"))
@@ -180,13 +180,3 @@ def _wrapped(
         line.rstrip()
         line.pad_left(after if number else indent)
     return kept
-
-
-def _broken(word: str, room: int) -> str:
-    """Return a word, with line breaks between the folders of a path that has no room."""
-    lines = [""]
-    for folder in re.findall("[^/]*/|[^/]+", word) if len(word) > room else [word]:
-        if lines[-1] and len(lines[-1] + folder) > room:
-            lines.append("")
-        lines[-1] += folder
-    return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlregress.reporting.html.page import Card, Facts, Step, with_rest
+from rlregress.reporting.html.page import Card, Facts, Step
 
 #: characters of one line, beyond which sentences are counted and not printed.
 _MOST = 280
@@ -42,12 +42,11 @@ def _of(cards: Sequence[Card], several: bool, name: str) -> list[str]:
     """The first sentence of each card, the worst first, and how many more there are."""
     sentences: list[str] = []
     for card in cards:
-        given, left_out = with_rest(getattr(card, name))
+        given = list(getattr(card, name))
         if name == "changed":
             given = [culprit.title for culprit in card.culprits] + given
         if given:
-            more = len(given) - 1 + left_out
-            rest = f" (and {more} more)" if more else ""
+            rest = f" (and {len(given) - 1} more)" if given[1:] else ""
             title = f"{card.title.partition(' (')[0]}: " if several else ""
             sentences.append(f"{title}{given[0].rstrip('.')}{rest}")
     return sentences

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlregress.reporting import tables, words
+from rlregress.reporting.html.page import Table
 
-#: of the table of throughput
-COLUMNS = (
+_COLUMNS = (
     "training", "processes", "ratio to the floor", "steps per CPU s", "gradient steps per CPU s",
     "peak MiB (imports alone)",
 )  # fmt: skip
@@ -34,22 +34,17 @@ def _row(name: str, processes: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name, str(len(processes)), ratio, steps, updates, f"{peak} ({idle})"]
 
 
-def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
-    """Return a Markdown table, one row for each (framework, algorithm) with ``processes``.
+def table(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> Table:
+    """Return one row for each (framework, algorithm) with ``processes``.
 
     Rates are means over processes; after ± the standard deviation of the ratio.
     """
-    cells = rows(measured)
-    return [*tables.head(*COLUMNS), *(tables.row(*row) for row in cells)] if cells else []
-
-
-def rows(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[list[str]]:
-    """Return the cells of that table."""
-    return [
+    rows = [
         _row(" ".join(pair), numbers["processes"])
         for pair, numbers in measured.items()
         if numbers.get("processes")
     ]
+    return Table(_COLUMNS, rows, len(_COLUMNS) - 1)
 
 
 def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
@@ -78,7 +73,8 @@ def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
         measured: (framework, algorithm) -> ``processes`` (measurements) and ``verdicts`` (by
             quantity), as plain data; either may be absent.
     """
-    text = table(measured)
+    own = table(measured)
+    text = tables.columns([own.head, *(list(map(str, row)) for row in own.rows)]) if own else []
     if verdicts := verdict_lines(measured):
         text += ["", *(f"- {line}" for line in verdicts)]
     return ["", *text] if text else []

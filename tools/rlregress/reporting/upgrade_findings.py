@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlregress.model import differences as model
-from rlregress.model import upgrade_result
 from rlregress.model.code import Changed, Hunk
-from rlregress.model.differences import DOCUMENTED, VIOLATED
-from rlregress.model.upgrade_result import OfFramework, Upgrade
+from rlregress.model.differences import Entry
+from rlregress.model.upgrade_result import Upgrade, explained
 from rlregress.model.verdict import REGRESSED
+from rlregress.reporting.words import some
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 LEVELS = (ERROR, WARNING, NOTICE)
-#: kinds of entries that are findings by themselves.
-_LISTED = (model.PUBLIC, model.WARNING, model.REQUIREMENT, model.PACKAGE, model.SCRIPT)
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Finding:
 
     Attributes:
         level: error, warning or notice.
-        check: what found it: "detail sac.critic_loss.scale", "trace", "default", "returns".
+        check: what found it: "detail sac.critic_loss.scale", "training", "default", "returns".
         file: below the top of the repository; empty: it has no place there.
         line: from 1.
     """
@@ -84,80 +82,43 @@ class PinnedRepository:
 
 
 def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
-    """Everything that changed, the worst first.
+    """Return every entry that differs, the worst first; of code what no training has shown.
 
     Its place is the function in a working tree, or the line of the pin in a lock file.
     """
-    every = [finding for of in result.frameworks for finding in _of(of, repository)]
-    every += [
-        Finding(
-            ERROR if entry.state == model.NEW_FAILS else WARNING,
-            entry.kind,
-            f"{entry.state}: {entry.name}",
-            entry.summary or entry.reason,
-            *repository.pin(sorted(result.pinned)),
-        )
-        for entry in result.entries
-        if entry.kind in _LISTED and entry.verdict in (model.CHANGED, model.NEW_FAILS)
-    ]
-    every += [
-        Finding(
-            WARNING,
-            "physics",
-            f"{moved.environment} moves differently",
-            moved.words,
-            *repository.pin(sorted(result.pinned)),
-        )
-        for moved in result.physics
-        if moved.moves
-    ]
-    return ordered(every)
+    functions: dict[tuple[str, str], Sequence[Changed]] = {}
+    hunks: dict[Changed, Hunk] = {}
+    pinned = {"": sorted(result.pinned)}
+    for of in result.frameworks:
+        functions |= {(of.name, name): own for name, own in explained(of).items()}
+        hunks.update(of.hunks)
+        pinned[of.name] = list(of.versions[1])
+    # trainings that diverge at one place are one finding
+    groups: dict[object, list[tuple[Entry, tuple[str, int]]]] = {}
+    for entry in result.entries:
+        of_code = entry.kind in model.CODE and entry.state != model.BEYOND
+        if entry.state in model.DIFFERENT and not entry.accepted and not of_code:
+            place = repository.place(functions.get((entry.framework, entry.name), ()), hunks)
+            place = place if place[0] else repository.pin(pinned.get(entry.framework, ()))
+            together = (entry.framework, entry.verdict, place)
+            key = together if entry.kind == model.TRAINING else entry
+            groups.setdefault(key, []).append((entry, place))
+    return ordered(
+        _finding([entry for entry, _ in group], *group[0][1]) for group in groups.values()
+    )
 
 
-def _of(of: OfFramework, repository: PinnedRepository) -> Iterable[Finding]:
-    pinned = repository.pin(of.versions[1])
-
-    def place(functions: Iterable[Changed]) -> tuple[str, int]:
-        inside = repository.place(functions, of.hunks)
-        return inside if inside[0] else pinned
-
-    changed = [execution.function for execution in of.executions]
-    for finding in upgrade_result.findings(of.details.changed, changed):
-        for detail in finding.details:
-            standing = of.standing.get((detail.id, detail.scope), "")
-            level = {VIOLATED: ERROR, DOCUMENTED: NOTICE}.get(standing, WARNING)
-            yield Finding(
-                level,
-                f"detail {detail.id}",
-                f"{of.title}: {detail.id} is done differently",
-                f"{detail.words} [{detail.scope}], {standing or 'changed'}",
-                *place(finding.functions),
-            )
-    moved: dict[tuple[str, int], list[str]] = {}
-    for traced in of.diverged:
-        cause = of.causes.get(traced.name)
-        moved.setdefault(place(cause.functions if cause is not None else ()), []).append(
-            traced.name
-        )
-    for (file, line), names in moved.items():
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        yield Finding(
-            WARNING,
-            "trace",
-            f"{of.title}: trainings do something else",
-            f"{', '.join(names[:5])}{more}",
-            file,
-            line,
-        )
-    for default in of.defaults:
-        yield Finding(
-            WARNING,
-            "default",
-            f"{of.title}: another default",
-            f"{default.owner} {default.name}: {default.a} -> {default.b}",
-            *pinned,
-        )
-    if of.returns is not None and of.returns.verdict == REGRESSED:
-        yield Finding(
-            ERROR, "returns", f"{of.title}: returns regressed", "\n".join(of.returns.lines), *pinned
-        )
+def _finding(group: Sequence[Entry], file: str, line: int) -> Finding:
+    entry = group[0]
+    level = {REGRESSED: ERROR, model.NEW_FAILS: ERROR, model.CHANGED: WARNING}
+    check = entry.kind if entry.kind != model.DETAIL else f"detail {entry.name.split()[0]}"
+    others = some([other.name for other in group[1:]], 5)
+    texts = (entry.summary, entry.reason, entry.standing, others and f"the same: {others}")
+    return Finding(
+        level.get(entry.verdict, NOTICE),
+        check,
+        f"{entry.framework or 'upgrade'}: {entry.title}",
+        "; ".join(filter(None, (entry.state, *texts))),
+        file,
+        line,
+    )

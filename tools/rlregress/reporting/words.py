@@ -14,8 +14,6 @@ from rlregress.model.replay_result import DIFFERS, Replay
 
 #: details that were not checked are named up to this many.
 _NAMED = 3
-#: characters of a name in a figure.
-_LONGEST = 40
 
 
 def percent(share: float | None) -> str:
@@ -33,9 +31,15 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def shortened(name: str) -> str:
-    """A name as a figure has room for it."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+def duration(seconds: float) -> str:
+    """Return ``3 days``, ``2 h``, ``40 min`` or ``30 s``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours = round(minutes / 60)
+    return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
 
 
 def counted(count: int, noun: str) -> str:

@@ -7,16 +7,23 @@ import itertools
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
 
 from rlregress.model import tones
 from rlregress.reporting import words
-from rlregress.reporting.html import figures
+from rlregress.reporting.html import figures, svg
 from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import Badge, Card, Facts, Figure, Section, Step, Table
-from rlregress.reporting.words import rate, shortened
+from rlregress.reporting.words import rate
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.ranking_result import Ranking, TaskRanking
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: decision of the row against the column -> how it is printed
 SYMBOLS = {GREATER: ">", SMALLER: "<", NOT_SEPARATED: "~", UNDECIDED: "?"}
@@ -24,9 +31,16 @@ _COLOURS = {GREATER: "#b3cde3", SMALLER: "#fbb4ae", NOT_SEPARATED: "lightgray", 
 
 #: of more implementations than these, the figure has no signs, which its colours tell as well.
 _MOST_SIGNS = 40
+#: characters of a name in a figure.
+_LONGEST = 40
 #: what the symbols say
 LEGEND = "row against column: > better, < worse, ~ not separated, ? undecided"
 _SHARED = " (pairs that share an implementation: measured, not exact)"
+
+
+def _shortened(name: str) -> str:
+    """A name as a figure has room for it."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def letter(number: int) -> str:
@@ -144,7 +158,7 @@ def _drawn(ranking: Ranking) -> str:
     page = Figure(figsize=size, layout="constrained")
     for column, task in enumerate(ranking.tasks):
         names = [standing.implementation for standing in task.standings]
-        labels = list(map(shortened, names))
+        labels = list(map(_shortened, names))
         places = range(len(names))
         above = page.add_subplot(2, len(ranking.tasks), column + 1)
         cells = [[-1 if a == b else kinds.index(task.decision(a, b)) for b in names] for a in names]
@@ -158,7 +172,7 @@ def _drawn(ranking: Ranking) -> str:
         for row, column_ in itertools.permutations(places, 2) if signs else ():
             text = symbol(task, names[row], names[column_])
             above.text(column_, row, text, ha="center", va="center")
-        above.set_title(shortened(task.name), fontsize="small")
+        above.set_title(_shortened(task.name), fontsize="small")
         above.set_yticks(places, labels, fontsize="small")
         above.set_xticks(
             places,
@@ -241,7 +255,7 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
     ]  # fmt: skip
     text = f"returns of {len(names)} implementations on {task.name}"
     returns = {standing.implementation: standing.returns for standing in task.standings}
-    drawn = figures.standings(returns, key, text)
+    drawn = _figure(returns, key, text)
     numbers = [
         [standing.implementation, words.number(value)]
         for standing in task.standings
@@ -251,6 +265,38 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
     figure = Figure(drawn, caption, Table(("implementation", "return"), numbers, 1), command)
     head = ("", "implementation", "mean", "runs", *letters)
     return Section(key, task.name, f"{LEGEND}.", [Table(head, rows), figure])
+
+
+def _figure(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
+    """Returns of implementations, one line each in the order given, with their means."""
+    widest = max(map(len, rows))
+    left = min(16.0 + 5.6 * widest, 170.0)
+    height = 40.0 + 30.0 * len(rows)
+    return svg.drawn(
+        lambda axes: _draw(axes, rows), name, label, figures.WIDTH, height, (left, 12, 36, 8)
+    )
+
+
+def _draw(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
+    for row, values in enumerate(rows.values()):
+        axes.plot(
+            values,
+            figures.spread(len(values), -row),
+            ls="",
+            marker="o",
+            markersize=5.5,
+            markerfacecolor="none",
+            color=svg.STORED,
+            clip_on=False,
+        )
+        mean = float(np.mean(values))
+        axes.plot([mean, mean], [-row - 0.4, -row + 0.4], color=svg.INK, lw=2.2)
+    axes.set_yticks([-row for row in range(len(rows))], list(map(_shortened, rows)))
+    axes.set_ylim(-len(rows) + 0.45, 0.55)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel("return")
 
 
 def _decision(task: TaskRanking, first: str, second: str) -> str:

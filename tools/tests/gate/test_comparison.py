@@ -14,7 +14,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare, compare_documented
-from rlregress.reporting import comparison_text, markdown_page, tables
+from rlregress.reporting import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.reporting.html import comparison_page
 from rlregress.reporting.html.page import Facts
 
@@ -170,7 +170,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
 def test_a_path_is_broken_between_its_words(width):
     """Lines are no wider than the column, unless one word is."""
     place = "stable_baselines3/common/off_policy_algorithm.py:270"
-    lines = comparison_text._broken(place, width).splitlines()
+    lines = terminal_tables.broken(place, width).splitlines()
     assert "".join(lines) == place
     words = re.findall(r"[a-z0-9:]+", place)
     assert [word for line in lines for word in re.findall(r"[a-z0-9:]+", line)] == words

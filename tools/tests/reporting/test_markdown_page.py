@@ -10,13 +10,12 @@ from rlregress.reporting import harmless, markdown_page
 from rlregress.reporting.html.page import (
     Badge,
     Card,
-    Cells,
-    CellView,
     CodeLines,
     Facts,
     Figure,
     Finding,
     Folded,
+    Grid,
     Heading,
     Page,
     Quoted,
@@ -39,7 +38,8 @@ PARTS = {
     "a finding": (
         Finding("found", Badge("changed"), ["a line"], [("old", "half", "why")], [["x"]], "again"),
         ["### found: changed", "- a line", "- old: half: why", "- x", "`again`"]),
-    "cells": (Cells([CellView("c", Badge("holds"), ["a line"])], ""), ["### c: holds", "- a line"]),
+    "findings in a grid": (
+        Grid([Finding("c", Badge("holds"), ["a line"])]), ["### c: holds", "- a line"]),
 }  # fmt: skip
 
 
@@ -69,6 +69,14 @@ def test_a_card_is_whole_in_the_markdown():
     assert text.index("## the card: regressed") < text.index("- changed") < text.index("- not jud")
     for words in ("a sentence", "- it matters", "- Do this: `a command --x`"):
         assert words in text
+
+
+def test_what_a_list_of_a_card_leaves_out_is_counted():
+    """Page and Markdown have the first sentences of a list, and the number of the others."""
+    card = Card("title", Badge("changed"), "", [f"piece {n}" for n in range(20)])
+    page = Page(FACTS, [card], [])
+    for text, rest in ((page.html(), "and 14 more"), (markdown_page.text(page), "and 14 more, on")):
+        assert ("piece 5" in text, "piece 6" in text, rest in text) == (True, False, True)
 
 
 def test_a_section_or_heading_without_content_is_left_out():

@@ -16,7 +16,7 @@ from rlregress.model.recorded_traces import Crash
 from rlregress.model.upgrade_result import Calls, Cause, OfScript
 from rlregress.reporting import screen, upgrade_text
 from rlregress.reporting.html import upgrade_page
-from rlregress.reporting.html.page import Badge, Card, Culprit, Facts, Step, first
+from rlregress.reporting.html.page import Badge, Card, Culprit, Facts, Step
 
 from ..upgrade import test_result as upgrades
 
@@ -135,7 +135,7 @@ def test_a_culprit_that_explains_more_than_a_screen_is_named():
 def test_what_has_no_room_is_counted():
     """Every list keeps a sentence before any has two, and the rest has a number."""
     texts = [f"sentence {number}" for number in range(60)]
-    card = Card("title", Badge("changed"), "", first(texts, 50), texts, texts)
+    card = Card("title", Badge("changed"), "", texts, texts, texts)
     lines = [line.plain for line in screen.lines([card], [("the end", "")], 80)]
     assert len(lines) == screen.LINES
     kept = {"What changed": 60, "Not judged": 60, "Does it matter": 60}

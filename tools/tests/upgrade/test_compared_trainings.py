@@ -100,7 +100,7 @@ def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
     assert (found.comparison.verdict, found.repeats, found.proved) == ("diverged", True, False)
     first = found.comparison.first
     assert (first.kind, *(e and e.index for e in (first.a, first.b))) == ("order", *at)
-    text = str(traces_page.finding([found], None, (), {}, "").parts)
+    text = str(traces_page.finding([found], None, (), "").parts)
     for label, side in (("A", a), ("B", b)):
         message = f"{in_words(label)} breaks off with an error: {side.failure.splitlines()[-1:]}"
         assert (message.replace("['", "").replace("']", "") in text) == bool(side.failure)

@@ -15,11 +15,11 @@ from rlregress.reporting import ci_formats, screen, upgrade_findings
 from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, PinnedRepository
 from rlregress.upgrade.upgrade_options import Options
 
-from .test_result import BATCH, FACTS, SCALE, judged, lost, missing, of, traced, upgrade
+from .test_result import BATCH, FACTS, GONE, SCALE, lost, missing, of, traced, upgrade
 
 PARTED = traced("sac", "diverged")
 CHANGED = of(PARTED, lost(), changed=[SCALE], not_probed=missing(2), defaults=(BATCH,),
-             standing=VIOLATED, returns=judged("regressed"))  # fmt: skip
+             standing=VIOLATED, returned="regressed")  # fmt: skip
 #: GitHub, "Workflow commands": a command with properties, and its data.
 COMMAND = re.compile(r"::(error|warning|notice)( \w+=[^,:\r\n]*(,\w+=[^,:\r\n]*)*)?::[^\r\n]*")
 
@@ -36,7 +36,7 @@ def test_every_change_is_a_finding():
     found = upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/nowhere")))
     assert [(each.level, each.check) for each in found] == [
         (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
-        (WARNING, "trace"), (WARNING, "default"),
+        (WARNING, "training"), (WARNING, "default"),
     ]  # fmt: skip
     documented = of(traced(), changed=[SCALE], standing=DOCUMENTED)
     (found,) = upgrade_findings.findings(upgrade(documented), PinnedRepository(Path("/nowhere")))
@@ -133,18 +133,21 @@ def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
 
 
 def test_the_unit_test_report_counts_what_it_holds():
-    """Changed details, trainings and returns fail; what was not checked is skipped, not passed."""
+    """What differs fails; what was not checked is skipped, not passed."""
     root = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED), 12.0))
     (suite,) = root
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     assert cases == {
-        "sac.critic_loss.scale [library]": ["failure"], "atari.warp_frame [0]": ["skipped"],
-        "atari.warp_frame [1]": ["skipped"], "trace sac": ["failure"],
-        "trace sac dictionary": ["skipped"], "returns": ["failure"],
+        "detail sac.critic_loss.scale [library]": ["failure"],
+        "detail atari.warp_frame [0]": ["skipped"], "detail atari.warp_frame [1]": ["skipped"],
+        "training sac": ["failure"], "training sac dictionary": ["skipped"],
+        "default td3 [library] batch": ["failure"], "returns of sb3": ["failure"],
     }  # fmt: skip
     counted = {name: int(suite.get(name)) for name in ("tests", "failures", "skipped", "errors")}
-    assert counted == {"tests": 6, "failures": 3, "skipped": 3, "errors": 0}
+    assert counted == {"tests": 7, "failures": 4, "skipped": 3, "errors": 0}
     assert all(case.get("classname") for case in suite)
+    both = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED, other_packages=[GONE]), 12.0))
+    assert [len(suite.findall("*/failure")) for suite in both] == [4, 1]
 
 
 def test_the_unit_test_report_is_xml_whatever_is_told():
@@ -152,18 +155,21 @@ def test_the_unit_test_report_is_xml_whatever_is_told():
     rows = [replace(each, text="a\x00\x1b[2J\ufffe<b>") for each in missing()]
     root = ElementTree.fromstring(ci_formats.junit(upgrade(of(PARTED, not_probed=rows)), 12.0))
     (skipped,) = root.iter("skipped")
-    assert skipped.get("message") == "not probed: a\\x00\\x1b[2J\\ufffe<b>"
+    assert skipped.get("message") == "cannot run here: new: a\\x00\\x1b[2J\\ufffe<b>"
 
 
 @pytest.mark.parametrize("in_brief", [False, True])
 def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
-    """The report, the next steps, the verdict; or five lines with the same, and one step."""
+    """The report, the next steps, the verdict, or five lines; the page has the whole command."""
     monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: upgrade(CHANGED))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     lines: list[str] = []
     monkeypatch.chdir(tmp_path)
-    options = Options("a==1", "b==2", Path("report"), say=lines.append)
+    script = {"script": Path("mine.py")}
+    options = Options("a==1", "b==2", Path("report"), script=script, say=lines.append)
     assert upgrade_command.judge(options, in_brief) == 1
+    command = "rlregress upgrade a==1 b==2 --script mine.py"
+    assert f"<code>{command}</code>" in (tmp_path / "report" / "upgrade.html").read_text()
     step = "Read the lines that changed: a formula is no longer the documented one."
     if in_brief:
         assert len(lines) == 5

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from rlregress.model import tones
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
 from rlregress.reporting import comparison_text
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import (
     Badge,
     Card,
@@ -27,8 +26,6 @@ _NOTHING_SHARED = Badge("no detail that both have", tones.NOTHING)
 #: of so many frameworks each pair has its column; of more there is a table of pairs
 _SIDE_BY_SIDE = 3
 PROBED = "Every answer was probed on the code; the line that decides it stands below it."
-#: sentences that the first screen has
-_LISTED = 5
 
 
 def title(comparison: Comparison) -> str:
@@ -89,14 +86,8 @@ def _at_a_glance(comparison: Comparison) -> list[Section]:
 
 def family_table(comparison: Comparison, family: str) -> Table:
     """Return the details of a family that differ: one column for each framework."""
-    names = list(comparison.versions)
-    cells = [
-        [row.detail.id,
-         *("; ".join(comparison_text.in_words(row.answers.get(name, ()))) or "-"
-           for name in names)]
-        for row in comparison.different if row.detail.family == family
-    ]  # fmt: skip
-    return Table(("detail", *names), cells)
+    rows = (row for row in comparison.different if row.detail.family == family)
+    return comparison_text.variants(comparison, rows)
 
 
 def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
@@ -108,23 +99,21 @@ def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
 def card(comparison: Comparison) -> Card:
     """What differs, and what to read next."""
     different = comparison.different
-    lines = (f"{row.detail.id}: {_variants(row)}" for row in different)
+    lines = [f"{row.detail.id}: {_variants(row)}" for row in different]
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
         shared = [*comparison.same, *(row for row in comparison.left_out if row.shared)]
         badge = Badge("no detail differs", tones.GOOD) if shared else _NOTHING_SHARED
     matters = [
-        f"{row.detail.id}: {row.detail.consequence}"
-        for row in different[:_LISTED]
-        if row.detail.consequence
+        f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence
     ]
-    undecided = [f"{row.detail.id}: {_variants(row)}" for row in comparison.undecided[:_LISTED]]
+    undecided = [f"{row.detail.id}: {_variants(row)}" for row in comparison.undecided]
     return Card(
         title(comparison),
         badge,
         f"{comparison_text.counts(comparison)}.",
         undecided,
-        pages.first(lines, _LISTED),
+        lines,
         matters,
         _steps(comparison),
         "What differs",

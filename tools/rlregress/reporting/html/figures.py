@@ -1,4 +1,4 @@
-"""The figures of reports: every run as a point, learning curves, the growth of a difference.
+"""The figures of reports: every run as a point, learning curves, means of nightly runs.
 
 Shapes and words tell sides apart, not colours alone; the table below each figure says the same.
 """
@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from rlregress.reporting import words
 from rlregress.reporting.html import svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: pixels
-_WIDTH = 360.0
+WIDTH = 360.0
 #: markers that tell what would be hidden by another one
 _SPREAD = 0.3
-_LINES = ("-", "--", ":", "-.")
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Strip:
     axis: str
 
 
-def _apart(count: int, at: float) -> np.ndarray:
+def spread(count: int, at: float) -> np.ndarray:
     """Places of points of one line, so that equal ones are all seen; the same every time."""
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
@@ -57,7 +55,7 @@ def strip(given: Strip, name: str, text: str) -> Markup:
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
     return svg.drawn(
-        lambda axes: _strip(axes, given, rows), name, text, _WIDTH, height, (66, 10, 36, 8)
+        lambda axes: _strip(axes, given, rows), name, text, WIDTH, height, (66, 10, 36, 8)
     )
 
 
@@ -72,7 +70,7 @@ def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]
         known, of_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
             known,
-            _apart(len(known), -row),
+            spread(len(known), -row),
             ls="",
             marker="D" if of_new else "o",
             markersize=5 if of_new else 5.5,
@@ -97,34 +95,25 @@ def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]
     axes.set_xlabel(given.axis)
 
 
-@dataclass(frozen=True)
-class Course:
-    """Learning curves of several runs, at common numbers of steps.
-
-    Attributes:
-        steps: environment steps [k].
-        low, middle, high: quartiles over runs [k].
-    """
-
-    steps: Sequence[float]
-    low: Sequence[float]
-    middle: Sequence[float]
-    high: Sequence[float]
+#: environment steps -> quartiles over runs
+Course = Mapping[float, tuple[float, float, float]]
 
 
-def course(curves: Sequence[Sequence[Sequence[float]]]) -> Course | None:
-    """Quartiles of curves of (steps, mean return); None where there are none.
+def course(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
+    """Return the quartiles of curves of (steps, mean return).
 
     A number of steps at which fewer than half of the curves have a value is left out.
     """
     known = [{float(at): float(value) for at, value in curve} for curve in curves if curve]
-    every = sorted({at for curve in known for at in curve})
-    kept = [at for at in every if 2 * sum(at in curve for curve in known) >= len(known)]
-    if not kept:
-        return None
-    quartiles = [np.quantile([c[at] for c in known if at in c], (0.25, 0.5, 0.75)) for at in kept]
-    low, middle, high = ([float(value) for value in column] for column in np.transpose(quartiles))
-    return Course(kept, low, middle, high)
+    values = {
+        at: [curve[at] for curve in known if at in curve]
+        for at in sorted({at for curve in known for at in curve})
+    }
+    return {
+        at: tuple(np.quantile(of, (0.25, 0.5, 0.75)).tolist())
+        for at, of in values.items()
+        if 2 * len(of) >= len(known)
+    }
 
 
 def learning(
@@ -137,7 +126,7 @@ def learning(
         band: published mean and half width of the end.
     """
     return svg.drawn(
-        lambda axes: _learning(axes, courses, band), name, label, _WIDTH, 180.0, (56, 10, 36, 8)
+        lambda axes: _learning(axes, courses, band), name, label, WIDTH, 180.0, (56, 10, 36, 8)
     )
 
 
@@ -145,20 +134,21 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     if band is not None:
         mean, half = band
         axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
-    for label, course_ in courses.items():
-        of_new = label == "new"
-        colour = svg.NEW if of_new else svg.STORED
-        axes.fill_between(course_.steps, course_.low, course_.high, color=colour, alpha=0.18, lw=0)
+    for label, of in courses.items():
+        is_new = label == "new"
+        colour = svg.NEW if is_new else svg.STORED
+        low, middle, high = zip(*of.values(), strict=True)
+        axes.fill_between(list(of), low, high, color=colour, alpha=0.18, lw=0)
         axes.plot(
-            course_.steps,
-            course_.middle,
+            list(of),
+            middle,
             color=colour,
             lw=1.8,
-            ls="-" if of_new else "--",
-            marker="D" if of_new else "o",
+            ls="-" if is_new else "--",
+            marker="D" if is_new else "o",
             markersize=3.6,
             markevery=4,
-            markerfacecolor=colour if of_new else "none",
+            markerfacecolor=colour if is_new else "none",
             label=label,
         )
     axes.legend(loc="best", fontsize=9)
@@ -168,104 +158,44 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     axes.margins(x=0.02)
 
 
-def growth(lines: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
-    """How far losses are apart after the first difference, on a log scale.
+def nights(
+    means: Mapping[int, float],
+    change: tuple[int, int, int] | None,
+    dates: Sequence[str],
+    name: str,
+    label: str,
+) -> Markup:
+    """Draw nightly means, the levels before and after a change, and the interval of its date.
 
     Args:
-        lines: label -> relative differences, one after the other; zeros are left out.
-    """
-    return svg.drawn(lambda axes: _growth(axes, lines), name, label, _WIDTH, 180.0, (56, 10, 36, 8))
-
-
-def _growth(axes: Axes, lines: Mapping[str, Sequence[float]]) -> None:
-    for number, (label, gaps) in enumerate(lines.items()):
-        at = [place + 1 for place, gap in enumerate(gaps) if gap > 0 and math.isfinite(gap)]
-        axes.plot(
-            at,
-            [gaps[place - 1] for place in at],
-            color=(svg.NEW, svg.STORED, svg.LIMIT, svg.INK)[number % 4],
-            ls=_LINES[number % 4],
-            marker="Dosx"[number % 4] if len(at) < 60 else "",
-            markersize=3.5,
-            lw=1.5,
-            label=label,
-        )
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:.0e}")
-    axes.minorticks_off()
-    if len(lines) > 1:
-        axes.legend(loc="best", fontsize=8)
-    axes.set_xlabel("loss, counted from the first difference")
-    axes.set_ylabel("relative difference")
-    axes.locator_params(axis="x", nbins=6, integer=True)
-
-
-def standings(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
-    """Returns of implementations, one line each in the order given, with their means."""
-    widest = max(map(len, rows))
-    left = min(16.0 + 5.6 * widest, 170.0)
-    height = 40.0 + 30.0 * len(rows)
-    return svg.drawn(
-        lambda axes: _standings(axes, rows), name, label, _WIDTH, height, (left, 12, 36, 8)
-    )
-
-
-def _standings(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
-    for row, values in enumerate(rows.values()):
-        axes.plot(
-            values,
-            _apart(len(values), -row),
-            ls="",
-            marker="o",
-            markersize=5.5,
-            markerfacecolor="none",
-            color=svg.STORED,
-            clip_on=False,
-        )
-        mean = float(np.mean(values))
-        axes.plot([mean, mean], [-row - 0.4, -row + 0.4], color=svg.INK, lw=2.2)
-    axes.set_yticks([-row for row in range(len(rows))], list(map(words.shortened, rows)))
-    axes.set_ylim(-len(rows) + 0.45, 0.55)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel("return")
-
-
-@dataclass(frozen=True)
-class Nights:
-    """A history over nights.
-
-    Attributes:
-        nights, values: number and mean of every night [T].
+        means: number of a night -> mean.
         change: first night of the new level, and the ends of its interval; None: there is none.
         dates: of the nights, by number.
     """
-
-    nights: Sequence[int]
-    values: Sequence[float]
-    change: tuple[int, int, int] | None
-    dates: Sequence[str]
-
-
-def nights(given: Nights, name: str, label: str) -> Markup:
-    """Draw nightly means, the levels before and after a change, and the interval of its date."""
-    return svg.drawn(lambda axes: _nights(axes, given), name, label, _WIDTH, 170.0, (50, 30, 26, 8))
+    return svg.drawn(
+        lambda axes: _nights(axes, means, change, dates), name, label, WIDTH, 170.0,
+        (50, 30, 26, 8),
+    )  # fmt: skip
 
 
-def _nights(axes: Axes, given: Nights) -> None:
-    axes.plot(given.nights, given.values, ls="", marker="o", markersize=3, color=svg.STORED,
+def _nights(
+    axes: Axes,
+    means: Mapping[int, float],
+    change: tuple[int, int, int] | None,
+    dates: Sequence[str],
+) -> None:
+    numbers, values = np.asarray(list(means)), np.asarray(list(means.values()))
+    axes.plot(numbers, values, ls="", marker="o", markersize=3, color=svg.STORED,
               markerfacecolor="none")  # fmt: skip
-    first, earliest, latest = given.change or (given.nights[0],) * 3
-    numbers, values = np.asarray(given.nights), np.asarray(given.values)
+    first, earliest, latest = change or (numbers[0],) * 3
     for level in (numbers < first, numbers >= first):
         if level.any():
             mean = float(values[level].mean())
             axes.plot(numbers[level][[0, -1]], [mean, mean], color=svg.INK, lw=2)
-    if given.change:
+    if change:
         axes.axvspan(earliest - 0.5, latest + 0.5, color=svg.LIMIT, alpha=0.2, lw=0)
         axes.axvline(first, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
-    ticks = sorted({int(n) for n in np.linspace(given.nights[0], given.nights[-1], 4)})
-    axes.set_xticks(ticks, [given.dates[n] for n in ticks])
+    ticks = sorted({int(n) for n in np.linspace(numbers[0], numbers[-1], 4)})
+    axes.set_xticks(ticks, [dates[n] for n in ticks])
     axes.locator_params(axis="y", nbins=5)
     axes.margins(x=0.02)

@@ -23,7 +23,6 @@ from rlregress.model.verdict import (
     worst_verdict,
 )
 from rlregress.reporting import gate_report, grouped_failures, throughput_text, words
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import returns_page
 from rlregress.reporting.html.page import (
     Badge,
@@ -42,8 +41,6 @@ from rlregress.reporting.html.page import (
 
 #: names that a sentence of the first screen lists
 _NAMED = 4
-#: sentences that one list of the first screen has
-_LISTED = 6
 #: earlier nightly runs that are listed
 _NIGHTS = 14
 _COPIES = ("installed", "on the path in its place")
@@ -116,8 +113,8 @@ def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
         Badge(outcome.verdict),
         f"{meaning[0].upper()}{meaning[1:]}.",
         _not_judged(result, outcome),
-        pages.first(_changed(result, outcome), _LISTED),
-        pages.first(_matters(result, outcome), _LISTED),
+        list(_changed(result, outcome)),
+        list(_matters(result, outcome)),
         _steps(result, outcome),
     )
 
@@ -146,7 +143,7 @@ def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
     unchecked = dict.fromkeys(of.not_checked for of in outcome.replays.values() if of.not_checked)
     lines += [f"By replays: {text}." for text in unchecked]
-    return pages.first(lines, 4)
+    return lines
 
 
 def _some(names: list[str]) -> str:
@@ -175,8 +172,7 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
             continue
         wanted, found = variant_words(*deviation.documented), variant_words(*deviation.found)
         yield f"{deviation.id} [{deviation.scope}]: documented: {wanted}, found: {found}"
-    others = [f for f in outcome.failures if "detail" not in f and "verdict" not in f]
-    for group in grouped_failures.together(others, lambda failure: str(failure["message"])):
+    for group in grouped_failures.together(outcome.failed_tests, _message):
         names = [failure["test"].rpartition("::")[2] for failure in group]
         alike = grouped_failures.others(names)
         why = "; ".join(filter(None, (words.leading(_line(group[0]["message"]), 200), alike)))
@@ -306,7 +302,7 @@ def _suite(result: GateResult) -> Card:
         Badge(COULD_NOT_JUDGE),
         "Not every check has a result.",
         [f"No verdict was reached on {_some(list(result.unjudged))}."] if result.unjudged else [],
-        pages.first(lines, 3),
+        lines,
         [],
         [Step("Repair what is named here, and judge again:", result.report_data.command)],
     )
@@ -375,13 +371,9 @@ def _files(result: GateResult) -> Section:
 def _failures(result: GateResult) -> Section:
     findings: list[Finding] = []
     for outcome in result.outcomes:
-        failed: list[Mapping[str, Any]] = []
-        for failure in outcome.failures:
-            if "verdict" not in failure and "detail" not in failure:
-                failed.append(failure)
         findings += [
             _failure(group, "failed", tones.BAD)
-            for group in grouped_failures.together(failed, _message)
+            for group in grouped_failures.together(outcome.failed_tests, _message)
         ]
     for group in grouped_failures.together(result.broken, _message):
         findings.append(_failure(group, "error", tones.NOTHING))
@@ -407,9 +399,7 @@ def _throughput(result: GateResult) -> Section:
         measured = {
             (outcome.framework, of): measured_ for of, measured_ in outcome.throughput.items()
         }
-        rows = throughput_text.rows(measured)
-        parts.append(Table(throughput_text.COLUMNS, rows, len(throughput_text.COLUMNS) - 1))
-        parts.append(throughput_text.verdict_lines(measured))
+        parts += [throughput_text.table(measured), throughput_text.verdict_lines(measured)]
     return Section("throughput", "Throughput and memory", "", parts)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,9 +14,10 @@ from markupsafe import Markup, escape
 from rlregress import __version__
 from rlregress.model.code import Hunk, Pair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
+from rlregress.reporting import words
 
-#: how ``first`` counts the sentences that it leaves out
-_LEFT_OUT = re.compile(r"and (\d+) more")
+#: sentences of one list of a card that a page shows; it counts the others.
+LISTED = 6
 
 
 @dataclass(frozen=True)
@@ -131,27 +130,6 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class CellView:
-    """What was judged under one name."""
-
-    name: str
-    badge: Badge
-    lines: Sequence[str]
-    figures: Sequence[Figure] = ()
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Several of them side by side, and how their figures are read."""
-
-    cells: Sequence[CellView]
-    legend: str
-
-    def __bool__(self) -> bool:
-        return bool(self.cells)
-
-
-@dataclass(frozen=True)
 class Finding:
     """One thing that was found.
 
@@ -167,6 +145,17 @@ class Finding:
     variants: Sequence[tuple[str, str, str]] = ()
     parts: Sequence[object] = ()
     command: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Findings side by side, and how their figures are read."""
+
+    findings: Sequence[Finding]
+    legend: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
 
 
 @dataclass(frozen=True)
@@ -223,19 +212,6 @@ class Card:
         return self.badge.of == BAD
 
 
-def first(texts: Iterable[str], most: int) -> list[str]:
-    """The first sentences of a card, and how many more there are below."""
-    every = list(texts)
-    left = len(every) - most
-    return every[:most] + ([f"and {left} more"] if left > 0 else [])
-
-
-def with_rest(texts: Sequence[str]) -> tuple[list[str], int]:
-    """The sentences that ``first`` has kept, and how many it has left out."""
-    counted = _LEFT_OUT.fullmatch(texts[-1]) if texts else None
-    return (list(texts[:-1]), int(counted[1])) if counted else (list(texts), 0)
-
-
 @dataclass(frozen=True)
 class Facts:
     """Of a report: when, how long, where, and by which command."""
@@ -248,11 +224,8 @@ class Facts:
 
     @property
     def duration(self) -> str:
-        """Seconds up to two minutes, minutes up to two hours, hours beyond."""
-        if self.seconds < 120:
-            return f"{self.seconds:.0f} s"
-        minutes = self.seconds / 60
-        return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+        """The seconds in words."""
+        return words.duration(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -281,11 +254,6 @@ class Section:
         return filled[::-1]
 
 
-def kind(part: object) -> str:
-    """Name of what a template is to do with a part."""
-    return type(part).__name__.lower()
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -295,7 +263,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["kind"] = lambda part, name: kind(part) == name
+    environment.tests["kind"] = lambda part, name: type(part).__name__ == name
+    environment.globals["listed"] = LISTED
     environment.filters["marked"] = marked
     environment.filters["breakable"] = breakable
     return environment
@@ -348,10 +317,5 @@ class Page:
 
     def html(self) -> str:
         """Return the page as one file."""
-        environment = _environment()
-        script, *_ = environment.loader.get_source(environment, "find.js")  # type: ignore[union-attr]
-        # the one script that the page lets run
-        digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        return environment.get_template("page.html").render(
-            page=self, rlregress=__version__, script=script, digest=digest
-        )
+        template = _environment().get_template("page.html")
+        return template.render(page=self, rlregress=__version__)

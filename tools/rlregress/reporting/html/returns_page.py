@@ -14,7 +14,7 @@ from rlregress.model.verdict import HOLDS, INCONCLUSIVE
 from rlregress.reporting import descriptive_text, words
 from rlregress.reporting.html import figures
 from rlregress.reporting.html.figures import Course, Strip
-from rlregress.reporting.html.page import Badge, Cells, CellView, Figure, Folded, Section, Table
+from rlregress.reporting.html.page import Badge, Figure, Finding, Folded, Grid, Section, Table
 
 Verdicts = Mapping[str, Mapping[str, Any]]
 
@@ -100,7 +100,7 @@ def section(
         [f"{name}: {of['reason']}" for name, of in listed.items() if "cells" in of],
         Folded(title_, [table(quiet)]),
         Folded("How to read these verdicts", [words.LEGEND] if stored else []),
-        Cells(views, _LEGEND),
+        Grid(views, _LEGEND),
     ]
     return Section(id, title, "", parts)
 
@@ -117,7 +117,7 @@ def _of(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
 
-def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellView:
+def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
     """One cell: what is said of it, its points, its learning curves."""
     own = _of(name, verdicts)
     word = min((verdict for verdict in own), key=lambda v: order(*v))[1]["verdict"] if own else ""
@@ -138,7 +138,7 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> CellVie
     if not own:
         drawn.append(_strip(name, RETURNS, None, runs, command))
     curves = _learning(name, runs, command)
-    return CellView(name, badge, lines, drawn + ([curves] if curves else []))
+    return Finding(name, badge, lines, (), [*drawn, curves])
 
 
 def _about(name: str, cell: str) -> str:
@@ -197,11 +197,8 @@ def _number(run: ReportedRun, quantity: Quantity) -> float:
 
 def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
     sides = {"stored": runs.stored, "new": runs.new}
-    courses = {
-        label: of
-        for label, side in sides.items()
-        if (of := figures.course([run.curve for run in side])) is not None
-    }
+    courses = {label: figures.course([run.curve for run in of]) for label, of in sides.items()}
+    courses = {label: course for label, course in courses.items() if course}
     if not courses:
         return None
     band = (runs.band.mean, runs.band.half) if runs.band is not None else None
@@ -209,26 +206,21 @@ def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
     caption = "Learning curves of the training episodes: medians, and half of the runs around them"
     if band is not None:
         caption += "; shaded: the published mean at the end"
-    rows = [[f"{steps:g}", *_at(courses, steps)] for steps in _steps(courses)]
+    every = sorted({steps for course in courses.values() for steps in course})
+    rows = [
+        [f"{steps:g}", *(cell for course in courses.values() for cell in _at(course, steps))]
+        for steps in every
+    ]
     head = ["steps"] + [f"{label}, {of}" for label in courses for of in ("median", "quartiles")]
     drawn = figures.learning(courses, band, _id(name, "curve"), text)
     return Figure(drawn, caption, Table(head, rows, len(head)), command)
 
 
-def _steps(courses: Mapping[str, Course]) -> list[float]:
-    return sorted({steps for course in courses.values() for steps in course.steps})
-
-
-def _at(courses: Mapping[str, Course], steps: float) -> list[str]:
-    cells = []
-    for course in courses.values():
-        if steps not in course.steps:
-            cells += ["-", "-"]
-            continue
-        at = list(course.steps).index(steps)
-        low, high = words.number(course.low[at]), words.number(course.high[at])
-        cells += [words.number(course.middle[at]), f"{low} to {high}"]
-    return cells
+def _at(course: Course, steps: float) -> list[str]:
+    if steps not in course:
+        return ["-", "-"]
+    low, middle, high = map(words.number, course[steps])
+    return [middle, f"{low} to {high}"]
 
 
 def _id(name: str, what: str) -> str:

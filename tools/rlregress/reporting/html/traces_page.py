@@ -1,29 +1,23 @@
-"""Traces on a page: where two sides part, what came before, and how the difference grows."""
+"""Traces on a page: where two sides diverge, and what came before."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from rlregress.model import explain, tones
-from rlregress.model.code import Changed, Hunk
-from rlregress.model.recorded_traces import Growth, Traced, share
-from rlregress.model.upgrade_result import Cause, ChangedDetail
-from rlregress.reporting import causes_text
-from rlregress.reporting.html import figures
-from rlregress.reporting.html.page import (
-    Badge,
-    Figure,
-    Finding,
-    Folded,
-    Quoted,
-    SourcePair,
-    Table,
-)
+from rlregress.model.recorded_traces import Traced, share
+from rlregress.model.upgrade_result import Cause, ChangedDetail, details_of
+from rlregress.reporting.html.page import Badge, Finding, Folded, Quoted, Table
 
 SIDES = ("the old version", "the new version")
-#: rows of a table of losses
-_ROWS = 40
+#: functions of one side alone that are named.
+_NEW = 4
+#: whether functions that influence a training are all of the difference.
+_MOVED = {
+    None: "with their old code this training changes",
+    True: "with their old code the new version trains as the old one does",
+    False: "with their old code this training changes, and still differs from the old version",
+}
 
 
 def table(traced: Sequence[Traced]) -> Table:
@@ -45,69 +39,74 @@ def _share(traced: Traced) -> str:
 
 
 def finding(
-    group: Sequence[Traced],
-    cause: Cause | None,
-    details: Sequence[ChangedDetail],
-    hunks: Mapping[Changed, Hunk],
-    command: str,
+    group: Sequence[Traced], cause: Cause | None, details: Sequence[ChangedDetail], command: str
 ) -> Finding:
-    """A training that does not do the same on both sides, or of which nothing is proved.
+    """Return a training that is not the same on both sides, or of which nothing is proved.
 
     Args:
-        group: the training, and others that part in the same way, which are named alone.
+        group: the training, and others that diverge in the same way, which are named alone.
     """
     traced = group[0]
     comparison = traced.comparison
-    parts: list[object] = []
-    first = comparison.first
-    if first is not None and first.part:
-        parts.append(_values(traced))
-    if comparison.growth and any(gap for growth_of in comparison.growth for gap in growth_of.gaps):
-        parts.append(growth(traced.name, comparison.growth, command))
-    for function in cause.functions[:2] if cause is not None else ():
-        if function in hunks:
-            parts.append(SourcePair(hunks[function], SIDES))
     text = "\n".join([*traced.notes, *explain.comparison(comparison, traced.a, traced.b)])
-    parts.append(Quoted(text, "The whole of it in words: what came before, and from where"))
-    if len(group) > 1:
-        parts.append(Folded(causes_text.others(group), [[training.name for training in group[1:]]]))
+    parts = [
+        Quoted(text, "Both events with their values, what came before, and from where", open=True),
+        Folded(_others(group), [[training.name for training in group[1:]]]),
+    ]
+    first = comparison.first
     lines = [explain.divergence(first)[0]] if first is not None else []
-    lines = lines + causes_text.lines(cause, details)
+    lines += _cause(cause, details)
     return Finding(traced.name, _badge(traced), lines, (), parts, command)
 
 
-def _values(traced: Traced) -> Table:
-    """Both events, with the values that differ."""
-    first = traced.comparison.first
-    assert first is not None
-    rows = []
-    for side, event in zip(SIDES, (first.a, first.b), strict=True):
-        if event is None:
-            rows.append([side, "the trace has ended", "", ""])
-            continue
-        observed = explain.value(event, first.part, bool(first.types))
-        rows.append([side, explain.event(event), first.part, observed])
-    before = [["both, before", explain.event(event), "", ""] for event in first.before]
-    return Table(("", "event", "what differs", "value"), before + rows)
+def _cause(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
+    """Return in words what makes a training diverge."""
+    if cause is None:
+        return []
+    sentences = []
+    if cause.alone is not None:
+        sentences.append(
+            f"culprit: {cause.alone}: with its old code the new version trains as the old one does"
+        )
+    elif cause.moving:
+        names = ", ".join(map(str, cause.movers))
+        sentences.append(f"influenced by {names}: {_MOVED[cause.whole]}")
+    elif cause.together:
+        names = ", ".join(map(str, cause.together))
+        whole = "; the new version then trains as the old one does" if cause.whole else ""
+        sentences.append(f"influenced by {names}, or by some of them, reverted together{whole}")
+    elif cause.functions:
+        sentences.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
+    if cause.new:
+        more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
+        names = ", ".join(map(str, cause.new[:_NEW]))
+        sentences.append(f"uses functions that only one version has: {names}{more}")
+    for detail in details_of(cause, details):
+        sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
+    return sentences
 
 
-def growth(name: str, given: Sequence[Growth], command: str) -> Figure:
-    """Relative differences of losses, from the first difference on."""
-    lines: dict[str, Sequence[float]] = {}
-    for gap in given:
-        label = f"{gap.first.function}:{gap.first.line}"
-        if gap.optimizer:
-            label += f", optimiser {gap.optimizer}"
-        lines[label if label not in lines else f"{label} ({len(lines) + 1})"] = gap.gaps
-    drawn = figures.growth(
-        lines, re.sub(r"\W+", "-", f"growth {name}"), f"growth of the difference in {name}"
-    )
-    longest = max(map(len, lines.values()))
-    step = max(1, -(-longest // _ROWS))
-    rows = [
-        [place + 1, *(f"{gaps[place]:.3g}" if place < len(gaps) else "" for gaps in lines.values())]
-        for place in range(0, longest, step)
-    ]
-    every = f"; every {step}th is in the table" if step > 1 else ""
-    caption = f"Relative difference of the losses from the first difference on, log scale{every}"
-    return Figure(drawn, caption, Table(("loss", *lines), rows, len(lines) + 1), command)
+def together(
+    traced: Sequence[Traced], of: Mapping[str, Cause], details: Sequence[ChangedDetail]
+) -> list[list[Traced]]:
+    """Return lists of trainings that diverge at one line, in one value and for one cause.
+
+    A training without a cause, or that does not repeat itself, stands alone.
+    """
+    groups: dict[object, list[Traced]] = {}
+    for training in traced:
+        key: object = training.name
+        first, explanation = training.comparison.first, _cause(of.get(training.name), details)
+        if first is not None and explanation and training.repeats:
+            places = tuple(
+                (event.kind, event.place) if event is not None else None
+                for event in (first.a, first.b)
+            )
+            key = (first.kind, first.part, places, tuple(explanation), tuple(training.notes))
+        groups.setdefault(key, []).append(training)
+    return list(groups.values())
+
+
+def _others(traced: Sequence[Traced]) -> str:
+    """Return the head of a list of the trainings after the first."""
+    return f"{len(traced) - 1} more diverge at the same line, for the same reason"

@@ -9,7 +9,6 @@ from rlregress.model.trend_result import Row, Trend
 from rlregress.model.verdict import FORMULAS_HOLD, HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 from rlregress.reporting import words
 from rlregress.reporting.html import figures
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html.page import (
     Badge,
     Card,
@@ -25,8 +24,6 @@ from rlregress.reporting.trend_text import CLOSING, COLUMNS, date, shift_lines, 
 
 #: histories that are drawn; the table has them all
 _DRAWN = 12
-#: sentences of the first screen
-_ON_TOP = 6
 _MEANING = {
     HOLDS: "The last checks found nothing worse than the baseline.",
     FORMULAS_HOLD: "The last checks found every formula as documented; returns were not judged.",
@@ -50,7 +47,7 @@ def card(trend: Trend) -> Card:
         Badge(trend.verdict),
         _MEANING[trend.verdict],
         [f"{sentence[0].upper()}{sentence[1:]}." for sentence in trend.left_out],
-        pages.first(shift_lines(trend), _ON_TOP),
+        shift_lines(trend),
         [],
         [_step(trend)],
     )
@@ -83,15 +80,11 @@ def _changes(trend: Trend) -> Section:
 def _figure(trend: Trend, row: Row) -> Figure:
     shift = row.shift if row.shift and row.shift.share is not None else None
     change = (shift.night, shift.earliest, shift.latest) if shift else None
-    drawn = figures.nights(
-        figures.Nights(row.nights, row.means, change, [date[:10] for date in trend.dates]),
-        re.sub(r"\W+", "-", row.name),
-        f"{row.name} of {len(row.nights)} nights",
-    )
-    rows = [
-        [date(trend, night), words.number(mean)]
-        for night, mean in zip(row.nights, row.means, strict=True)
-    ]
+    means = dict(zip(row.nights, row.means, strict=True))
+    days = [date[:10] for date in trend.dates]
+    text = f"{row.name} of {len(row.nights)} nights"
+    drawn = figures.nights(means, change, days, re.sub(r"\W+", "-", row.name), text)
+    rows = [[date(trend, night), words.number(mean)] for night, mean in means.items()]
     caption = (
         "Each circle is a night; lines are levels; where it changed is upright, its 95 % interval "
         "shaded"

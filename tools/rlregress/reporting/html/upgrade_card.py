@@ -7,24 +7,22 @@ from dataclasses import dataclass, field
 
 from rlregress.model import differences as model
 from rlregress.model import explain
-from rlregress.model.code import Changed, Hunk
+from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Traced
 from rlregress.model.upgrade_result import (
     Cause,
-    ChangedDetail,
     OfFramework,
     OfScript,
     Upgrade,
-    findings,
+    explained,
 )
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import traces_page
 from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
 from rlregress.reporting.words import counted, leading, some
 
-#: entries of one kind that are listed, and of what was not checked.
-_LISTED, _UNCHECKED = 4, 3
+#: entries of one kind that are listed.
+_LISTED = 4
 #: rows of source of one culprit.
 _ROWS = 3
 #: characters of a reason: the page below has all of it.
@@ -52,7 +50,7 @@ _STATES = {
 
 def card(result: Upgrade, steps: Sequence[Step]) -> Card:
     """Return the card of the whole upgrade."""
-    changes = list(_changes(result))
+    changes = _changes(result)
     explained = {key for change in changes for key in change.entries}
     rest = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
     return Card(
@@ -77,40 +75,50 @@ class _Change:
     """A changed function, and what differs by it.
 
     Attributes:
-        trainings: each with its cause; empty: it is the culprit of none.
-        details: those whose probes run it.
-        call: what differs if it is called directly; empty: nothing.
+        of: the framework or the script that it was found in.
+        names: of the entries that it explains.
     """
 
     function: Changed
-    framework: str
-    hunk: Hunk | None = None
-    trainings: list[tuple[Traced, Cause]] = field(default_factory=list)
-    details: list[ChangedDetail] = field(default_factory=list)
-    call: str = ""
+    of: OfFramework | OfScript
+    names: list[str] = field(default_factory=list)
 
     @property
     def entries(self) -> Iterator[tuple[str, str]]:
-        """Framework and name of the entries that it explains."""
-        names = [traced.name for traced, _ in self.trainings]
-        names += [f"{detail.id} [{detail.scope}]" for detail in self.details]
-        names.append(" ".join(self.function.key))
-        return ((self.framework, name) for name in names)
+        """Framework and name of the entries that it explains, and of its own."""
+        framework = self.of.name if isinstance(self.of, OfFramework) else ""
+        return ((framework, name) for name in (*self.names, " ".join(self.function.key)))
+
+    @property
+    def trainings(self) -> list[Traced]:
+        """Those that differ by it; empty: it is the culprit of none."""
+        held = self.of.traced if isinstance(self.of, OfFramework) else [self.of.held]
+        return [of for of in held if isinstance(of, Traced) and of.name in self.names]
 
     def culprit(self) -> Culprit:
         """Return it as a card shows it."""
-        function, hunk = self.function, self.hunk
+        function, hunk = self.function, self.of.hunks.get(self.function)
         line = (hunk and hunk.first_line) or int(function.place.rpartition(":")[2])
-        effects = [*self._trainings(), *map(_detail, self.details), *filter(None, [self.call])]
         source = None
         if hunk is not None and hunk.differing:
             source = SourcePair(hunk.shortened(_ROWS), traces_page.SIDES)
+        effects = [*self._trainings(), *self._others()]
         return Culprit(f"{function.name}, {function.file}:{line}", effects, source)
+
+    def _others(self) -> Iterator[str]:
+        """What differs in details, and if it is called directly."""
+        for detail in self.of.details.changed if isinstance(self.of, OfFramework) else ():
+            if (name := f"{detail.id} [{detail.scope}]") in self.names:
+                yield f"{name}: {detail.words}"
+        for own in self.of.executions:
+            if own.function == self.function and own.calls is not None and own.calls.arguments:
+                yield leading(str(own.calls), _LONGEST)
 
     def _trainings(self) -> Iterator[str]:
         groups: dict[tuple[str, str], list[Traced]] = {}
-        for traced, cause in self.trainings:
-            groups.setdefault((_how(cause), _differs(traced)), []).append(traced)
+        for traced in self.trainings:
+            how = _how(self.of.causes[traced.name])
+            groups.setdefault((how, _differs(traced)), []).append(traced)
         for (how, differs), group in groups.items():
             names = some([traced.name for traced in group], 3)
             first = group[0].comparison.first
@@ -133,44 +141,17 @@ def _differs(traced: Traced) -> str:
     return "differs by rounding only" if traced.comparison.verdict == "close" else traced.word
 
 
-def _detail(detail: ChangedDetail) -> str:
-    return f"{detail.id} [{detail.scope}]: {detail.words}"
-
-
-def _changes(result: Upgrade) -> Iterator[_Change]:
-    """Changed functions by which something differs; those of most trainings first."""
+def _changes(result: Upgrade) -> list[_Change]:
+    """Return changed functions by which something differs; those of most trainings first."""
     parts: list[OfFramework | OfScript] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
-    every: list[_Change] = []
+    changes: list[_Change] = []
     for of in parts:
-        changes: dict[Changed, _Change] = {}
-        name = of.name if isinstance(of, OfFramework) else ""
-
-        def change(
-            function: Changed,
-            of: OfFramework | OfScript = of,
-            name: str = name,
-            changes: dict[Changed, _Change] = changes,
-        ) -> _Change:
-            return changes.setdefault(function, _Change(function, name, of.hunks.get(function)))
-
-        held = of.traced if isinstance(of, OfFramework) else [of.held]
-        for traced in held:
-            cause = of.causes.get(traced.name)
-            if isinstance(traced, Traced) and cause is not None and cause.functions:
-                change(cause.functions[0]).trainings.append((traced, cause))
-        if isinstance(of, OfFramework):
-            ran = [execution.function for execution in of.executions]
-            for finding in findings(of.details.changed, ran):
-                # of several changed functions that a probe runs, the culprit of a training
-                below = [f for f in finding.functions if f in changes] or [*finding.functions]
-                if below:
-                    change(below[0]).details.extend(finding.details)
-        for execution in of.executions:
-            if execution.calls is not None and execution.calls.arguments:
-                change(execution.function).call = leading(str(execution.calls), _LONGEST)
-        every += changes.values()
-    return iter(sorted(every, key=lambda change: -len(change.trainings)))
+        own: dict[Changed, _Change] = {}
+        for name, (function, *_) in explained(of).items():
+            own.setdefault(function, _Change(function, of)).names.append(name)
+        changes += own.values()
+    return sorted(changes, key=lambda change: -len(change.trainings))
 
 
 # -- everything else -------------------------------------------------------------------------------
@@ -226,11 +207,11 @@ def _accepted(entries: Iterable[Entry]) -> list[str]:
 
 
 def _not_checked(entries: Iterable[Entry]) -> list[str]:
-    """What nothing executed and compared: what may matter most, and how much more there is."""
+    """Return what nothing executed and compared, what may matter most first."""
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # what ran in part is more likely to be used than what never did
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
-    return pages.first([_unchecked(entry) for entry in own], _UNCHECKED)
+    return [_unchecked(entry) for entry in own]
 
 
 def _unchecked(entry: Entry) -> str:

@@ -33,8 +33,6 @@ from rlregress.model.upgrade_result import (
     findings,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
-from rlregress.reporting import causes_text
-from rlregress.reporting.html import page as pages
 from rlregress.reporting.html import returns_page, traces_page, upgrade_card
 from rlregress.reporting.html.page import (
     Badge,
@@ -51,7 +49,6 @@ from rlregress.reporting.html.page import (
 )
 from rlregress.reporting.words import counted, some
 
-_LISTED = 5
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
 #: why a probe gave no answer, in words
@@ -97,9 +94,8 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
     if len(made) > 1 or not made:
         return [whole, *made]
     (only,) = made
-    untrained = [line for of in result.frameworks for line in _untrained(of)]
     cut = len(result.cut)  # first on the card, and so here
-    not_judged = [*whole.not_judged[:cut], *untrained, *whole.not_judged[cut:]]
+    not_judged = [*whole.not_judged[:cut], *only.not_judged, *whole.not_judged[cut:]]
     return [replace(whole, title=only.title, matters=only.matters, not_judged=not_judged)]
 
 
@@ -116,7 +112,7 @@ def page(result: Upgrade, facts: Facts) -> Page:
         sections += _framework(of, name, facts.command)
     if result.script is not None:
         sections.append(Section("script", "Script", "", _script(result.script, facts.command)))
-    sections += [_physics(result), _costs(result), _not_executed(result), _sides(result)]
+    sections += [_costs(result), _not_executed(result), _sides(result)]
     return Page(facts, cards(result, facts), sections)
 
 
@@ -130,6 +126,7 @@ def title(result: Upgrade) -> str:
 
 
 def _card(result: Upgrade, of: OfFramework) -> Card:
+    """Return the verdict of one framework; what changed in it is on the card of the upgrade."""
     one, other = of.versions
     moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
     judgement = of.judgement.part_of(result.verdict)
@@ -139,23 +136,10 @@ def _card(result: Upgrade, of: OfFramework) -> Card:
         Badge(judgement.verdict),
         # of the only part it is that of the whole
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
-        pages.first(_not_judged(of), _LISTED),
-        pages.first([*_changed(of), *_moved_physics(result)], _LISTED),
-        pages.first(_matters(of), _LISTED),
+        list(_untrained(of)),
+        matters=list(_matters(of)),
         share=judgement.share,
     )
-
-
-def _not_judged(of: OfFramework) -> Iterable[str]:
-    yield from _untrained(of)
-    if of.unexecuted:
-        pieces = counted(len(of.unexecuted), "changed piece")
-        yield f"{pieces} of code of which no change was executed and compared."
-    if of.details.not_probed:
-        yield f"{len(of.details.not_probed)} of {of.details.all} details."
-    if of.unread:
-        yield f"Defaults that could not be read: {len(of.unread)}."
-    yield from of.not_checked
 
 
 def _untrained(of: OfFramework) -> Iterable[str]:
@@ -166,24 +150,6 @@ def _untrained(of: OfFramework) -> Iterable[str]:
     others = [name.upper() for name in algorithms if name not in trained or name not in of.stored]
     if others and of.diverged:
         yield f"Returns of {', '.join(others)}: not trained."
-
-
-def _changed(of: OfFramework) -> Iterable[str]:
-    for detail in of.details.changed:
-        stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
-        yield f"{detail.id} [{detail.scope}]: {detail.words} ({stands})"
-    if of.diverged:
-        yield f"{len(of.diverged)} of {len(of.traced)} traced trainings differ"
-    if of.defaults:
-        yield f"{counted(len(of.defaults), 'default')}, the first: {of.defaults[0]}"
-    if of.executions:
-        yield f"the code of {counted(len(of.executions), 'piece')}"
-
-
-def _moved_physics(result: Upgrade) -> Iterable[str]:
-    moved = [shift.environment for shift in result.physics if shift.moves]
-    if moved:
-        yield f"the physics of {some(moved, 4)}"
 
 
 def _matters(of: OfFramework) -> Iterable[str]:
@@ -403,12 +369,10 @@ def _framework(of: OfFramework, name: str, command: str) -> list[Section]:
     key, of_it = re.sub(r"\W+", "-", of.name), f" of {name}" if name else ""
     details = of.details
     probed = f"{len(details.changed)} of {details.probed} that were probed on both versions."
-    head = ("of", "parameter", *traces_page.SIDES)
-    defaults = [[default.owner, default.name, default.a, default.b] for default in of.defaults]
     sections = [
-        Section(f"not-asked-{key}", f"Not compared{of_it}", "", _not_probed(of)),
+        Section(f"not-asked-{key}", f"Not compared{of_it}", "",
+                _not_probed(of)),
         Section(f"details-{key}", f"Details that differ{of_it}", probed, _details(of)),
-        Section(f"defaults-{key}", f"Defaults that changed{of_it}", "", [Table(head, defaults)]),
         Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
         Section(f"code-{key}", f"Source of what differs{of_it}",
                 "What nothing has executed comes first, folded.", [*_code(of), *_calls(of)]),
@@ -434,20 +398,10 @@ def _not_probed(of: OfFramework) -> list[object]:
         kinds[missing.side, why, f"{missing.text}{place}"] += 1
     rows = [[in_words(side), why, text, count]
             for (side, why, text), count in kinds.most_common()]  # fmt: skip
-    names = [
-        f"{missing.id} [{missing.scope}], {in_words(missing.side)}"
-        for missing in of.details.not_probed
-    ]
     absent = [f"{missing.id} [{missing.scope}]: {missing.text}" for missing in of.details.absent]
     return [
-        Heading("Details"),
         Table(("version", "why", "message", "details"), rows, 1),
-        Folded("Which details", [names]),
-        Folded(f"{counted(len(absent), 'more detail')} about what neither version has", [absent]),
-        Heading("Trainings that could not be compared"),
-        [str(lost) for lost in of.not_traced if lost.counts],
-        Heading("Defaults that could not be compared"),
-        list(of.unread),
+        Folded(f"{counted(len(absent), 'detail')} about what neither version has", [absent]),
     ]
 
 
@@ -489,9 +443,9 @@ def _traces(of: OfFramework, command: str) -> list[object]:
         Folded(f"Not traced, as no code that differs is run: {len(of.same_code)}",
                [list(of.same_code)]),
         *(
-            traces_page.finding(group, of.causes.get(group[0].name), of.details.changed, of.hunks,
+            traces_page.finding(group, of.causes.get(group[0].name), of.details.changed,
                                 _one(command, group[0].name))
-            for group in causes_text.together(differing, of.causes, of.details.changed)
+            for group in traces_page.together(differing, of.causes, of.details.changed)
         ),
         Folded("Not supported by one version, or by both", [absent]),
     ]  # fmt: skip
@@ -549,33 +503,8 @@ def _script(result: OfScript, command: str) -> list[object]:
     if isinstance(result.held, NotTraced):
         return [[str(result.held)], *parts]
     cause = result.causes.get(result.held.name)
-    found = traces_page.finding([result.held], cause, (), result.hunks, command)
+    found = traces_page.finding([result.held], cause, (), command)
     return [traces_page.table([result.held]), found, *parts]
-
-
-def _physics(result: Upgrade) -> Section:
-    rows = [
-        [
-            m.environment,
-            m.step,
-            f"{m.at_first:.3g}",
-            f"{m.largest:.3g}",
-            "; ".join(filter(None, (m.types, m.returns or m.note))),
-        ]
-        for m in result.physics
-        if m.step is not None
-    ]
-    same = [m.environment for m in result.physics if not m.moves and not m.note]
-    head = ("environment", "differs from step", "by at first", "by at most", "note")
-    parts = [
-        Table(head, rows),
-        Folded(f"The same to the bit: {counted(len(same), 'environment')}", [same]),
-        Folded("Could not be compared",
-               [[f"{m.environment}: {m.note}" for m in result.physics if m.missing]]),
-        Folded("On neither version",
-               [[m.environment for m in result.physics if m.note == "on neither side"]]),
-    ]  # fmt: skip
-    return Section("physics", "Physics", "The same seeds and actions on both versions.", parts)
 
 
 def _costs(result: Upgrade) -> Section:
