@@ -22,7 +22,6 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, published, session_planning
 from rlregress.gate.judging import band_samples, judge
 from rlregress.gate.session import open_session
-from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan_text
 from rlregress.training import job_plan
@@ -32,18 +31,6 @@ from tools.tests.simulations.simulate_stored import stored_laws
 
 from .stored import with_critics
 from .working import Ended, whole, with_three_runs, work
-
-
-def test_a_decided_cell_starts_no_run_more(chosen, trained, tmp_path):
-    """The runs that were done are those that the verdicts rest on; the others say why not."""
-    done, _ = trained
-    session = open_session(chosen, 0, str(tmp_path))
-    reasons = work(session, session.ordered_jobs())
-    verdicts = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
-    assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
-    lines = [reason for reason in reasons if reason]
-    assert len(lines) == session.size - len(done) > 0
-    assert "decided at look 1, with 5 new runs" in lines[0]
 
 
 def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
@@ -101,16 +88,6 @@ def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tm
         thread.join(120)
     assert found["few"] == found["many"] == alone
     assert Counter(done) == once
-
-
-def test_a_verdict_alone_does_the_runs_that_it_needs(chosen, trained, tmp_path):
-    """Judged before any run was done, a session does them itself, and no other ones."""
-    done, _ = trained
-    alone = judge(open_session(chosen, 0, str(tmp_path / "a")))
-    runs = Counter(done)
-    done.clear()
-    assert whole(chosen, tmp_path / "b") == alone
-    assert Counter(done) == runs
 
 
 def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
