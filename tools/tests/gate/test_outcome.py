@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,17 @@ def group(name: str, verdict: str, *cells: str) -> dict:
     return entry(f"t::test_group[{name}]", verdict=found, group=name)
 
 
+def result_of(outcomes: Sequence[FrameworkOutcome], **more) -> GateResult:
+    """The result of a gate that came to these outcomes, with what is different about it."""
+    names = [of.framework for of in outcomes]
+    nothing = {name: {} for name in names}
+    fields = {
+        "broken": (), "unjudged": (), "versions": nothing, "sources": nothing, "copies": nothing,
+        "alpha": 0.05, "budget": "short", "seconds": 1.0, "exit_code": 0,
+    }  # fmt: skip
+    return GateResult(outcomes=outcomes, **{**fields, **more})
+
+
 def judged(*entries: dict) -> tuple[str, int]:
     """Verdict of the only framework, and the exit code."""
     found = outcome.outcomes(list(entries))
@@ -89,72 +101,62 @@ def test_the_error_rate_of_a_session_is_that_of_both_families():
     assert words.rate(0.001) == "0.1%"
 
 
-def test_a_framework_holds_if_all_that_was_judged_holds():
-    """Tests that pass and cells that hold make a framework that holds, exit code 0."""
-    assert judged(entry("a"), cell("x", "holds")) == ("holds", 0)
-
-
-def test_a_failed_test_is_a_regression():
-    """One red test about a framework is enough, exit code 1."""
-    assert judged(entry("a", result="failed"), cell("x", "holds")) == ("regressed", 1)
-
-
-def test_a_regressed_cell_is_a_regression():
-    """A cell whose returns dropped is enough, whatever the others say."""
-    assert judged(cell("x", "regressed"), cell("y", "holds")) == ("regressed", 1)
-
-
-def test_what_the_data_cannot_tell_is_not_called_equal():
-    """An inconclusive cell makes an inconclusive framework, exit code 3."""
-    assert judged(cell("x", "inconclusive"), cell("y", "holds")) == ("inconclusive", 3)
-
-
-def test_a_group_that_holds_speaks_for_the_cells_it_covers():
-    """A cell that alone sees too little is covered by its group, and only by its own group."""
-    entries = [cell("x", "inconclusive"), cell("y", "holds"), group("g", "holds", "x", "y")]
-    assert judged(*entries) == ("holds", 0)
-    assert judged(*entries, cell("z", "inconclusive")) == ("inconclusive", 3)
-
-
-def test_a_group_covers_a_cell_whose_drop_is_no_sign():
-    """A cell that varies much and fell by chance: less than what matters, p = 0.7."""
-    varying = cell("x", "inconclusive")
-    varying["verdict"].update({"effect_fraction": -0.45, "p_drop": 0.7})
-    entries = [varying, cell("y", "holds"), group("g", "holds", "x", "y")]
-    assert judged(*entries) == ("holds", 0)
-
-
 def training(name: str, verdict: str) -> dict:
     """The entry of the judged training episodes of a cell."""
     of = {**cell(name, verdict)["verdict"], "quantity": "training"}
     return entry(f"t::test_training_return[{name}]", verdict=of, training=f"{name} training")
 
 
-def test_a_training_that_holds_speaks_for_an_evaluation_that_sees_too_little():
-    """Of the same cell, or of its group; not of another one, and not if it is inconclusive too."""
-    noisy = cell("x", "inconclusive")
-    assert judged(noisy, training("x", "holds")) == ("holds", 0)
-    assert judged(noisy, training("y", "holds")) == ("inconclusive", 3)
-    assert judged(noisy, training("x", "inconclusive")) == ("inconclusive", 3)
-    of_group = [noisy, cell("y", "holds"), group("g", "inconclusive", "x", "y")]
-    assert judged(*of_group) == ("inconclusive", 3)
-    assert judged(*of_group, training("g", "holds")) == ("holds", 0)
-    assert judged(noisy, training("x", "regressed")) == ("regressed", 1)
+def of_cell(verdict: str, **changes) -> dict:
+    """The entry of cell x, with what is different about its verdict."""
+    made = cell("x", verdict)
+    return {**made, "verdict": {**made["verdict"], **changes}}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"effect_fraction": -0.9, "p_drop": 0.7},
-        {"effect_fraction": -0.45, "p_drop": 0.1},
-        {"failed": 1},
-    ],
-)
-def test_a_group_does_not_cover_what_it_could_not_see(change):
-    """A cell that shows a loss of more than its group can see, or whose runs failed, is not."""
-    hidden = cell("x", "inconclusive")
-    hidden["verdict"].update(change)
-    assert judged(hidden, cell("y", "holds"), group("g", "holds", "x", "y")) == ("inconclusive", 3)
+RED, HOLDS_Y = entry("a", result="failed"), cell("y", "holds")
+UNSURE = of_cell("inconclusive")
+COVERED = [HOLDS_Y, group("g", "holds", "x", "y")]
+VERDICTS = {
+    "all that was judged holds": ([entry("a"), of_cell("holds")], "holds", 0),
+    "a failed test": ([RED, of_cell("holds")], "regressed", 1),
+    "a test that could not be set up": ([of_cell("holds"), entry("a", result="error")], "holds", 2),
+    "a cell whose returns dropped": ([of_cell("regressed"), HOLDS_Y], "regressed", 1),
+    "a drop that the group does not show": ([of_cell("regressed"), *COVERED], "regressed", 1),
+    "a gain": ([of_cell("improved"), HOLDS_Y], "improved", 0),
+    "no returns": ([entry("a")], "inconclusive", 3),
+    "a cell that sees too little": ([UNSURE, HOLDS_Y], "inconclusive", 3),
+    "covered by its group": ([UNSURE, *COVERED], "holds", 0),
+    "by another group": ([UNSURE, *COVERED, cell("z", "inconclusive")], "inconclusive", 3),
+    "a loss by chance": (
+        [of_cell("inconclusive", effect_fraction=-0.45, p_drop=0.7), *COVERED], "holds", 0),
+    # a loss of more than its group can see, or runs that failed, are not covered
+    "a loss of most": (
+        [of_cell("inconclusive", effect_fraction=-0.9, p_drop=0.7), *COVERED], "inconclusive", 3),
+    "a likely loss": (
+        [of_cell("inconclusive", effect_fraction=-0.45, p_drop=0.1), *COVERED], "inconclusive", 3),
+    "a failed run": ([of_cell("inconclusive", failed=1), *COVERED], "inconclusive", 3),
+    # a training speaks for the evaluation of the same cell, or of its group
+    "covered by its training": ([UNSURE, training("x", "holds")], "holds", 0),
+    "by that of another": ([UNSURE, training("y", "holds")], "inconclusive", 3),
+    "by one that is unsure": ([UNSURE, training("x", "inconclusive")], "inconclusive", 3),
+    "by none": ([UNSURE, HOLDS_Y, group("g", "inconclusive", "x", "y")], "inconclusive", 3),
+    "by that of its group": (
+        [UNSURE, HOLDS_Y, group("g", "inconclusive", "x", "y"), training("g", "holds")],
+        "holds", 0),
+    "a training that fell": ([UNSURE, training("x", "regressed")], "regressed", 1),
+    # a critic neither spoils nor replaces a return
+    "an unsure critic": ([of_cell("holds"), critic("x", "inconclusive")], "holds", 0),
+    "a critic beside an unsure cell": ([UNSURE, critic("x", "holds")], "inconclusive", 3),
+    "a critic alone": ([critic("x", "holds")], "inconclusive", 3),
+    "a better critic": ([of_cell("holds"), critic("x", "improved")], "improved", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", VERDICTS)
+def test_evidence_comes_to_one_verdict(case):
+    """Each list of entries has its verdict and its exit code."""
+    entries, verdict, code = VERDICTS[case]
+    assert judged(*entries) == (verdict, code)
 
 
 def test_a_tier_without_a_passed_test_is_named():
@@ -218,38 +220,11 @@ def test_a_critic_that_regressed_is_a_regression():
     assert judged(*entries) == ("regressed", 1)
     [of] = outcome.outcomes(entries)
     assert of.critics_alone == ("x critic",)
-    result = GateResult(
-        outcomes=[of],
-        broken=(),
-        unjudged=(),
-        versions={"some": {}},
-        sources={"some": {}},
-        copies={"some": {}},
-        alpha=0.05,
-        budget="short",
-        seconds=1.0,
-        exit_code=1,
-    )
     text = "What got worse is the critic; no return fell: x critic.\n"
-    assert text in markdown_page.text(gate_page.page(result))
-    assert judged(cell("x", "holds"), critic("x", "improved")) == ("improved", 0)
-
-
-@pytest.mark.parametrize(
-    "other", [cell("y", "regressed"), entry("a", result="failed")], ids=["return", "test"]
-)
-def test_a_critic_is_not_alone_where_something_else_is_worse(other):
-    """Beside a return that fell or a failed test, the sentence about the critic is not said."""
-    entries = [critic("x", "regressed", result="failed"), other]
-    [of] = outcome.outcomes(entries)
-    assert of.critics_alone == ()
-
-
-def test_a_critic_that_cannot_be_judged_leaves_the_verdict_to_the_returns():
-    """It makes no cell inconclusive, and where it holds it does not hold in place of a return."""
-    assert judged(cell("x", "holds"), critic("x", "inconclusive")) == ("holds", 0)
-    assert judged(cell("x", "inconclusive"), critic("x", "holds")) == ("inconclusive", 3)
-    assert judged(critic("x", "holds")) == ("inconclusive", 3)
+    assert text in markdown_page.text(gate_page.page(result_of([of], exit_code=1)))
+    # beside a return that fell or a failed test, that is not said
+    for other in (cell("y", "regressed"), RED):
+        assert outcome.outcomes([entries[1], other])[0].critics_alone == ()
 
 
 def test_what_was_not_judged_is_said():
@@ -317,21 +292,6 @@ def test_the_line_of_a_group_of_critics_speaks_of_errors():
     assert "g critic over 2 cells: error x1.82, 95 % interval x1.50 to x2.00; 5 new" in line
 
 
-def test_a_group_does_not_cover_a_drop():
-    """A regressed cell is a regression although its group holds."""
-    assert judged(cell("x", "regressed"), group("g", "holds", "x")) == ("regressed", 1)
-
-
-def test_a_gain_is_said_and_does_not_block():
-    """An unexpected gain is the verdict, with exit code 0."""
-    assert judged(cell("x", "improved"), cell("y", "holds")) == ("improved", 0)
-
-
-def test_nothing_judged_is_inconclusive():
-    """A framework whose returns were not judged has not been shown to hold."""
-    assert judged(entry("a")) == ("inconclusive", 3)
-
-
 def test_a_failure_of_the_suite_itself_is_no_verdict():
     """A red test about no framework means that the suite could not judge, exit code 2."""
     entries = [cell("x", "holds"), entry("suite", framework="", result="failed")]
@@ -346,12 +306,6 @@ def test_a_verdict_that_is_missing_is_no_verdict():
     missing = outcome.unjudged(["x", "y"], entries)
     assert missing == ["y"]
     assert outcome.exit_code(outcome.outcomes(entries), entries, missing) == 2
-
-
-def test_a_test_that_cannot_be_set_up_is_no_regression():
-    """A test that never reached its call says nothing about the framework, exit code 2."""
-    entries = [cell("x", "holds"), entry("a", result="error")]
-    assert judged(*entries) == ("holds", 2)
 
 
 def test_each_framework_has_its_own_verdict():
@@ -415,10 +369,7 @@ def test_old_files_that_could_not_be_loaded_are_listed_first(results, verdict):
     ]
     (found,) = outcome.outcomes(entries, trained=())
     assert found.verdict == verdict
-    result = GateResult(
-        outcomes=[found], broken=[], unjudged=[], versions={"some": {}}, sources={}, exit_code=0,
-        copies={"some": {}}, alpha=0.1, budget="short", seconds=1.0,
-    )  # fmt: skip
+    result = result_of([found])
     lines = [line for line in markdown_page.text(gate_page.page(result)).splitlines() if line]
     assert lines[1] == f"## some: {verdict}"
     (line,) = [line for line in lines if line.startswith("- not checked: old files ppo model")]

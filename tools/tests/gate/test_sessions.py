@@ -27,6 +27,7 @@ from rlregress.reporting import plan_text
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL
+from tools.tests.nightly import every
 from tools.tests.simulations.simulate_stored import stored_laws
 
 from .stored import with_critics
@@ -43,7 +44,7 @@ def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
     assert first == sorted(first, reverse=True)
 
 
-@pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.parametrize("lost", every(2, [0.3, 0.0]))
 def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained, tmp_path, lost):
     """Ended after every eleventh run, a session does no run twice and says the same."""
     done, dial = trained
@@ -157,11 +158,11 @@ def test_a_study_of_which_nothing_is_left_is_said():
         cell_selection._of_study(mine, "thesis_returns")
 
 
-@pytest.mark.parametrize("others", [False, True])
+@pytest.mark.parametrize("others", every(2, [False, True]))
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
     """There is no return to compare with, whether or not others know the environment's worst."""
-    every = baseline_runs.every()
-    texts = {item.cell: baseline_runs.path_of(item.cell).read_text() for item in every}
+    known = baseline_runs.every()
+    texts = {item.cell: baseline_runs.path_of(item.cell).read_text() for item in known}
     cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
     content = tomllib.loads(texts[cell])
     for run in content["run"]:
@@ -195,6 +196,7 @@ def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
         open_session(chosen, 2000, str(tmp_path))
 
 
+@pytest.mark.nightly
 def test_training_episodes_are_judged_beside_the_evaluation(
     chosen, trained, tmp_path, with_stored_training
 ):
@@ -289,7 +291,9 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     }
     assert Counter(cell for cell, _ in done) == used
     assert any(v > verdicts[name].new_seeds for name, v in used.items())
-    assert sum(map(bool, reasons)) == session.size - len(done)
+    lines = [reason for reason in reasons if reason]
+    assert len(lines) == session.size - len(done) > 0
+    assert all(re.search(r"decided at look [12], with (5|10) new runs", line) for line in lines)
 
 
 def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_path, monkeypatch):
