@@ -181,6 +181,7 @@ def test_what_a_file_holds_is_shown_and_not_obeyed(command, tmp_path):
         assert not any(line.lstrip().startswith("::") for line in (text + error).splitlines())
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_what_a_failing_test_says_is_not_obeyed_either(tmp_path):
     """A failure of pytest tells what a record holds."""
     test = tmp_path / "test_it.py"

@@ -28,7 +28,6 @@ from rlregress.training import job_plan
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL
 from tools.tests.nightly import every
-from tools.tests.simulations.simulate_stored import stored_laws
 
 from .stored import with_critics
 from .working import Ended, whole, with_three_runs, work
@@ -365,13 +364,3 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
     assert set(session.verdict_names()) == set(verdicts)
     of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
     assert all(of.verdict == "inconclusive" for of in of_few)
-
-
-def test_stored_runs_are_a_law_of_the_simulation():
-    """Every stored cell is drawn from as shares of its scale, a drop subtracted."""
-    laws = stored_laws()
-    assert len(laws) >= 2
-    rng = np.random.default_rng(5)
-    for law in laws:
-        lost = law(rng, (4000,), 0.0).mean() - law(rng, (4000,), 0.3).mean()
-        assert lost == pytest.approx(0.3, abs=6 * (2 / 4000) ** 0.5)

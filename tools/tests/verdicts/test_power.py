@@ -171,16 +171,6 @@ def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
     assert found == pytest.approx(share, abs=0.05)
 
 
-def test_the_share_seen_has_80_per_cent_power():
-    """The binomial probability of enough failures at the stated share is 0.8."""
-    share = ceiling.detected_share(1, 20, fixed(10), 0.05 / 8)
-    needed = ceiling.failures_needed(1, 20, 10, 0.05 / 8)
-    failed = np.random.default_rng(9).binomial(10, share, 20_000)
-    p = np.array([ceiling.fisher_p(1, 20, k, 10) for k in range(11)])[failed]
-    assert np.mean(p < 0.05 / 8) == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 20_000))
-    assert ceiling.fisher_p(1, 20, needed - 1, 10) >= 0.05 / 8
-
-
 def test_a_ceiling_is_known_by_its_ties():
     """Half of the seeds at exactly the best return are a ceiling; distinct returns are not."""
     assert ceiling.at_ceiling([1000.0] * 4 + [193.0])
