@@ -67,6 +67,7 @@ def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, o
     assert "none of these cells has any" in line
 
 
+@pytest.mark.nightly
 def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_training):
     """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
     planned = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.12)

@@ -22,6 +22,7 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, published, session_planning
 from rlregress.gate.judging import band_samples, judge
 from rlregress.gate.session import open_session
+from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan_text
 from rlregress.training import job_plan
@@ -31,6 +32,18 @@ from tools.tests.nightly import every
 
 from .stored import with_critics
 from .working import Ended, whole, with_three_runs, work
+
+
+def test_a_decided_cell_starts_no_run_more(chosen, trained, tmp_path):
+    """The runs that were done are those that the verdicts rest on; the others say why not."""
+    done, _ = trained
+    session = open_session(chosen, 0, str(tmp_path))
+    reasons = work(session, session.ordered_jobs())
+    verdicts = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
+    assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
+    lines = [reason for reason in reasons if reason]
+    assert len(lines) == session.size - len(done) > 0
+    assert "decided at look 1, with 5 new runs" in lines[0]
 
 
 def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
@@ -290,9 +303,7 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     }
     assert Counter(cell for cell, _ in done) == used
     assert any(v > verdicts[name].new_seeds for name, v in used.items())
-    lines = [reason for reason in reasons if reason]
-    assert len(lines) == session.size - len(done) > 0
-    assert all(re.search(r"decided at look [12], with (5|10) new runs", line) for line in lines)
+    assert sum(map(bool, reasons)) == session.size - len(done)
 
 
 def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_path, monkeypatch):
