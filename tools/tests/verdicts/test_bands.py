@@ -8,6 +8,7 @@ from scipy import stats
 
 from rlregress.errors import UserError
 from rlregress.verdicts.bands import BandSample, band_detects, band_p, judge_bands, recover
+from tools.tests.nightly import every
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_four_returns_of_1000_and_one_failure_are_the_printed_rows(
     assert not band.sd_low < returns.std(ddof=0) < band.sd_high
 
 
-@pytest.mark.parametrize("n", [2, 5, 20])
+@pytest.mark.parametrize("n", every(3, [5, 2, 20]))
 def test_the_pooled_test_keeps_its_level(n):
     """Unchanged normal returns are rejected at 0.05 in 5 % of the cases."""
     rng = np.random.default_rng(4)
