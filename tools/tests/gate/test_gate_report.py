@@ -88,9 +88,7 @@ def test_every_installed_framework_has_a_verdict(judged):
 
 def test_gate_and_upgrade_leave_each_others_report(judged):
     """Both may lie in one folder; only the files of the gate before are replaced."""
-    # whose report has no figure to draw
-    pytest.importorskip("sb3_contrib")
-    _, report = judged(of="contrib")
+    _, report = judged(of="sb3")
     own = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     asked_ = requested.parse("installed")
     sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
@@ -103,7 +101,7 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     assert after.keys() == own.keys() | of_upgrade
     assert {name: after[name] for name in own} == own
     (report / "verdict.json").write_text("of the gate before")
-    judged(of="contrib")
+    judged(of="sb3")
     assert {name: (report / name).read_bytes() for name in of_upgrade} == {
         name: after[name] for name in of_upgrade
     }
