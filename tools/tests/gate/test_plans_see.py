@@ -82,6 +82,7 @@ def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_traini
     assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("trained")
 def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
     """With critics in the family, a drop of the returns must be larger to be seen, not by much."""

@@ -76,6 +76,7 @@ def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained,
     assert set(once.values()) == {1}
 
 
+@pytest.mark.nightly
 def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tmp_path):
     """Whoever waits for a look does the runs of it that nobody does, each of them once."""
     done, dial = trained
