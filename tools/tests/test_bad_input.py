@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
 from rlregress.details import catalogue, requested_names
+from rlregress.errors import UserError, refuse_empty
 from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
 from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
@@ -52,13 +54,15 @@ def assert_one_sentence(code: int, error: str, *expected: str) -> None:
 
 @pytest.fixture
 def copied_suite(tmp_path, monkeypatch):
-    """The baselines, with a copy of the stored runs that a test may damage."""
+    """The baselines, with a copy of the stored runs of one cell that a test may damage."""
     for name in ("tests_unit", "tests_behavior", "tests_performance"):
         (tmp_path / name).mkdir()
     (tmp_path / "baselines").mkdir()
     for path in suite.baselines().iterdir():
         if path.name == "returns":
-            shutil.copytree(path, tmp_path / "baselines" / path.name)
+            (tmp_path / "baselines" / path.name).mkdir()
+            name = "sb3-ppo-Hopper-v4-short.toml"
+            shutil.copy(path / name, tmp_path / "baselines" / path.name)
         else:
             (tmp_path / "baselines" / path.name).symlink_to(path)
     monkeypatch.setattr(suite, "root", lambda: tmp_path)
@@ -72,134 +76,151 @@ def stored():
     return next(found for found in baseline_runs.every() if found.cell == cell)
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("check --framework sb33", ["unknown framework 'sb33'", *frameworks.names()]),
-        ("plan --framework sb33", ["unknown framework 'sb33'"]),
-        ("details --installed --framework sb33", ["unknown framework 'sb33'"]),
-        ("check --budget shrt", ["unknown budget 'shrt'", "did you mean 'short'?", "full"]),
-        ("plan --budget shrt", ["unknown budget 'shrt'", "did you mean 'short'?", "full"]),
-        ("check --budget smoke --environment Hoper-v4", ["unknown environment 'Hoper-v4'"]),
-        ("plan --budget smoke --environment Hoper-v4", ["unknown environment 'Hoper-v4'"]),
-        ("plan --algorithm trpo", ["'trpo'", "ppo"]),
-        ("plan --algorithm zzz", ["unknown algorithm 'zzz' of ", "; known: ppo, sac, td3"]),
-        (
-            "check --hyperparameters orignal",
-            ["unknown hyperparameter set 'orignal'", "did you mean 'original'?"],
-        ),
-        ("plan --hyperparameters orignal", ["unknown hyperparameter set 'orignal'"]),
-        (
-            "plan --cells all --hyperparameters original",
-            ["no stored cell of budget 'short' is left after --framework"],
-        ),
-        ("plan --cells *-Humanoid-v4-*", ["no stored cell matches '*-Humanoid-v4-*'"]),
-        # what is suggested is of the framework that was named
-        (
-            "plan --framework sb3 --cells cleanrl-ppo-Reacher-v5",
-            ["no stored cell matches 'cleanrl-ppo-Reacher-v5'; did you mean 'sb3-"],
-        ),
-        (
-            ["check", "--cells", "sb3-ppo-Hopper-v4-short, none"],
-            ["no stored cell matches 'none'"],
-        ),
-        ("check --inconclusive maybe", ["'maybe'", "pass or fail"]),
-        ("plan --algorithm ,", ["--algorithm names nothing; expected names, comma-separated"]),
-        (["plan", "--algorithm", " , "], ["--algorithm names nothing; expected names"]),
-        (["plan", "--store", os.fsdecode(b"\xff")], ["is not UTF-8"]),
-        (
-            f"baseline record --framework sb3@2.8.0 {HOPPER}",
-            ["--framework is 'sb3@2.8.0'", "expected 'sb3'"],
-        ),
-        # runs that cannot be trained, or are not stored
-        (
-            "plan --framework sb3 --algorithm sac --environment CartPole-v1",
-            ["CartPole-v1 takes actions of Discrete(2)", "continuous"],
-        ),
-        (
-            "plan --framework torchrl --algorithm ppo --environment CartPole-v1",
-            ["CartPole-v1 takes actions of Discrete(2)", "continuous"],
-        ),
-        (
-            "plan --framework sb3 --algorithm ppo --environment Pusher-v4",
-            ["no stored runs of", "rlregress baseline record --framework"],
-        ),
-        (
-            "plan --framework sb3 --algorithm dqn",
-            ["is traced, and not trained for its returns",
-             "rlregress trace --framework sb3 --algorithm dqn", "ppo, sac, td3"],
-        ),
-        # of several frameworks that none trains, whatever chooses the cells
-        (
-            "plan --algorithm dqn --budget smoke",
-            ["Stable-Baselines3", "is traced, and not trained for its"],
-        ),
-        (
-            "plan --algorithm dqn --budget short",
-            ["Stable-Baselines3", "is traced, and not trained for its"],
-        ),
-    ],
-)  # fmt: skip
-def test_a_name_that_cannot_be_used_is_named(command, words, expected):
-    """A wrong name is named beside the nearest or the known ones, or beside what can be done."""
-    code, _, error = command(*(words.split() if isinstance(words, str) else words))
-    assert_one_sentence(code, error, *expected)
+#: a command line -> what its one sentence says.
+WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
+    # names: beside the nearest or the known ones
+    ("check --framework sb33", "unknown framework 'sb33'", *frameworks.names()),
+    ("plan --framework sb33", "unknown framework 'sb33'"),
+    ("details --installed --framework sb33", "unknown framework 'sb33'"),
+    ("check --budget shrt", "unknown budget 'shrt'", "did you mean 'short'?", "full"),
+    ("study rank --budget tiny", "unknown budget 'tiny'"),
+    ("check --budget smoke --environment Hoper-v4", "unknown environment 'Hoper-v4'"),
+    ("plan --budget smoke --environment Hoper-v4", "unknown environment 'Hoper-v4'"),
+    ("plan --algorithm trpo", "'trpo'", "ppo"),
+    ("plan --algorithm zzz", "unknown algorithm 'zzz' of ", "; known: ppo, sac, td3"),
+    ("check --hyperparameters orignal", "unknown hyperparameter set 'orignal'", "mean 'original'?"),
+    ("plan --hyperparameters orignal", "unknown hyperparameter set 'orignal'"),
+    ("plan --cells *-Humanoid-v4-*", "no stored cell matches '*-Humanoid-v4-*'"),
+    (["check", "--cells", "sb3-ppo-Hopper-v4-short, none"], "no stored cell matches 'none'"),
+    # what is suggested is of the framework that was named
+    ("plan --framework sb3 --cells cleanrl-ppo-Reacher-v5",
+     "no stored cell matches 'cleanrl-ppo-Reacher-v5'; did you mean 'sb3-"),
+    ("check --inconclusive maybe", "'maybe'", "pass or fail"),
+    ("plan --algorithm ,", "--algorithm names nothing; expected names, comma-separated"),
+    (["plan", "--algorithm", " , "], "--algorithm names nothing; expected names"),
+    (["plan", "--store", os.fsdecode(b"\xff")], "is not UTF-8"),
+    ("details zzz", "unknown detail 'zzz'; ", " are known, such as '",
+     "(rlregress details lists the families)"),
+    ("details --installed --framework sb3 --detail gae.kernel",
+     "no framework here has one of these details: "),
+    ("check --cells thesis --algorithm ppo,foo", "unknown algorithm 'foo'"),
+    ("compare sb3 torchrl --algorithm trpo", "unknown algorithm 'trpo'; known: "),
+    ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),
+    *((f"selftest faults {option} --only nope", "unknown fault 'nope'; ", " are known, such as '")
+      for option in ("", "--traced", "--optional")),
+    ("selftest faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
+    ("baseline record --throughput 0 --framework sb3,zzz", "no throughput is stored of 'zzz'"),
+    # runs that cannot be trained, or are not stored
+    ("plan --cells all --hyperparameters original",
+     "no stored cell of budget 'short' is left after --framework"),
+    (f"baseline record --framework sb3@2.8.0 {HOPPER}",
+     "--framework is 'sb3@2.8.0'", "expected 'sb3'"),
+    ("plan --framework sb3 --algorithm sac --environment CartPole-v1",
+     "CartPole-v1 takes actions of Discrete(2)", "continuous"),
+    ("plan --framework torchrl --algorithm ppo --environment CartPole-v1",
+     "CartPole-v1 takes actions of Discrete(2)", "continuous"),
+    ("plan --framework sb3 --algorithm ppo --environment Pusher-v4",
+     "no stored runs of", "rlregress baseline record --framework"),
+    ("plan --framework sb3 --algorithm dqn", "is traced, and not trained for its returns",
+     "rlregress trace --framework sb3 --algorithm dqn", "ppo, sac, td3"),
+    # of several frameworks that none trains, whatever chooses the cells
+    *((f"plan --algorithm dqn --budget {budget}", "Stable-Baselines3", "is traced, and not trained")
+      for budget in ("smoke", "short")),
+    *((f"{name} --framework sb3 --algorithm sac --environment InvertedPendulum-v4 "
+       "--hyperparameters cleanrl --budget smoke", "SAC cannot be set to", "policy_delay is 1")
+      for name in ("check", "plan", "baseline record")),
+    # numbers and days
+    *((f"plan --must-detect {share}", f"--must-detect is '{share}', expected a share up to 100%")
+      for share in ("much", "0", "120%", "nan")),
+    ("plan --must-detect 5%", "--must-detect is 5%, expected more than 5%: no gate calls a"),
+    *((f"{name} --seeds 100000", "--seeds is 100000, expected 1 to 1000 new runs of each cell")
+      for name in ("check", "plan")),
+    *((f"check --first-seed {seed}", f"--first-seed is {seed}, expected 1000 to 2000000000")
+      for seed in (5, 202611252300)),
+    *((f"check --alpha {value}", f"--alpha is {value}, expected a probability between 0 and 1")
+      for value in ("0.0", "nan")),
+    *((f"baseline record --framework sb3 {HOPPER} --seeds {number}",
+       f"--seeds is {number}, expected 2 to 1000 stored runs") for number in (1, 100000)),
+    *((f"trend . --since {day}", f"--since is '{day}', expected a date as in 2026-01-31")
+      for day in ("0000-00-00", "2026-02-30", "yesterday", "2026-1-1")),
+    # options that would have no effect
+    ("check --no-returns", "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
+    ("check --trace-all --mutants 3", "takes no --trace-all; 'rlregress upgrade' does"),
+    ("check --script train.py", "rlregress check takes no --script; rlregress upgrade, rlregress "
+     "bisect and rlregress diff do"),
+    ("upgrade installed --cells all", "rlregress upgrade takes no --cells; "),
+    ("upgrade installed --framework", "Option '--framework' requires an argument"),
+    ("check --cells=", "--cells is empty; expected a value"),
+    ("upgrade installed -- --seed 1", "'--seed 1' would be arguments of a script"),
+    ("check --no-such", "No such option: --no-such; see rlregress check --help"),
+    ("check train.py", "unexpected extra argument(s) (train.py); see rlregress check --help"),
+    ("check --budget smoke --cells all", "--cells chooses among stored runs"),
+    ("check --cells all --environment Hopper-v4", "give one of them"),
+    ("trace --framework sb3", "--algorithm is missing; expected one of sb3: a2c, ddpg"),
+    ("compare sb3 torchrl --json --markdown", "--markdown and --json are two formats"),
+    *((f"selftest histories --show {option}",
+       "--only and --scenario say what to judge, and --show judges nothing")
+      for option in ("--only 2.0.0", "--scenario gsde")),
+    ("selftest histories --scenario gsde",
+     "--scenario adds to the results of pairs that were judged"),
+    ("selftest faults --returns --framework sb3 --algorithm zzz", "no fault of algorithm 'zzz'"),
+    ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
+     "no fault is left of sb3, ppo, td3_discount_0.9"),
+    ("selftest faults --tiers --show --draw 7",
+     "--show prints all kept draws; leave out --count and --draw"),
+    ("baseline record --throughput 0 --algorithm ppo", "--throughput measures every algorithm"),
+    ("baseline record --throughput 0 --saved installed", "store two things; give one of them"),
+    ("runs status --set-aside", "only --verify takes --set-aside"),
+    ("runs status --verify --watch", "two ways to read a store; give one of them"),
+    ("runs launch --local --slurm", "--local and --slurm both do the runs"),
+    ("runs launch --dry-run", "only --slurm takes --dry-run"),
+    ("runs launch --local --max 3", "only --slurm takes --max"),
+    ("runs launch --slurm -j 3", "only --local takes -j"),
+    ("runs launch --local --wait", "only --waves takes --wait"),
+    ("runs launch --waves", "--waves does runs; say where with --local or --slurm"),
+    ("runs launch --waves --local --manifest x", "does not take --manifest"),
+    ("runs launch --waves --local --inconclusive x", "expected code, pass or fail"),
+    ("runs launch --waves --local --first-seed 3", "--first-seed is 3, expected 1000"),
+    ("runs launch --manifest x --cells all", "does not take --cells"),
+    ("runs launch --seeds 2000", "--seeds is 2000, expected up to 1000"),
+    *((f"runs launch --first-seed {seed}", "expected 0 to 2000000000")
+      for seed in (-1, 202611252300)),
+    # files that cannot be read
+    ("runs launch --slurm --before /none", "--before is '/none', which cannot be read"),
+    ("runs launch --slurm --before /dev/zero", "it is a device, not a file"),
+    ("runs run --manifest /none --index 0", "the manifest /none cannot be read"),
+    ("runs run --manifest / --index 0", "it is a folder, not a file; expected a file"),
+    ("runs run --manifest /dev/zero --index 0", "it is a device, not a file"),
+    ("runs status --manifest /dev/zero --store /", "it is a device, not a file"),
+    *((f"runs {words}", "there is no folder /none") for words in (
+        "status --store /none", "status --verify --store /none", "status --watch --store /none",
+        "merge /none -o /tmp/x")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["check", "plan", "baseline record"])
-def test_hyperparameters_that_a_framework_cannot_take(command, name):
-    """What a framework cannot be set to is named before anything is trained."""
-    code, _, error = command(
-        *name.split(), "--framework", "sb3", "--algorithm", "sac", "--environment",
-        "InvertedPendulum-v4",
-        "--hyperparameters", "cleanrl", "--budget", "smoke",
-    )  # fmt: skip
-    assert_one_sentence(code, error, "SAC cannot be set to", "policy_delay is 1")
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("plan --must-detect much", "--must-detect is 'much', expected a share up to 100%"),
-        ("plan --must-detect 0", "--must-detect is '0', expected a share up to 100%"),
-        ("plan --must-detect 120%", "--must-detect is '120%', expected a share up to 100%"),
-        ("plan --must-detect nan", "--must-detect is 'nan', expected a share up to 100%"),
-        ("plan --must-detect 5%", "--must-detect is 5%, expected more than 5%: no gate calls a"),
-        ("check --seeds 100000", "--seeds is 100000, expected 1 to 1000 new runs of each cell"),
-        ("plan --seeds 100000", "--seeds is 100000, expected 1 to 1000 new runs of each cell"),
-        ("check --first-seed 5", "--first-seed is 5, expected 1000 to 2000000000"),
-        ("check --first-seed 202611252300", "is 202611252300, expected 1000 to 2000000000"),
-        ("check --alpha 0", "--alpha is 0.0, expected a probability between 0 and 1"),
-        ("check --alpha nan", "--alpha is nan, expected a probability between 0 and 1"),
-        (
-            f"baseline record --framework sb3 {HOPPER} --seeds 1",
-            "--seeds is 1, expected 2 to 1000 stored runs",
-        ),
-        (
-            f"baseline record --framework sb3 {HOPPER} --seeds 100000",
-            "--seeds is 100000, expected 2 to 1000 stored runs",
-        ),
-        ("trend . --since 0000-00-00", "--since is '0000-00-00', expected a date as in 2026-01-31"),
-        ("trend . --since 2026-02-30", "--since is '2026-02-30', expected a date as in 2026-01-31"),
-        ("trend . --since yesterday", "--since is 'yesterday', expected a date as in 2026-01-31"),
-        ("trend . --since 2026-1-1", "--since is '2026-1-1', expected a date as in 2026-01-31"),
-    ],
-)
-def test_a_number_or_day_that_makes_no_sense(command, words, expected):
-    """The option whose value is wrong is named with what was expected."""
-    code, _, error = command(*words.split())
-    assert_one_sentence(code, error, expected)
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: str(case[0])[:70])
+def test_what_is_wrong_with_a_command_line_is_one_sentence(command, case):
+    """It names what was found and what can be done, and nothing is printed or started."""
+    words, *parts = case
+    code, out, error = command(*(words.split() if isinstance(words, str) else words))
+    assert_one_sentence(code, error, *parts)
+    assert out == ""
 
 
 def test_a_framework_that_is_not_trained(command):
     """Nothing is advised that cannot be done."""
     pytest.importorskip("sb3_contrib")
-    code, _, error = command("plan", "--framework", "contrib")
-    assert_one_sentence(code, error, "cannot be trained for returns", "--framework contrib")
-    code, _, error = command("plan", "--framework", "contrib", "--algorithm", "sac")
-    assert_one_sentence(code, error, "'sac' of SB3-Contrib is tested for its behaviour, and not")
-    code, _, error = command("plan", "--framework", "contrib", "--algorithm", "td3")
-    assert_one_sentence(code, error, "unknown algorithm 'td3' of SB3-Contrib; known: dqn, ppo, sac")
+    for words, *parts in (
+        ("plan --framework contrib", "cannot be trained for returns", "--framework contrib"),
+        ("plan --framework contrib --algorithm sac",
+         "'sac' of SB3-Contrib is tested for its behaviour, and not"),
+        ("plan --framework contrib --algorithm td3",
+         "unknown algorithm 'td3' of SB3-Contrib; known: dqn, ppo, sac"),
+        ("compare contrib sb3 --algorithm td3",
+         "of SB3-Contrib no details of 'td3' are checked; compare"),
+    ):  # fmt: skip
+        code, _, error = command(*words.split())
+        assert_one_sentence(code, error, *parts)
 
 
 def test_baseline_of_another_budget(command, copied_suite, stored):
@@ -225,12 +246,12 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
     ],
     ids=["key", "cell", "run", "twice"],
 )
-def test_damaged_stored_runs(command, copied_suite, stored, damage, message):
+def test_damaged_stored_runs(copied_suite, stored, damage, message):
     """A damaged file of stored runs is named with what is wrong in it."""
     path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
     path.write_text(damage(path.read_text()))
-    code, _, error = command("plan", "--cells", "all")
-    assert_one_sentence(code, error, path.name, message)
+    with pytest.raises(UserError, match=f"{path.name}.*{re.escape(message)}"):
+        baseline_runs.load(path)
 
 
 def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored, tmp_path):
@@ -306,149 +327,39 @@ def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
     assert_one_sentence(code, error, "'dqn' of CleanRL", text)
 
 
-_COMMANDS = {row.name: Lazy(row).real() for row in commands.ROWS if not row.raw}
-_VALUES = [
-    pytest.param(name, option, id=f"{name} {option}")
-    for name, of in _COMMANDS.items()
-    for parameter in of.params
-    if not getattr(parameter, "is_flag", False)
-    for option in parameter.opts
-]
-
-
-@pytest.mark.parametrize(("name", "option"), _VALUES)
-def test_an_empty_value_is_an_error(command, name, option):
+def test_an_empty_value_is_an_error():
     """No option and no argument takes one: it would mean everything, or the working folder."""
-    for value in ("", " ", "\t"):
-        if option.startswith("-"):
-            named, given = option, [(option, value), (f"{option}={value}",)]
-        else:
-            named, given = "an argument", [(value,)]
-        for words in given:
-            code, out, error = command(*name.split(), *words)
-            assert_one_sentence(code, error, f"{named} is empty; expected a value")
-            assert out == ""
-
-
-@pytest.mark.parametrize("options", [(), ("--traced",), ("--optional",)])
-def test_an_unknown_fault(command, options):
-    """An unknown fault is answered with near names, not with a folder."""
-    code, _, error = command("selftest", "faults", *options, "--only", "nope")
-    assert_one_sentence(code, error, "unknown fault 'nope'; ", " are known, such as '")
-    assert "baselines" not in error
-
-
-def test_a_family_of_details_is_listed(command):
-    """The name of a family, or of a part of one, lists its details."""
-    code, output, error = command("details", "sac.critic_loss")
-    assert (code, error) == (0, "")
-    assert "sac.critic_loss.scale" in output
-    assert "ppo." not in output
-
-
-def test_a_detail_that_others_stand_below_is_shown_in_full(command):
-    """``ppo.value_clip`` is a detail and the beginning of others: its question is printed."""
-    code, output, _ = command("details", "ppo.value_clip")
-    assert code == 0
-    assert catalogue.get("ppo.value_clip").question[:30] in output
-    assert "ppo.value_clip.range" not in output
-
-
-@pytest.mark.parametrize("words", ["halved", "HALVED", "box 6"])
-def test_details_are_found_by_words(command, words):
-    """Words that are no id are looked for in questions, sources and variants, in any case."""
-    code, output, error = command("details", words)
-    assert (code, error) == (0, "")
-    assert "sac.critic_loss.scale" in output
-    assert "atari." not in output
-
-
-def test_probed_details_are_chosen(command):
-    """``--detail`` takes ids and beginnings of ids, as pytest's does."""
-    code, output, error = command(
-        "details", "--installed", "--framework", "sb3", "--detail", "sac.critic_loss"
-    )
-    assert (code, error) == (0, "")
-    assert "sac.critic_loss.scale" in output
-    assert "sac.actor" not in output
-
-
-def test_a_detail_that_no_framework_is_asked(command):
-    """A detail of what a framework does not have is no empty table."""
-    code, output, error = command(
-        "details", "--installed", "--framework", "sb3", "--detail", "gae.kernel"
-    )
-    assert_one_sentence(code, error, "no framework here has one of these details: ")
-    assert not output
-
-
-def test_an_unknown_detail(command):
-    """An unknown detail is answered with near names, and not with all details."""
-    code, _, error = command("details", "zzz")
-    assert_one_sentence(code, error, "unknown detail 'zzz'; ", " are known, such as '")
-    assert error.endswith("(rlregress details lists the families)\n")
-    assert len(error) < 250
+    for empty in ("", " ", "\t"):
+        for words in (["--cells", empty], [f"--cells={empty}"], ["x", "--cells", empty, "x"]):
+            with pytest.raises(UserError, match="^--cells is empty; expected a value"):
+                refuse_empty(words)
+        for row in commands.ROWS:
+            with pytest.raises(UserError, match="^an argument is empty; expected a value"):
+                Lazy(row).real().make_context(row.name, ["x", empty])
+    refuse_empty(["train.py", "--", "--name", ""])
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "shown", "hidden"),
     [
-        ("check --no-returns", "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
-        ("check --trace-all --mutants 3", "takes no --trace-all; 'rlregress upgrade' does"),
-        (
-            "check --script train.py",
-            "rlregress check takes no --script; rlregress upgrade, rlregress bisect and rlregress "
-            "diff do",
-        ),
-        ("upgrade installed --cells all", "rlregress upgrade takes no --cells; "),
-        ("upgrade installed --budget short", "rlregress upgrade takes no --budget; "),
-        ("upgrade installed --framework", "Option '--framework' requires an argument"),
-        ("upgrade installed -- --seed 1", "'--seed 1' would be arguments of a script"),
-        ("check --no-such", "No such option: --no-such; see rlregress check --help"),
-        ("check --cells", "Option '--cells' requires an argument"),
-        (
-            "check train.py",
-            "unexpected extra argument(s) (train.py); see rlregress check --help",
-        ),
-        ("check --budget smoke --cells all", "--cells chooses among stored runs"),
-        ("check --cells all --environment Hopper-v4", "give one of them"),
-        ("check --cells thesis --algorithm ppo,foo", "unknown algorithm 'foo'"),
-        ("trace --framework sb3", "--algorithm is missing; expected one of sb3: a2c, ddpg"),
-        ("compare sb3 torchrl --json --markdown", "--markdown and --json are two formats"),
-        ("compare sb3 torchrl --algorithm trpo", "unknown algorithm 'trpo'; known: "),
-        (
-            "selftest histories --show --only 2.0.0",
-            "--only and --scenario say what to judge, and --show judges nothing",
-        ),
-        (
-            "selftest histories --show --scenario gsde",
-            "--only and --scenario say what to judge, and --show judges nothing",
-        ),
-        (
-            "selftest histories --scenario gsde",
-            "--scenario adds to the results of pairs that were judged",
-        ),
-        ("selftest faults --returns --framework sb3 --algorithm zzz",
-         "no fault of algorithm 'zzz'"),
-        ("selftest faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
-        ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
-         "no fault is left of sb3, ppo, td3_discount_0.9"),
-        ("selftest faults --tiers --show --draw 7",
-         "--show prints all kept draws; leave out --count and --draw"),
-        ("baseline record --throughput 0 --framework sb3,zzz", "no throughput is stored of 'zzz'"),
-        ("baseline record --throughput 0 --algorithm ppo", "--throughput measures every algorithm"),
-        ("baseline record --throughput 0 --saved installed", "store two things; give one of them"),
-        ("runs status --set-aside", "only --verify takes --set-aside"),
-        ("runs status --verify --watch", "two ways to read a store; give one of them"),
-        ("study rank --budget tiny", "unknown budget 'tiny'"),
-        ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),
+        ("sac.critic_loss", "sac.critic_loss.scale", "ppo."),
+        # a detail, and the beginning of others: it is shown in full
+        ("ppo.value_clip", catalogue.get("ppo.value_clip").question[:30], "ppo.value_clip.range"),
+        # words that are no id are looked for in questions, sources and variants, in any case
+        ("halved", "sac.critic_loss.scale", "atari."),
+        ("HALVED", "sac.critic_loss.scale", "atari."),
+        ("box 6", "sac.critic_loss.scale", "atari."),
+        ("--installed --framework sb3 --detail sac.critic_loss", "sac.critic_loss.scale",
+         "sac.actor"),
     ],
 )  # fmt: skip
-def test_options_that_do_not_go_together(command, words, message):
-    """An option that would have no effect is refused, and nothing is trained or printed."""
-    code, out, error = command(*words.split())
-    assert_one_sentence(code, error, message)
-    assert out == ""
+def test_details_are_found(command, words, shown, hidden):
+    """By the name of a family, of a detail, and by words of its text."""
+    given = [words] if words == "box 6" else words.split()
+    code, output, error = command("details", *given)
+    assert (code, error) == (0, "")
+    assert shown in output
+    assert hidden not in output
 
 
 @pytest.mark.parametrize(
@@ -470,18 +381,14 @@ def test_a_damaged_trace(command, tmp_path, content, message):
     assert_one_sentence(code, error, str(path), message, "; record it again")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("diff", "{folder}", "x"), "{folder} cannot be read: it is a folder, not a file"),
-        (("trace", "{folder}"), "{folder} is a folder; expected a Python file"),
-    ],
-    ids=["diff", "trace"],
-)
-def test_a_folder_is_no_file(command, tmp_path, arguments, message):
+def test_a_folder_is_no_file(command, tmp_path):
     """It is said to be one."""
-    code, _, error = command(*(argument.format(folder=tmp_path) for argument in arguments))
-    assert_one_sentence(code, error, message.format(folder=tmp_path))
+    for words, message in (
+        (["diff", tmp_path, "x"], "cannot be read: it is a folder, not a file"),
+        (["trace", tmp_path], "is a folder; expected a Python file"),
+    ):
+        code, _, error = command(*map(str, words))
+        assert_one_sentence(code, error, f"{tmp_path} {message}")
 
 
 def test_traces_without_events(command, tmp_path):
@@ -675,36 +582,20 @@ def test_a_selection_that_leaves_no_test(options, message):
 
 
 @pytest.mark.parametrize(
-    ("option", "given", "message"),
-    [
-        ("--fail-on", "nope", "--fail-on is 'nope', expected a verdict: "),
-        ("--accepted", "nope.toml", "there is no file of accepted entries"),
-    ],
-)
-def test_a_wrong_threshold_of_an_upgrade(command, tmp_path, monkeypatch, option, given, message):
-    """A wrong threshold or file is named before a side is made."""
-    monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
-    package = frameworks.get("sb3").packages[0]
-    code, _, error = command(
-        "upgrade", f"{package}==0.0.1", "installed", option, given, "--report", str(tmp_path)
-    )
-    assert_one_sentence(code, error, message)
-
-
-@pytest.mark.parametrize(
     ("option", "message"),
     [
+        ("--fail-on", "--fail-on is 'nope', expected a verdict: "),
+        ("--accepted", "there is no file of accepted entries"),
         ("--algorithm", "there is no built-in training and no detail of 'nope'; known: a2c"),
         ("--scenario", "unknown scenario 'nope'; "),
     ],
 )
-def test_a_wrong_name_of_an_upgrade(command, tmp_path, monkeypatch, option, message):
-    """A wrong algorithm or scenario is named before a side is made."""
+def test_a_wrong_option_of_an_upgrade(command, tmp_path, monkeypatch, option, message):
+    """A wrong threshold, file or name is named before a side is made."""
     monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
     package = frameworks.get("sb3").packages[0]
-    code, _, error = command(
-        "upgrade", f"{package}==0.0.1", "installed", option, "nope", "--report", str(tmp_path)
-    )
+    words = ["upgrade", f"{package}==0.0.1", "installed", option, "nope"]
+    code, _, error = command(*words, "--report", str(tmp_path))
     assert_one_sentence(code, error, message)
 
 
@@ -727,13 +618,6 @@ def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monke
     assert code == 0
     (line,) = [line for line in out.splitlines() if "its cells together" in line]
     assert line.split()[-1] == "none"
-
-
-def test_an_algorithm_that_one_framework_does_not_have_is_not_compared(command):
-    """No training is spoken of."""
-    pytest.importorskip("sb3_contrib")
-    code, _, error = command("compare", "contrib", "sb3", "--algorithm", "td3")
-    assert_one_sentence(code, error, "of SB3-Contrib no details of 'td3' are checked; compare")
 
 
 def test_draws_that_are_kept_are_shown_by_framework(command):

@@ -87,7 +87,10 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
     Least is where every replay has the stored numbers, most where none has them. Below them stands
     how nightly runs differ.
     """
-    code, output, _ = command("plan", "--framework", "sb3", "--store", str(tmp_path), "-n", "2")
+    named = (
+        "sb3-ppo-Reacher-v4-short,sb3-sac-InvertedDoublePendulum-v4-short,sb3-td3-Pendulum-v1-short"
+    )
+    code, output, _ = command("plan", "--cells", named, "--store", str(tmp_path), "-n", "2")
     first, nightly, *_ = output.split("\n\n")
     assert re.match(r"Every night .* --first-seed \d+ trains new seeds; [^\n]+$", nightly)
     lines = first.splitlines()
@@ -102,6 +105,7 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
     table = re.findall(r"^  sb3-(ppo|sac|td3)\S*(?: training)?.*? +([\d.]+)%", output, re.MULTILINE)
     smallest = {name: min(float(d) for of, d in table if of == name) for name in drops}
     assert {name: float(drop) for name, drop in drops.items()} == smallest
+    assert output.splitlines()[-1].startswith("next: rlregress check --budget short --cells ")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -29,10 +30,10 @@ from . import hostile
 from .gate import night_files
 from .hostile import CONTENTS, FORMATS, PLACES, as_nobody
 
-#: CPU seconds of one command, and of one that does not end by itself.
-SOON, HANGS = 5.0, 15
-#: of each command and format, so many inputs in ``make test``, drawn anew from this seed.
-SAMPLED, SEED = 3, 20261126
+#: CPU seconds of one command, and seconds of one that does not end by itself on a busy machine.
+SOON, HANGS = 5.0, 120
+#: of each kind of input and format, so many in ``make test``, drawn anew from this seed.
+SAMPLED, SEED = 2, 20261126
 #: of each of the suite's own files, so many in the nightly run.
 OF_SUITE = 150
 #: commands that say what of a store they cannot read, and end well.
@@ -54,6 +55,13 @@ def nothing_is_started(monkeypatch):
     monkeypatch.setattr(gate_run.subprocess, "Popen", _started)
     monkeypatch.setattr(resolved, "with_versions", _started)
     monkeypatch.setattr(fault_tables, "load", lambda *_: [])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def commands_imported():
+    """An import that an alarm interrupts would spoil all that comes after it."""
+    for row in commands.ROWS:
+        row.load()
 
 
 def _hangs(*_):
@@ -252,39 +260,30 @@ SOUND = {"trend": (0, "# Trend of 1 nights, "), "study rank record": (2, "nothin
 _FORMATS = pytest.mark.parametrize("of", FORMATS, ids=lambda of: of.name)
 
 
-@_FORMATS
-def test_some_hostile_files_are_answered(of, request, capfd):
-    """A few of each kind, the same ones each time."""
-    house, of, chance = _house_of(of, request), _filled(of), random.Random(f"{SEED} {of.name}")
-    _values(house, of, chance.sample(list(hostile.variants(of.sample)), SAMPLED))
-    pairs = [(line, about) for line in of.commands for about in CONTENTS]
-    _whole(house, of, chance.sample(pairs, SAMPLED))
-    pairs = [(line, about) for line in of.commands for about in PLACES]
-    _place(house, of, chance.sample(pairs, SAMPLED))
-    _ended_well(house, capfd)
+def _few(request) -> bool:
+    return request.config.getoption("-m") == "not nightly"
 
 
-@pytest.mark.nightly
+def _drawn(request, of: hostile.Format, cases) -> list:
+    """A few cases, the same ones each time; at night all of them."""
+    every = list(cases)
+    # what reads a file of the suite reads all the others as well, which takes its time
+    few, most = (1, OF_SUITE) if of.path.startswith("baselines") else (SAMPLED, len(every))
+    number = min(len(every), few if _few(request) else most)
+    return random.Random(f"{SEED} {of.name}").sample(every, number)
+
+
 @_FORMATS
-def test_every_hostile_value_is_answered(of, request, capfd):
-    """Each value of a sound file in turn replaced by each hostile one, taken out, or renamed."""
+def test_hostile_files_are_answered(of, request, capfd):
+    """Each value of a sound file replaced by each hostile one, taken out, or renamed.
+
+    Each content that is none, and each thing that is no file, in each place of one.
+    """
     house, of = _house_of(of, request), _filled(of)
-    chosen = list(hostile.variants(of.sample))
-    if of.path.startswith("baselines"):
-        # what reads them reads all the others as well, which takes its time
-        chosen = random.Random(SEED).sample(chosen, min(len(chosen), OF_SUITE))
-    _values(house, of, chosen)
-    _ended_well(house, capfd, show=True)
-
-
-@pytest.mark.nightly
-@_FORMATS
-def test_every_hostile_file_is_answered(of, request, capfd):
-    """Each content that is none, and each thing that is no file, in each place of one."""
-    house, of = _house_of(of, request), _filled(of)
-    _whole(house, of, [(line, about) for line in of.commands for about in CONTENTS])
-    _place(house, of, [(line, about) for line in of.commands for about in PLACES])
-    _ended_well(house, capfd, show=True)
+    _values(house, of, _drawn(request, of, hostile.variants(of.sample)))
+    _whole(house, of, _drawn(request, of, itertools.product(of.commands, CONTENTS)))
+    _place(house, of, _drawn(request, of, itertools.product(of.commands, PLACES)))
+    _ended_well(house, capfd, show=not _few(request))
 
 
 #: command lines with one name that leads to something hostile.
@@ -334,26 +333,26 @@ def test_a_name_that_leads_nowhere_is_answered(house, monkeypatch, capfd, about,
     bad = house.given / ("n" * 300 if about == "300 letters" else "bad")
     house.names = lambda what: {**names, "bad": str(bad)}
     sampled = random.Random(f"{SEED} {about}").sample(LINES, 4)
-    for line in LINES if request.config.getoption("-m") != "not nightly" else sampled:
+    for line in sampled if _few(request) else LINES:
         if about in PLACES and not os.path.lexists(bad):
             PLACES[about](bad)
         house.run("a name", line, about, user=about == "a closed file")
     _ended_well(house, capfd)
 
 
-@pytest.mark.parametrize("name", [row.name for row in commands.ROWS])
-def test_a_working_folder_that_is_gone(command, tmp_path, name):
+def test_a_working_folder_that_is_gone(command, tmp_path):
     """No command begins in it."""
     gone, before = tmp_path / "gone", os.getcwd()
     gone.mkdir()
     os.chdir(gone)
     gone.rmdir()
     try:
-        code, out, error = command(*name.split())
+        ended = {row.name: command(*row.name.split()) for row in commands.ROWS}
     finally:
         os.chdir(before)
-    assert (code, out) == (2, "")
-    assert re.fullmatch("rlregress: the working directory is gone .*\n", error)
+    for code, out, error in ended.values():
+        assert (code, out) == (2, "")
+        assert re.fullmatch("rlregress: the working directory is gone .*\n", error)
 
 
 #: text that is an order for whatever shows it: a terminal, GitHub, Azure, Markdown, a browser.
@@ -375,23 +374,22 @@ def _told(of: hostile.Format):
                 yield hostile.renamed(of.sample, place, name)
 
 
-@pytest.mark.nightly
-@_FORMATS
+#: formats of whose texts a few are tried at every commit.
+_TOLD = ("why a run failed", "lease", "night", "trace", "CSV", "record")
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        pytest.param(of, id=of.name, marks=() if of.name in _TOLD else pytest.mark.nightly)
+        for of in FORMATS
+    ],
+)
 def test_text_from_files_gives_no_orders(of, request, capfd):
     """Nothing of it is raw in what is printed, or in a page of Markdown."""
     house, of = _house_of(of, request), _filled(of)
-    _orders(house, of, list(_told(of)))
-    _ended_well(house, capfd, show=True)
-
-
-@pytest.mark.parametrize("name", ["why a run failed", "lease", "night", "trace", "CSV", "record"])
-def test_some_text_from_files_gives_no_orders(name, request, capfd):
-    """A few of them."""
-    of = next(each for each in FORMATS if each.name == name)
-    house = _house_of(of, request)
-    values = list(_told(of)) or [ORDERS]
-    _orders(house, of, random.Random(SEED).sample(values, min(4, len(values))))
-    _ended_well(house, capfd)
+    _orders(house, of, _drawn(request, of, list(_told(of)) or [ORDERS]))
+    _ended_well(house, capfd, show=not _few(request))
 
 
 def _orders(house: House, of: hostile.Format, samples) -> None:

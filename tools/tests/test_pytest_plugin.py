@@ -396,22 +396,11 @@ def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
         "import sys\ndef pytest_unconfigure():\n"
         "    print('imported:', *sorted(n for n in sys.modules if n.startswith('rlregress.gate.')))"
     )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-s",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "watcher",
-    ]
-    test = "tests_unit/test_gae.py"
+    words = "-m pytest -q -s -p no:cacheprovider -p watcher tests_unit/test_gae.py --framework sb3"
     environment = worker_launch.environment()
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     ended = subprocess.run(
-        [*command, test, "--framework", "sb3"],
+        [sys.executable, *words.split()],
         cwd=suite.root(), env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr

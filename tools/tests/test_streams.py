@@ -154,16 +154,6 @@ def test_a_command_in_several_writes_is_none(command, monkeypatch, parts):
     assert not re.search(r"##\w*\[|^\s*::", text)
 
 
-def test_a_working_directory_that_is_gone_is_said(tmp_path):
-    """Every relative name would mean nothing."""
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    ended = started("plan", stdout=subprocess.DEVNULL, cwd=gone, preexec_fn=gone.rmdir)
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("rlregress: the working directory is gone")
-    assert len(ended.stderr.splitlines()) == 1
-
-
 def test_a_user_without_a_name_is_given_one(command, monkeypatch, tmp_path):
     """In a container a user id may have none; libraries ask for it when they are imported."""
 
@@ -191,6 +181,7 @@ def test_what_a_file_holds_is_shown_and_not_obeyed(command, tmp_path):
         assert not any(line.lstrip().startswith("::") for line in (text + error).splitlines())
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_what_a_failing_test_says_is_not_obeyed_either(tmp_path):
     """A failure of pytest tells what a record holds."""
     test = tmp_path / "test_it.py"

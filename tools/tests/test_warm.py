@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -15,7 +14,6 @@ from unittest import mock
 import pytest
 
 from rlregress.inside import child_environment
-from rlregress.tracing.recording_processes import Side
 from tests_performance import warm
 from tests_performance.conftest import begins_warm
 
@@ -170,46 +168,6 @@ def test_each_variable_of_a_child_process_has_its_own_server():
     key = warm._key(made)
     # a child reads where its temporary files are when it writes the first
     assert [name for name in made if warm._key({**made, name: "other"}) == key] == ["TMPDIR"]
-
-
-@pytest.mark.nightly
-def test_variables_that_are_read_at_the_start_are_heeded(warm_executable):
-    """Hashes are those of the seed that was given."""
-    hashes = [
-        subprocess.run(
-            [python, "-c", "print(hash('word'))"],
-            env={**Side("A").environment(), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for python, seed in ((warm_executable, "0"), (sys.executable, "0"), (sys.executable, "1"))
-    ]
-    assert hashes[0] == hashes[1] != hashes[2]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("old", "new", "is_warm"),
-    [
-        ('IMPORTED = ("numpy"', 'IMPORTED = ("no_such_module", "numpy"', True),
-        ("    del sys.path[0]  # of this file", '    sys.exit("broken")', False),
-    ],
-)
-def test_a_process_is_served_all_the_same(old, new, is_warm, tmp_path):
-    """Where a module is not installed, as TensorBoard may be, and where no server starts at all."""
-    text = Path(warm.__file__).read_text("utf-8")
-    assert text.count(old) == 1
-    (tmp_path / "changed.py").write_text(text.replace(old, new), "utf-8")
-    spec = importlib.util.spec_from_file_location("changed", tmp_path / "changed.py")
-    assert spec is not None
-    assert spec.loader is not None
-    changed = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(changed)
-    with changed.command(tmp_path / "warm") as python:
-        message = told(python, ["-c", TOLD], tmp_path)
-    assert message["torch"] == is_warm
-    assert message["said"] == "words"
 
 
 def test_no_process_whose_memory_is_measured_begins_with_torch():

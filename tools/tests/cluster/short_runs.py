@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -63,24 +63,21 @@ def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
     )
 
 
-def rlregress(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Any command, in a process of its own, with more environment variables."""
+def rlregress(
+    *arguments: str, before: Callable[[], None] | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Any command, in a process of its own, with more environment variables.
+
+    Args:
+        before: called in the process first.
+    """
     return subprocess.run(
         [sys.executable, "-m", "rlregress", *arguments],
         env=worker_launch.environment() | more,
+        preexec_fn=before,
         capture_output=True,
         text=True,
         check=False,
-    )
-
-
-def started(*arguments: str) -> subprocess.Popen[str]:
-    """Any command, in a process of its own, which goes on."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "rlregress", *arguments],
-        env=worker_launch.environment(),
-        stdout=subprocess.DEVNULL,
-        text=True,
     )
 
 

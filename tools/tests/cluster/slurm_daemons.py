@@ -7,10 +7,12 @@ holds: 5 s here, the least that Slurm takes. Partition ``urgent`` takes nodes fr
 
 from __future__ import annotations
 
+import ctypes
 import getpass
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -19,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+#: prctl(2): the signal that a process gets when the one that started it has ended.
+_SIGNAL_OF_PARENT = 1
 _DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch")
 #: daemons lie where the shell of a user does not look.
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
@@ -100,6 +104,8 @@ class Cluster:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                # also if pytest is killed
+                preexec_fn=lambda: ctypes.CDLL(None).prctl(_SIGNAL_OF_PARENT, signal.SIGKILL),
             )
 
     def crash(self, name: str) -> None:

@@ -19,18 +19,8 @@ from .slurm_daemons import until
 
 def launched(manifest: Manifest, store: Store, *more: str) -> str:
     """``rlregress runs launch --slurm``; what it said."""
-    text = rlregress(
-        *(
-            "runs",
-            "launch",
-            "--slurm",
-            "--manifest",
-            str(manifest.path),
-            "--store",
-            str(store.folder),
-        ),
-        *("--sbatch", "mem=100M", *more),
-    )
+    where = ("--manifest", str(manifest.path), "--store", str(store.folder))
+    text = rlregress("runs", "launch", "--slurm", *where, "--sbatch", "mem=100M", *more)
     assert text.returncode == 0, text.stderr
     return text.stdout
 

@@ -1,4 +1,4 @@
-"""What the commands are told: the same runs as a gate, and one sentence for what is wrong."""
+"""What the commands do: the same runs as a gate, and a store that is looked at and checked."""
 
 from __future__ import annotations
 
@@ -57,43 +57,6 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
     assert not (tmp_path / "slurm").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("runs launch --local --slurm", "--local and --slurm both do the runs"),
-        ("runs launch --dry-run", "only --slurm takes --dry-run"),
-        ("runs launch --local --max 3", "only --slurm takes --max"),
-        ("runs launch --slurm -j 3", "only --local takes -j"),
-        ("runs launch --local --wait", "only --waves takes --wait"),
-        ("runs launch --waves", "--waves does runs; say where with --local or --slurm"),
-        ("runs launch --waves --local --manifest x", "does not take --manifest"),
-        ("runs launch --waves --local --inconclusive x", "expected code, pass or fail"),
-        ("runs launch --waves --local --first-seed 3", "--first-seed is 3, expected 1000"),
-        ("runs launch --manifest x --cells all", "does not take --cells"),
-        ("runs launch --slurm --before /none", "--before is '/none', which cannot be read"),
-        ("runs launch --seeds 2000", "--seeds is 2000, expected up to 1000"),
-        ("runs launch --first-seed -1", "--first-seed is -1, expected 0 to 2000000000"),
-        ("runs launch --first-seed 202611252300", "expected 0 to 2000000000"),
-        ("runs run --manifest /none --index 0", "the manifest /none cannot be read"),
-        ("runs run --manifest / --index 0", "it is a folder, not a file; expected a file"),
-        ("runs run --manifest /dev/zero --index 0", "it is a device, not a file"),
-        ("runs status --manifest /dev/zero --store /", "it is a device, not a file"),
-        ("runs launch --slurm --before /dev/zero", "it is a device, not a file"),
-        ("runs status --store /none", "there is no folder /none"),
-        ("runs status --verify --store /none", "there is no folder /none"),
-        ("runs status --watch --store /none", "there is no folder /none"),
-        ("runs merge /none -o /tmp/x", "there is no folder /none"),
-    ],
-)
-def test_what_is_wrong_is_one_sentence(command, words, message):
-    """Exit code 2, before anything is started."""
-    code, _, error = command(*words.split())
-    assert code == 2
-    assert message in error
-    assert error.startswith("rlregress: ")
-    assert len(error.strip().splitlines()) == 1
-
-
 def test_a_store_is_looked_at_and_checked(command, tmp_path):
     """The status of what was launched; an exit code of 1 where a record is damaged."""
     store = Store(tmp_path)
@@ -132,6 +95,7 @@ def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
     assert "nothing is left to do" in text
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_what_a_watch_shows_is_harmless(command, tmp_path):
     """Why a run failed is the word of its framework; on a terminal only rich moves the cursor."""
     store = Store(tmp_path)

@@ -1,13 +1,12 @@
 """1440 short real trainings on a real Slurm, hit by every accident: each has exactly one result.
 
-Then the same on one machine. Each takes about half an hour on two cores. What was done and what
-happened is printed: ``pytest -m nightly -s``. ``RLREGRESS_RUNS=100`` does it with fewer.
+It takes about half an hour on two cores. What was done and what happened is printed:
+``pytest -m nightly -s``. ``RLREGRESS_RUNS=100`` does it with fewer.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -20,13 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.cluster.manifest import Manifest
-from rlregress.inside import run_record
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
 from . import slurm_daemons
-from .short_runs import has_ended, jobs, listed, rlregress, started
+from .short_runs import has_ended, jobs, listed, rlregress
 from .slurm_daemons import Cluster, Site, until
 from .tasks import caught, go_on, launched, logs, task_of
 
@@ -170,12 +167,6 @@ def wait_for_tasks() -> None:
     until(lambda: not ask("squeue", "-h").strip(), 5400, "tasks are still in the queue")
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Store:
-    """What Slurm does, for both tests."""
-    return Store(tmp_path_factory.mktemp("slurm") / "runs")
-
-
 def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     """Launched again after all of them, every run has its result, and none has two."""
     every = jobs(range(RUNS - ON_FULL_DISK))
@@ -229,40 +220,3 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     assert [(title, found) for title, _, _, found in rows] == [
         (title, then) for title, _, then, _ in rows
     ]
-
-
-def test_one_machine_killed_three_times_comes_to_the_same(store, tmp_path):
-    """The same manifest, two at a time: the records of Slurm, apart from where and how fast."""
-    (path,) = (store.folder / "manifests").glob("*.jsonl")
-    manifest = Manifest(path)
-    runs = list(manifest.runs())
-    on_slurm = store.contents().done
-    assert len(on_slurm) == len(runs), "Slurm has not done them"
-    here = Store(tmp_path / "runs")
-    launch = [
-        "runs",
-        "launch",
-        "--local",
-        "-j",
-        "2",
-        "--manifest",
-        str(path),
-        "--store",
-        str(here.folder),
-    ]
-    moments = sorted(random.sample(range(1, len(runs)), 3))
-    print(f"killed after {', '.join(map(str, moments))} of {len(runs)} runs")
-    for moment in moments:
-        launcher = started(*launch)
-        until(lambda of=moment: len(here.contents().done) >= of, 3600, f"{moment} runs")
-        launcher.kill()
-        launcher.wait()
-    again = rlregress(*launch)
-    assert again.returncode == 0, again.stderr
-    there = here.contents()
-    assert there.done == on_slurm
-    assert (there.failed, there.duplicates, there.leases) == (set(), [], set())
-    for run in runs:
-        names = [of.folder / f"{run.name}.json" for of in (store, here)]
-        one, other = (run_record.outcome(run_record.read(name)) for name in names)
-        assert one == other, run.name

@@ -15,7 +15,7 @@ from rlregress.training import lease, worker_launch
 from rlregress.training.store import Store
 from tools.tests.nightly import every
 
-from .short_runs import jobs, listed
+from .short_runs import jobs, listed, rlregress
 
 #: prctl(2), and what capabilities(7) lets root do: write, search and change the files of anybody.
 _DROP, _OF_ROOT = 24, (1, 2, 3)
@@ -29,14 +29,7 @@ def _as_others() -> None:
 
 def called(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of somebody who obeys the modes of files."""
-    return subprocess.run(
-        [sys.executable, "-m", "rlregress", *arguments],
-        env=worker_launch.environment(),
-        preexec_fn=_as_others,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return rlregress(*arguments, before=_as_others)
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +42,7 @@ def store(tmp_path_factory) -> Iterator[Store]:
     path.parent.mkdir()
     path.write_text(json.dumps(asdict(replace(lease.this_process(), machine="elsewhere"))))
     (made.folder / "slurm").mkdir()
-    folders = [
-        made.folder,
-        *(file_path for file_path in made.folder.rglob("*") if file_path.is_dir()),
-    ]
+    folders = [made.folder, *(path for path in made.folder.rglob("*") if path.is_dir())]
     for folder in folders:
         folder.chmod(0o555)
     yield made
@@ -72,23 +62,12 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "sac")
     planned = called("plan", *options, "--store", str(store.folder))
     assert (planned.returncode, planned.stderr) == (0, "")
+    words = f"-m rlregress runs status --watch --store {store.folder}".split()
+    environment = worker_launch.environment()
+    # until all is done
     with pytest.raises(subprocess.TimeoutExpired):
-        # until all is done
         subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "rlregress",
-                "runs",
-                "status",
-                "--watch",
-                "--store",
-                str(store.folder),
-            ],
-            env=worker_launch.environment(),
-            preexec_fn=_as_others,
-            timeout=5,
-            check=True,
+            [sys.executable, *words], env=environment, preexec_fn=_as_others, timeout=5, check=True
         )
 
 

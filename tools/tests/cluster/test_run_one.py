@@ -30,12 +30,6 @@ from .slurm_daemons import until
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 
-@pytest.fixture
-def store(tmp_path) -> Store:
-    """A store without records."""
-    return Store(tmp_path / "runs")
-
-
 def ended(process, code: int, *message: str) -> None:
     """The process has ended with a code and has said this."""
     __tracebackhide__ = True
@@ -75,13 +69,14 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
     "number",
     [
         signal.SIGTERM,
-        signal.SIGXCPU,
         *(
             pytest.param(each, marks=pytest.mark.nightly)
-            for each in (signal.SIGUSR1, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
+            for each in (
+                signal.SIGXCPU, signal.SIGUSR1, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2
+            )
         ),
     ],
-)
+)  # fmt: skip
 def test_a_run_that_is_stopped_is_given_back(store, monkeypatch, number):
     """Exit code 75, its worker ends, and who comes next gets the run at once."""
     if number not in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -62,29 +63,23 @@ def test_a_list_of_indices_is_not_too_long_for_a_line():
     assert max(len(slurm_arrays.ranges(piece)) for piece in pieces) <= 8000
 
 
-def test_a_script_names_its_runs_and_nothing_else(tmp_path):
-    """Undone runs only, the longest first, each index an offset beyond the task's."""
+def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
+    """Undone runs only, the longest first, each index an offset beyond the task's.
+
+    The options and lines of a site replace ours of the same name.
+    """
     of = listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
     done = {run.name for run in of.runs() if run.number in (0, 3)}
     scripts, _ = made(of, tmp_path, size=3, done=done)
     assert [script.runs for script in scripts] == [[1, 2], [4, 5, 6]]
-    text = scripts[1].text
-    assert "#SBATCH --array=0-2\n" in text
-    assert f"#SBATCH --job-name={scripts[1].name}\n" in text
-    assert scripts[1].name.endswith("-4")
-    last = text.splitlines()[-1]
-    assert last.startswith("exec ")
-    # a warning that comes before the run listens does not end it
-    assert "trap '' USR1" in text.splitlines()[:-1]
-    assert last.endswith(f"--index $((SLURM_ARRAY_TASK_ID + 4)) --store {tmp_path}")
-    assert shlex.split(last)[1:6][-3:] == ["rlregress", "runs", "run"]
-
-
-def test_a_script_lets_signals_arrive_and_tasks_return(tmp_path):
-    """A warning two minutes before the end, requeueing, and logs that are not overwritten."""
-    ((script,), _) = made(listed(tmp_path, {0: 60.0}), tmp_path)
-    for option in ("requeue", "open-mode=append", "signal=B:USR1@120", "cpus-per-task=1"):
-        assert f"#SBATCH --{option}\n" in script.text
+    assert f"#SBATCH --job-name={scripts[1].name}\n" in scripts[1].text
+    site = slurm_arrays.Site(("account=x", "time=3-0", "exclusive"), "module load python\n", 24)
+    ((own,), _) = made(listed(tmp_path, {0: 60.0, 2: 60.0}), tmp_path, site)
+    text = scripts[1].text + own.text
+    for written, shown in ((str(tmp_path), "FOLDER"), (sys.executable, "PYTHON")):
+        text = text.replace(written, shown)
+    text = re.sub("[0-9a-f]{12}|(?<=rlregress-)[0-9a-f]{8}", "DIGEST", text)
+    snapshot("scripts.txt", text)
 
 
 def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
@@ -121,19 +116,6 @@ def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     assert re.search(r"MiB of \d+ stored processes of its throughput", text)
     assert "--time" not in script.text
     assert re.search(r"--mem=\d+M\n", script.text)
-
-
-def test_a_site_has_its_own_options_and_lines(tmp_path):
-    """They replace ours of the same name; modules are loaded before the run."""
-    site = slurm_arrays.Site(
-        ("account=x", "time=3-0", "exclusive"), "module load python\n", at_once=24
-    )
-    ((script,), _) = made(listed(tmp_path, {0: 60.0, 2: 60.0}), tmp_path, site)
-    assert "#SBATCH --account=x\n" in script.text
-    assert "#SBATCH --exclusive\n" in script.text
-    assert re.findall(r"--time=\S+", script.text) == ["--time=3-0"]
-    assert "#SBATCH --array=0-1%24\n" in script.text
-    assert script.text.index("module load python") < script.text.index("exec ")
 
 
 @pytest.mark.parametrize(

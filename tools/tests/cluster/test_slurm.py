@@ -51,12 +51,6 @@ def ask(cluster, monkeypatch):
     return requested
 
 
-@pytest.fixture
-def store(tmp_path) -> Store:
-    """A store without records."""
-    return Store(tmp_path / "runs")
-
-
 def freeze(store: Store, of: Sequence[Job]) -> dict[str, Holder]:
     """Stop the processes of runs as soon as they do them; who they are."""
     frozen: dict[str, Holder] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 
 import pytest
@@ -176,52 +177,41 @@ def test_a_sound_store_is_verified(store):
     ]
 
 
-def _edit(store):
-    path = store.path(job(0))
-    path.write_text(path.read_text().replace("1.5", "9.5"))
+def _sealed(store: Store, **changes) -> None:
+    run_record.write(store.path(job(0)), {**content(job(0)), **changes})
 
 
-def _cut(store):
-    path = store.path(job(0))
-    path.write_text(path.read_text()[:100])
-
-
-def _move(store):
-    store.path(job(0)).rename(store.path(job(6)))
-
-
-def _key(store):
-    run_record.write(store.path(job(0)), {**content(job(0)), "key": job(6).key})
-
-
-def _no_job(store):
-    run_record.write(store.path(job(0)), {**content(job(0)), "job": {}})
-
-
-def _protocol(store):
+def _of_another_protocol(store: Store) -> None:
     other = job(0, protocol=Protocol(2048, 2048, 1))
     store.put(other, content(other), "one")
 
 
-def _differing(store):
-    put(store, 0, final_return=9.5)
+def _edited(store: Store, change: Callable[[str], str]) -> None:
+    path = store.path(job(0))
+    path.write_text(change(path.read_text()))
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (_edit, "does not match its checksum"),
-        (_cut, "is damaged: expected one JSON object with a checksum"),
-        (_move, "is not that of its name: it says that it is "),
-        (_key, "does not say what was run: its 'job' does not fit its key"),
-        (_no_job, "table 'job': key 'cell' is missing"),
-        (_protocol, "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),
-        (_differing, "came to another result than the record of the run"),
-    ],
-    ids=["edited", "cut off", "moved", "key", "no job", "protocol", "duplicate"],
-)
-def test_what_is_wrong_with_a_store_is_named(store, damage, message):
+DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
+    "edited": (lambda store: _edited(store, lambda text: text.replace("1.5", "9.5")),
+               "does not match its checksum"),
+    "cut off": (lambda store: _edited(store, lambda text: text[:100]),
+                "is damaged: expected one JSON object with a checksum"),
+    "moved": (lambda store: store.path(job(0)).rename(store.path(job(6))),
+              "is not that of its name: it says that it is "),
+    "key": (lambda store: _sealed(store, key=job(6).key),
+            "does not say what was run: its 'job' does not fit its key"),
+    "no job": (lambda store: _sealed(store, job={}), "table 'job': key 'cell' is missing"),
+    "protocol": (_of_another_protocol,
+                 "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),
+    "duplicate": (lambda store: put(store, 0, final_return=9.5),
+                  "came to another result than the record of the run"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_what_is_wrong_with_a_store_is_named(store, kind):
     """Damage, a record under another's name, another protocol, a second result."""
+    damage, message = DAMAGE[kind]
     damage(store)
     of = audit.verify(store, None)
     (wrong,) = [*of.damaged.values(), *of.wrong]

@@ -8,6 +8,7 @@ import pytest
 from rlregress.gate import baseline_runs, cell_selection
 from rlregress.inside import run_record
 from rlregress.training import worker_launch
+from tools.tests.training.test_records import content
 from tools.tests.verdicts.three_looks import LOOKS
 
 from .stored import (
@@ -62,20 +63,13 @@ def trained(monkeypatch):
         of_training = dial["training"]
         if of_training is not None:
             of_training = training_return(rng, of_training)
-        run_record.write(
-            attempt.record,
-            {
-                "schema": run_record.SCHEMA,
-                "job": job.as_dict() | {"key": job.key}, "key": job.key,
-                "status": "finished", "failure": "", "curve": [], "final_return": value,
-                "episode_returns": [value], "steps": job.protocol.total_steps,
-                "parameters_sha256": "", "platform": {}, "time": {},
-                "training_return": of_training,
-                "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
-                "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
-            }
-            | (FAILED if job.seed in dial["failing"] else {}),
-        )  # fmt: skip
+        made = content(job) | {
+            "curve": [], "final_return": value, "episode_returns": [value],
+            "steps": job.protocol.total_steps, "training_return": of_training,
+            "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
+            "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
+        }  # fmt: skip
+        run_record.write(attempt.record, made | (FAILED if job.seed in dial["failing"] else {}))
 
     monkeypatch.setattr(worker_launch, "_train", train)
     monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)

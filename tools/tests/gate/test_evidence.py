@@ -18,61 +18,48 @@ from .test_outcome import cell
 CONFTEST = 'pytest_plugins = ["rlregress.pytest_plugin"]\n'
 
 
-@pytest.fixture
-def session(tmp_path, warm_python):
-    """Run pytest on a file with this text and options; returns the entries of its evidence."""
-
-    def run(text: str, *options: str) -> list[dict]:
-        (tmp_path / "conftest.py").write_text(CONFTEST)
-        (tmp_path / "test_some.py").write_text(text)
-        environment = worker_launch.environment()
-        subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]
-            + ["--evidence", "evidence.json", "--rootdir", str(tmp_path)]
-            + [*options],
-            cwd=tmp_path,
-            env={**environment, "PYTHONPATH": environment["PYTHONPATH"] + f":{suite.root()}"},
-            capture_output=True,
-            check=False,
-        )
-        return json.loads((tmp_path / "evidence.json").read_text())["tests"]
-
-    return run
-
-
-def test_a_file_that_cannot_be_collected_is_evidence(session):
-    """A file with a syntax error makes the suite one that could not judge."""
-    entries = session("def (\n")
-    assert [entry["outcome"] for entry in entries] == ["error"]
-    assert outcome.broken(entries)
-
-
-def test_a_user_error_in_a_test_is_no_regression(session):
-    """A test that ends in a user error says nothing about a framework."""
-    entries = session(
-        "from rlregress.errors import UserError\n"
-        "def test_it():\n    raise UserError('the store is gone; bring it back')\n"
+def session(folder, text: str, *options: str) -> list[dict]:
+    """Run pytest on files with this text and one that is no Python; the entries of its evidence."""
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "test_some.py").write_text(text)
+    (folder / "test_other.py").write_text("def (\n")
+    environment = worker_launch.environment()
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
+        + ["--continue-on-collection-errors", "--evidence", "evidence.json", *options],
+        cwd=folder,
+        env={**environment, "PYTHONPATH": environment["PYTHONPATH"] + f":{suite.root()}"},
+        capture_output=True,
+        check=False,
     )
-    assert entries[0]["outcome"] == "error"
-    assert entries[0]["message"] == "the store is gone; bring it back"
+    return json.loads((folder / "evidence.json").read_text())["tests"]
 
 
-def test_a_failed_assertion_is_a_failure(session):
-    """Control: an assertion that does not hold is a failed test."""
-    entries = session("def test_it():\n    assert 1 == 2\n")
-    assert entries[0]["outcome"] == "failed"
-    assert entries[0]["message"].startswith("assert 1 == 2")
+@pytest.mark.usefixtures("warm_python")
+def test_what_went_wrong_is_evidence(tmp_path):
+    """A failed assertion is a failure; a user error or a file that is no Python is an error.
 
-
-def test_a_verdict_carries_the_name_of_its_cell_or_group(session):
-    """What was judged is told by name, and is not read out of the id of the test."""
+    A verdict carries the name of its cell or group, which is not read out of the id of the test.
+    """
     verdict = cell("any", "holds")["verdict"]
     entries = session(
+        tmp_path,
+        "from rlregress.errors import UserError\n"
+        "def test_user():\n    raise UserError('the store is gone; bring it back')\n"
+        "def test_assertion():\n    assert 1 == 2\n"
         f"VERDICT = {verdict!r}\n"
         "def test_cell(judged_cell, evidence):\n    evidence(verdict=VERDICT)\n"
         "def test_group(judged_group, evidence):\n    evidence(verdict=VERDICT)\n",
         "--budget=short",
     )
+    by_name = {entry["test"].partition("::")[2]: entry for entry in entries}
+    assert by_name["test_user"]["outcome"] == "error"
+    assert by_name["test_user"]["message"] == "the store is gone; bring it back"
+    assert by_name["test_assertion"]["outcome"] == "failed"
+    assert by_name["test_assertion"]["message"].startswith("assert 1 == 2")
+    [broken] = [entry for entry in entries if "test_other" in entry["test"]]
+    assert broken["outcome"] == "error"
+    assert outcome.broken([broken])
     kinds = {kind: {entry.get(kind) for entry in entries} for kind in ("cell", "group")}
     assert "sb3-ppo-Reacher-v4-short" in kinds["cell"]
     assert {"sb3-ppo", None} <= kinds["group"]

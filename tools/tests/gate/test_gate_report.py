@@ -15,6 +15,7 @@ from rlregress.gate import cell_selection, gate_run
 from rlregress.gate.session import open_session
 from rlregress.gate_options import GateOptions
 from rlregress.model.upgrade_result import Upgrade
+from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import requested
@@ -34,27 +35,30 @@ def answers(adapter):
 def judged(tmp_path, monkeypatch):
     """Judge the installed frameworks by tests that all pass; the exit code and the report.
 
-    Called with a beginning of ids, these details are left out.
+    Called with a beginning of ids, these details are left out; with a framework, all others are.
     """
 
-    def judge(without="nothing"):
+    def judge(without="nothing", of=""):
         monkeypatch.setattr(gate_run, "run", lambda options: evidence(options, without))
-        options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"))
+        options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), frameworks=of or None)
         return gate_command.judge(options), tmp_path
 
     def evidence(options, without):
+        of = options.frameworks
+        adapters = [a for a in frameworks.installed() if of in (None, a.full_name)]
         found = [
             {**entry(f"{tier}::t[{adapter.full_name}]", adapter.full_name), "tier": tier}
-            for adapter in frameworks.installed()
+            for adapter in adapters
             for tier in ("unit", "behavior")
         ]
         found += [
             answer
-            for adapter in frameworks.installed()
+            for adapter in adapters
             for answer in answers(adapter)
             if not answer["detail"].startswith(without)
         ]
-        session = open_session(cell_selection.Selection("short"), 0, "", 0.05, 1000)
+        selected = cell_selection.Selection("short", (of,) if of else ())
+        session = open_session(selected, 0, "", 0.05, 1000)
         for name in session.verdict_names():
             passed = {**cell(name, "holds"), "framework": session.framework_of(name)}
             found.append({**passed, "tier": "performance"})
@@ -84,7 +88,7 @@ def test_every_installed_framework_has_a_verdict(judged):
 
 def test_gate_and_upgrade_leave_each_others_report(judged):
     """Both may lie in one folder; only the files of the gate before are replaced."""
-    _, report = judged()
+    _, report = judged(of="sb3")
     own = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     asked_ = requested.parse("installed")
     sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
@@ -97,7 +101,7 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     assert after.keys() == own.keys() | of_upgrade
     assert {name: after[name] for name in own} == own
     (report / "verdict.json").write_text("of the gate before")
-    judged()
+    judged(of="sb3")
     assert {name: (report / name).read_bytes() for name in of_upgrade} == {
         name: after[name] for name in of_upgrade
     }
@@ -106,20 +110,18 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
 
 def test_details_that_were_not_asked_are_said_first(judged, capsys):
     """Without the details of GAE nothing holds: the verdict says so, and what to do about it."""
-    code, report = judged(without="gae.")
-    names = {adapter.full_name: adapter for adapter in frameworks.installed()}
+    code, report = judged(without="gae.", of="sb3")
     verdicts = json.loads((report / "verdict.json").read_text())["frameworks"]
-    assert (code, {of["verdict"] for of in verdicts.values()}) == (2, {"could not judge"})
+    assert (code, {n: of["verdict"] for n, of in verdicts.items()}) == (2, {"sb3": COULD_NOT_JUDGE})
     text, printed = (report / "summary.md").read_text(), capsys.readouterr().out
-    for name, adapter in names.items():
-        ids = {id for id, _ in requested_names.to_probe(adapter)}
-        gae = {id for id in ids if id.startswith("gae.")}
-        message = f"{len(gae)} of {len(ids)} details were not checked: gae."
-        [card] = [of for of in text.split("\n## ") if of.startswith(f"{name} ")]
-        assert ": could not judge\n" in card
-        assert f"\n- {message}" in card
-        assert "hold" not in card
-        # a line of the screen is wrapped, and cut where it is long
-        first = message.partition(": ")[0]
-        assert f"verdict {name}: could not judge ({first}" in " ".join(printed.split())
-    assert "Check the rest: `rlregress test tests_unit/test_details.py`" in text
+    ids = {id for id, _ in requested_names.to_probe(frameworks.get("sb3"))}
+    gae = {id for id in ids if id.startswith("gae.")}
+    message = f"{len(gae)} of {len(ids)} details were not checked: gae."
+    [card] = [of for of in text.split("\n## ") if of.startswith("sb3 ")]
+    assert ": could not judge\n" in card
+    assert f"\n- {message}" in card
+    assert "hold" not in card
+    # a line of the screen is wrapped, and cut where it is long
+    first = message.partition(": ")[0]
+    assert f"verdict sb3: could not judge ({first}" in " ".join(printed.split())
+    assert "Check the rest: `rlregress test tests_unit/test_details.py" in text

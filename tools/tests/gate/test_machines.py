@@ -8,11 +8,11 @@ from rlregress.gate import baseline_runs
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.machines import other_machines
 from rlregress.gate.session import open_session
-from rlregress.model.gate_result import GateResult
 from rlregress.reporting import gate_report, markdown_page
 from rlregress.reporting.html import gate_page
 
 from ..training.test_records import content
+from .test_outcome import result_of
 
 
 def test_runs_of_another_class_of_machine_are_said(tmp_path):
@@ -42,19 +42,7 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
     assert other.startswith("2 new runs")
     assert f"({of['cpu']}, Python {of['python']}, threads: {of['torch_threads']}); confirm" in note
 
-    result = GateResult(
-        outcomes=[],
-        broken=(),
-        unjudged=(),
-        versions={},
-        sources={},
-        copies={},
-        alpha=0.05,
-        budget="short",
-        seconds=1.0,
-        exit_code=0,
-        notes=[note],
-    )
+    result = result_of([], notes=[note])
     assert f"\nNote: {note}.\n" in markdown_page.text(gate_page.page(result))
     assert gate_report.as_json(result)["notes"] == [note]
     assert "Note: " not in markdown_page.text(gate_page.page(replace(result, notes=())))

@@ -15,15 +15,16 @@ from rlregress.gate import cell_selection, nightly_record, nightly_trend, report
 from rlregress.gate.judging import judge
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
-from rlregress.model.gate_result import FrameworkOutcome, GateResult, ReportData
+from rlregress.model.gate_result import FrameworkOutcome, ReportData
 from rlregress.model.replay_result import DIFFERS, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.pytest_plugin.subjects import SessionRun
 from rlregress.reporting import markdown_page
 from rlregress.reporting.html import gate_page
 
+from ..training.test_records import content
 from . import night_files
-from .test_outcome import entry
+from .test_outcome import entry, result_of
 
 CELL = "sb3-ppo-Hopper-v4-short"
 
@@ -40,25 +41,17 @@ def gated(tmp_path):
     entries = []
     for job in session.jobs(cell):
         final = float(rng.choice(stored))
-        content = {
-            "schema": run_record.SCHEMA,
-            "job": {**job.as_dict(), "key": job.key},
-            "key": job.key,
-            "status": "finished",
-            "failure": "",
-            "curve": [],
-            "final_return": final,
-            "episode_returns": [final],
-            "training_return": final / 2,
-            "steps": job.protocol.total_steps,
+        of_run = content(job) | {
+            "curve": [], "final_return": final, "episode_returns": [final],
+            "training_return": final / 2, "steps": job.protocol.total_steps,
             "parameters_sha256": f"sha256:{job.seed:064x}",
             "platform": {**night_files.MACHINE, "python": "3.11.7"},
             "time": {"started_at": "2026-11-23T04:16:14Z", "steps_per_cpu_second": 91.0},
-        }
+        }  # fmt: skip
         path = session.store.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
-        run_record.write(path, content)
-        made = SessionRun(session, job).summary(content)
+        run_record.write(path, of_run)
+        made = SessionRun(session, job).summary(of_run)
         named = f"tests_performance::test_training[{job.title}]"
         entries.append(plain(entry(named, "sb3", cell=cell.id, record=made)))
     verdicts = judge(session)
@@ -70,19 +63,9 @@ def gated(tmp_path):
         failures=(),
         verdicts={CELL: entries[-1]["verdict"]},
     )
-    versions = {"sb3": {"torch": "2.13.0"}}
-    none = {"sb3": {}}
-    result = GateResult(
-        outcomes=[of],
-        broken=[],
-        unjudged=[],
-        versions=versions,
-        sources=none,
-        copies=none,
-        alpha=0.05,
-        budget="short",
-        seconds=12.0,
-        exit_code=0,
+    result = result_of(
+        [of],
+        versions={"sb3": {"torch": "2.13.0"}},
         report_data=ReportData(
             started="today", command="rlregress check", machine="here",
             runs=report_data.runs(entries),
@@ -94,8 +77,8 @@ def gated(tmp_path):
 def test_a_night_is_written_and_read_again(gated, tmp_path):
     """Returns, protocol, machine and verdict of each run are those of its record."""
     entries, result = gated
-    content = {"night": nightly_record.of_gate(result, entries)}
-    (tmp_path / nightly_record.FILE).write_text(json.dumps(content))
+    night = {"night": nightly_record.of_gate(result, entries)}
+    (tmp_path / nightly_record.FILE).write_text(json.dumps(night))
     read = nightly_record.read(tmp_path)
     cell = read.cells[CELL]
     assert cell.returns == tuple(
@@ -136,8 +119,8 @@ def test_a_night_holds_its_replays(gated, tmp_path):
         )))
         for seed, (name, state) in enumerate(states.items())
     ]  # fmt: skip
-    content = nightly_record.of_gate(result, [*entries, *more])
-    (tmp_path / nightly_record.FILE).write_text(json.dumps({"night": content}))
+    night = nightly_record.of_gate(result, [*entries, *more])
+    (tmp_path / nightly_record.FILE).write_text(json.dumps({"night": night}))
     read = nightly_record.read(tmp_path)
     assert {name: of.state for name, of in read.replays.items()} == states
     differing = read.replays["sb3-ppo-Reacher-v4-short"]

@@ -67,6 +67,7 @@ def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, o
     assert "none of these cells has any" in line
 
 
+@pytest.mark.nightly
 def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_training):
     """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
     planned = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.12)
@@ -81,6 +82,7 @@ def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_traini
     assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("trained")
 def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
     """With critics in the family, a drop of the returns must be larger to be seen, not by much."""

@@ -20,7 +20,6 @@ from rlregress.gate.schedule import (
 )
 from rlregress.reporting import plan_text
 from rlregress.training.cell import Cell
-from tools.tests.simulations.simulate_launch import tighter_bound
 
 
 @pytest.mark.parametrize(
@@ -46,22 +45,6 @@ def test_no_order_is_faster_than_the_bound():
     assert lower_bound(lengths, 2) == min(ends) == 12.0
     assert makespan(lengths, 2) == 12.0 < max(ends) == 15.0
     assert lower_bound(lengths, 100) == 7.0
-
-
-@pytest.mark.parametrize(
-    ("lengths", "workers", "plain", "tighter"),
-    [
-        ([4.0, 4.0, 4.0], 2, 6.0, 8.0),  # one worker does two of them
-        ([5.0, 4.0, 3.0, 3.0], 3, 5.0, 6.0),
-        ([2.0] * 7, 3, 14 / 3, 6.0),  # one does three
-        ([9.0, 1.0], 2, 9.0, 9.0),
-    ],
-)
-def test_a_tighter_bound_counts_that_runs_are_not_divided(lengths, workers, plain, tighter):
-    """No order is faster than either, and one reaches the tighter one here."""
-    assert lower_bound(lengths, workers) == pytest.approx(plain)
-    assert tighter_bound(lengths, workers) == tighter
-    assert min(makespan(o, workers) for o in itertools.permutations(lengths)) == tighter
 
 
 def test_a_prediction_is_exact_where_lengths_do_not_vary():

@@ -13,6 +13,7 @@ from rlregress.gate.session_waves import next_wave, standing
 from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import waves_text
+from tools.tests.nightly import every
 
 from .working import Ended, whole
 
@@ -28,7 +29,7 @@ def through(session) -> list:
 
 
 @pytest.mark.parametrize(
-    ("lost", "sizes"), [(0.0, [15]), (0.2, [15, 5, 10]), (0.3, [15, 15, 20])], ids=str
+    ("lost", "sizes"), every(3, [(0.2, [15, 5, 10]), (0.0, [15]), (0.3, [15, 15, 20])])
 )
 def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
     chosen, trained, tmp_path, lost, sizes
@@ -64,6 +65,7 @@ def test_a_wave_has_the_runs_of_undecided_cells_alone(chosen, trained, tmp_path)
     assert {job.seed for job in second.jobs} == set(range(1005, 1010))
 
 
+@pytest.mark.nightly
 def test_ended_at_any_moment_a_wave_is_gone_on_with(chosen, trained, tmp_path):
     """Ended after every seventh run, waves do no run twice and list the same runs, fewer to do."""
     done, dial = trained
@@ -121,6 +123,7 @@ def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
         assert f"{name} regressed: {verdicts[name].reason}" in waves_text.standing(last)
 
 
+@pytest.mark.nightly
 def test_a_cell_whose_critic_is_doubtful_is_in_the_next_wave(
     chosen, trained, tmp_path, with_stored_critics
 ):

@@ -28,7 +28,7 @@ from rlregress.reporting import plan_text
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL
-from tools.tests.simulations.simulate_stored import stored_laws
+from tools.tests.nightly import every
 
 from .stored import with_critics
 from .working import Ended, whole, with_three_runs, work
@@ -56,7 +56,7 @@ def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
     assert first == sorted(first, reverse=True)
 
 
-@pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.parametrize("lost", every(2, [0.3, 0.0]))
 def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained, tmp_path, lost):
     """Ended after every eleventh run, a session does no run twice and says the same."""
     done, dial = trained
@@ -76,6 +76,7 @@ def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained,
     assert set(once.values()) == {1}
 
 
+@pytest.mark.nightly
 def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tmp_path):
     """Whoever waits for a look does the runs of it that nobody does, each of them once."""
     done, dial = trained
@@ -101,16 +102,6 @@ def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tm
         thread.join(120)
     assert found["few"] == found["many"] == alone
     assert Counter(done) == once
-
-
-def test_a_verdict_alone_does_the_runs_that_it_needs(chosen, trained, tmp_path):
-    """Judged before any run was done, a session does them itself, and no other ones."""
-    done, _ = trained
-    alone = judge(open_session(chosen, 0, str(tmp_path / "a")))
-    runs = Counter(done)
-    done.clear()
-    assert whole(chosen, tmp_path / "b") == alone
-    assert Counter(done) == runs
 
 
 def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
@@ -180,11 +171,11 @@ def test_a_study_of_which_nothing_is_left_is_said():
         cell_selection._of_study(mine, "thesis_returns")
 
 
-@pytest.mark.parametrize("others", [False, True])
+@pytest.mark.parametrize("others", every(2, [False, True]))
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
     """There is no return to compare with, whether or not others know the environment's worst."""
-    every = baseline_runs.every()
-    texts = {item.cell: baseline_runs.path_of(item.cell).read_text() for item in every}
+    known = baseline_runs.every()
+    texts = {item.cell: baseline_runs.path_of(item.cell).read_text() for item in known}
     cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
     content = tomllib.loads(texts[cell])
     for run in content["run"]:
@@ -218,6 +209,7 @@ def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
         open_session(chosen, 2000, str(tmp_path))
 
 
+@pytest.mark.nightly
 def test_training_episodes_are_judged_beside_the_evaluation(
     chosen, trained, tmp_path, with_stored_training
 ):
@@ -384,13 +376,3 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
     assert set(session.verdict_names()) == set(verdicts)
     of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
     assert all(of.verdict == "inconclusive" for of in of_few)
-
-
-def test_stored_runs_are_a_law_of_the_simulation():
-    """Every stored cell is drawn from as shares of its scale, a drop subtracted."""
-    laws = stored_laws()
-    assert len(laws) >= 2
-    rng = np.random.default_rng(5)
-    for law in laws:
-        lost = law(rng, (4000,), 0.0).mean() - law(rng, (4000,), 0.3).mean()
-        assert lost == pytest.approx(0.3, abs=6 * (2 / 4000) ** 0.5)

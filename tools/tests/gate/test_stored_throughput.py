@@ -14,13 +14,12 @@ from rlregress.details import requested_names
 from rlregress.errors import UserError
 from rlregress.gate import gate_run, outcome, stored_throughput
 from rlregress.gate_options import GateOptions
-from rlregress.model.gate_result import GateResult
 from rlregress.reporting import markdown_page, throughput_text
 from rlregress.reporting.html import gate_page
 from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 
-from .test_outcome import cell, entry
+from .test_outcome import cell, entry, result_of
 
 SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
 
@@ -64,7 +63,7 @@ def test_whatever_is_trained_can_be_measured(of):
 
 
 @pytest.fixture
-def session(tmp_path, monkeypatch):
+def session(tmp_path, monkeypatch, warm_python):
     """Let a recording run a test in place of the session that trains; writes it."""
 
     def write(text: str) -> None:
@@ -224,36 +223,20 @@ def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
         ("inconclusive", None, "inconclusive"),
         ("holds", (), "formulas hold"),
         ("inconclusive", (), "inconclusive"),
+        ("regressed", None, "regressed"),
     ],
 )
 def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, message):
     """The worst of returns and throughput is the verdict; without returns formulas alone hold."""
-    entries = [*throughput_entries(verdict), *([cell("x", "holds")] if trained is None else [])]
+    result = "failed" if verdict == "regressed" else "passed"
+    entries = throughput_entries(verdict, result) + [cell("x", "holds")] * (trained is None)
     assert outcome.outcomes(entries, trained)[0].verdict == message
-
-
-def test_a_slow_framework_regressed():
-    """The failed test of its throughput is enough."""
-    found = outcome.outcomes([*throughput_entries("regressed", "failed"), cell("x", "holds")])
-    assert found[0].verdict == "regressed"
 
 
 def test_the_report_shows_what_was_measured_and_judged():
     """The table and the line of the verdict stand below the framework."""
     found = outcome.outcomes([*throughput_entries("holds"), cell("x", "holds")])
-    result = GateResult(
-        outcomes=found,
-        broken=(),
-        unjudged=(),
-        versions={"some": {}},
-        sources={"some": {}},
-        copies={"some": {}},
-        alpha=0.05,
-        budget="short",
-        seconds=1.0,
-        exit_code=0,
-    )
-    text = markdown_page.text(gate_page.page(result))
+    text = markdown_page.text(gate_page.page(result_of(found)))
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
     assert "would detect a change of 12% with 80 % power" in text

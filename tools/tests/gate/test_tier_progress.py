@@ -123,27 +123,17 @@ def test_what_tests_take_here_corrects_what_was_recorded(said):
     assert progress_.line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
 
 
+@pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.nightly)])
 def test_a_session_says_how_far_it_is(workers):
     """Lines in place of letters, with workers and without."""
-    requested = ["tests_unit/test_details.py", "--framework", "sb3", "--detail", "sac.critic_loss"]
-    command = [
-        sys.executable,
-        *suite.pytest_arguments(),
-        *requested,
-        "-q",
-        "--progress",
-        "-n",
-        workers,
-    ]
+    requested = ["tests_unit/test_gae.py", "--framework", "sb3", "--detail", "gae.truncation"]
     ran = subprocess.run(
-        [*command, "-p", "no:cacheprovider", "-o", "console_output_style=classic"],
-        cwd=suite.root(),
-        env=worker_launch.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, *suite.pytest_arguments(), *requested, "-q", "--progress", "-n", workers]
+        + ["-p", "no:cacheprovider", "-o", "console_output_style=classic"],
+        cwd=suite.root(), env=worker_launch.environment(),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     lines = [line for line in ran.stdout.splitlines() if line and "node" not in line]
     number = re.fullmatch(r"formulas 0 of (\d+); about \d+ s so far", lines[0])
     assert number, ran.stdout

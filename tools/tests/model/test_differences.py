@@ -66,7 +66,7 @@ def better(one, other):
     return model.ORDER.index(one.verdict) > model.ORDER.index(other.verdict)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(lists(), st.data())
 def test_losing_evidence_of_sameness_never_improves_a_verdict(made, data):
     """A training whose equal result is lost leaves the verdict as it was, or worse."""
@@ -81,7 +81,7 @@ def test_losing_evidence_of_sameness_never_improves_a_verdict(made, data):
     assert after.exit_code or not before.exit_code
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(lists(), st.data())
 def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(made, data):
     """A piece of code that an equal training executed unnoticed counts as never executed."""
@@ -100,7 +100,7 @@ def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(made, d
     assert not better(judge(listed(trainings, fewer)), judge(listed(trainings, pieces)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(lists(), st.data())
 def test_losing_evidence_of_a_difference_never_yields_unchanged(made, data):
     """A training whose differing result is lost stays in the list, without a result."""
@@ -112,7 +112,7 @@ def test_losing_evidence_of_a_difference_never_yields_unchanged(made, data):
     assert judge(listed({**trainings, lost: model.NEVER}, pieces)).verdict != model.UNCHANGED
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(lists())
 def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
     """One entry that differs, or that nothing executed and compared, and it is another verdict."""
@@ -124,7 +124,7 @@ def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
     assert sum(judgement.states.values()) == len(every)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(lists())
 def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
     """Without one whose results are the same, nothing is said to be the same."""

@@ -95,6 +95,7 @@ def test_loops_of_numpy_have_one_name_in_all_its_releases(dispatched, expected):
     assert arithmetic._name_loops(dispatched, disabled | {"FMA3": False}) == ""
 
 
+@pytest.mark.nightly
 def test_settings_that_come_too_late_are_native():
     """Libraries that are loaded report what they have chosen, whatever the variables say now."""
     late = (

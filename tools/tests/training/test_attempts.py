@@ -58,18 +58,6 @@ def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
         assert again.as_dict()["restarts"] == 1
 
 
-def test_a_second_result_that_differs_is_kept_beside_the_first(store):
-    """Nothing is overwritten, and what came later can be read."""
-    assert store.put(job(), content(job()), "one")
-    other = {**content(job()), "final_return": 2.0}
-    assert not store.put(job(), other, "two")
-    assert store.find(job()) == content(job())
-    there = store.contents()
-    assert there.done == {job().name}
-    assert there.duplicates == [f"{job().name}.two.duplicate"]
-    assert run_record.read(store.folder / there.duplicates[0]) == other
-
-
 def test_a_damaged_record_gives_way(store):
     """A record that cannot be read is set aside for the one that an attempt brings."""
     store.path(job()).parent.mkdir()

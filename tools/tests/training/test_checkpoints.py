@@ -122,14 +122,20 @@ NIGHTLY = pytest.mark.nightly
     ("of", "algorithm", "environment"),
     [
         ("sb3", "ppo", "Hopper-v4"),
-        ("sb3", "sac", "Pendulum-v1"),
-        pytest.param("sb3", "td3", "Hopper-v4", marks=NIGHTLY),
-        pytest.param("torchrl", "sac", "Pendulum-v1", marks=NIGHTLY),
-        pytest.param("sb3", "ppo", "Pendulum-v1", marks=NIGHTLY),
-        pytest.param("sb3", "sac", "Hopper-v4", marks=NIGHTLY),
-        pytest.param("sb3", "td3", "Pendulum-v1", marks=NIGHTLY),
-        pytest.param("torchrl", "ppo", "Hopper-v4", marks=NIGHTLY),
-        pytest.param("torchrl", "td3", "Hopper-v4", marks=NIGHTLY),
+        # the fixture ``interrupted`` is one of SAC, with one stop
+        *(
+            pytest.param(*of, marks=NIGHTLY)
+            for of in (
+                ("sb3", "sac", "Pendulum-v1"),
+                ("sb3", "td3", "Hopper-v4"),
+                ("torchrl", "sac", "Pendulum-v1"),
+                ("sb3", "ppo", "Pendulum-v1"),
+                ("sb3", "sac", "Hopper-v4"),
+                ("sb3", "td3", "Pendulum-v1"),
+                ("torchrl", "ppo", "Hopper-v4"),
+                ("torchrl", "td3", "Hopper-v4"),
+            )
+        ),
     ],
 )
 def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, environment):

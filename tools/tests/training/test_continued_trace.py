@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -35,10 +37,35 @@ def recording() -> Recorder:
     return recorder
 
 
-def traces(
-    algorithm: str, forget: Callable[[Any], None]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The events after 150 steps: of a training that goes on, and of what was kept of it then."""
+@dataclass(frozen=True)
+class Begun:
+    """A training that was kept after 150 steps, and its events from then on.
+
+    Attributes:
+        request: what was trained; the rest can be trained again with what was kept.
+        kept: its state, pickled.
+        events: what followed.
+    """
+
+    request: TrainingRequest
+    kept: bytes
+    events: list[dict[str, Any]]
+
+    def continued(self, forget: Callable[[Any], None] = lambda model: None) -> list[dict[str, Any]]:
+        """The events of what was kept, trained to its end."""
+        kept = pickled.load(io.BytesIO(self.kept))
+        forget(kept["training"][0])
+        pickled.set_random_state(kept["random"])
+        recorder = recording()
+        rest = replace(self.request, keep=lambda *_: None, kept=kept["training"])
+        frameworks.get("sb3").train(rest)
+        recorder.__exit__()
+        return recorder.events
+
+
+@functools.cache
+def begun(algorithm: str) -> Begun:
+    """A training of 260 steps."""
     job = job_of("sb3", algorithm, "Pendulum-v1")
     written = io.BytesIO()
     recorders: list[Recorder] = []
@@ -58,25 +85,9 @@ def traces(
         seed=7,
         keep=keep,
     )
-    adapter = frameworks.get("sb3")
-    adapter.train(request)
+    frameworks.get("sb3").train(request)
     recorders[0].__exit__()
-    written.seek(0)
-    kept = pickled.load(written)
-    forget(kept["training"][0])
-    pickled.set_random_state(kept["random"])
-    recorder = recording()
-    again = TrainingRequest(
-        algorithm,
-        request.make_env,
-        request.hyperparameters,
-        total_steps=260,
-        seed=7,
-        kept=kept["training"],
-    )
-    adapter.train(again)
-    recorder.__exit__()
-    return recorders[0].events, recorder.events
+    return Begun(request, written.getvalue(), recorders[0].events)
 
 
 def what(events: list[dict[str, Any]]) -> list[Any]:
@@ -100,12 +111,19 @@ def one_thread():
 )
 def test_the_trace_of_a_continued_training_is_that_of_one_that_went_on(algorithm):
     """Every step, draw, minibatch, loss, gradient and update, in order, to the last bit."""
-    never, continued = traces(algorithm, lambda model: None)
-    assert {event["kind"] for event in never} >= {"step", "reset", "backward", "optimizer", "draw"}
-    assert what(continued) == what(never)
+    never = begun(algorithm)
+    assert {event["kind"] for event in never.events} >= {
+        "step",
+        "reset",
+        "backward",
+        "optimizer",
+        "draw",
+    }
+    assert what(never.continued()) == what(never.events)
 
 
 def test_a_trace_shows_what_was_forgotten():
     """Control: without the moments of one optimiser the first update differs."""
-    never, continued = traces("sac", lambda model: model.critic.optimizer.state.clear())
-    assert what(continued) != what(never)
+    never = begun("sac")
+    continued = never.continued(lambda model: model.critic.optimizer.state.clear())
+    assert what(continued) != what(never.events)

@@ -14,6 +14,7 @@ from rlregress.model import quantities
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
 from tests_behavior.toy_settings import setting
+from tools.tests.nightly import all_frameworks
 
 
 def trained(adapter, algorithm, steps, **changes):
@@ -35,7 +36,7 @@ EXPOSED = dict.fromkeys(("rsl_rl", "skrl"), {"entropy"})
 
 def _of(algorithm):
     every = [a for a in frameworks.installed() if algorithm in a.algorithms]
-    return [pytest.param(adapter, id=adapter.full_name) for adapter in every]
+    return all_frameworks(every, lambda adapter: adapter.name, lambda adapter: adapter.full_name)
 
 
 def test_the_end_is_the_last_tenth_of_the_updates():
@@ -94,6 +95,7 @@ def test_the_temperature_is_the_one_that_is_learned(adapter):
     assert temperature[0] > temperature[-1]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("adapter", _of("td3"))
 def test_a_deterministic_policy_has_no_diagnostics(adapter):
     """Nothing is made up for an algorithm without entropy and temperature."""

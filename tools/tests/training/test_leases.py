@@ -93,12 +93,6 @@ def test_the_lease_of_a_killed_process_is_over_at_once(path):
     process.wait()
 
 
-def test_a_process_that_has_the_number_of_another_is_not_that_one(path):
-    """A number that the system has given to a later process proves nothing."""
-    left_by(path, begun=lease.this_process().begun - 1)
-    assert taken(path)
-
-
 @pytest.mark.parametrize("machine", ["of another boot", ""])
 def test_the_lease_of_another_machine_is_over_when_its_heart_has_stopped(path, machine):
     """Where processes cannot be looked up the heartbeat decides, after ten beats without one."""

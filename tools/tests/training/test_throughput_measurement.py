@@ -157,6 +157,7 @@ def test_what_is_wrong_with_the_protocol_is_named(
         throughput_measurement.protocol(adapter.name, "ppo")
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_process_that_fails_tells_its_last_words(adapter):
     """What it ended with is in the sentence."""
     with pytest.raises(UserError, match="has no algorithm 'a2c'"):

@@ -8,6 +8,7 @@ from scipy import stats
 
 from rlregress.errors import UserError
 from rlregress.verdicts.bands import BandSample, band_detects, band_p, judge_bands, recover
+from tools.tests.nightly import every
 
 
 @pytest.mark.parametrize(
@@ -26,20 +27,7 @@ def test_four_returns_of_1000_and_one_failure_are_the_printed_rows(
     assert not band.sd_low < returns.std(ddof=0) < band.sd_high
 
 
-@pytest.mark.parametrize(("n", "rings"), [(1, 0.51), (3, 0.34), (5, 0.28), (10, 0.23)])
-def test_the_printed_interval_is_no_band_for_new_means(n, rings):
-    """When nothing changed the new mean is outside in 51, 34, 28, 23 % of the cases."""
-    rng = np.random.default_rng(3)
-    outside = []
-    for _ in range(4_000):
-        old = 1000 + 100 * rng.standard_normal(5)
-        band = recover(old.mean(), 1.96 * old.std() / np.sqrt(5))
-        new = 1000 + 100 * rng.standard_normal(n)
-        outside.append(abs(new.mean() - band.mean) > band.half)
-    assert np.mean(outside) == pytest.approx(rings, abs=4 * np.sqrt(0.25 / 4_000))
-
-
-@pytest.mark.parametrize("n", [2, 5, 20])
+@pytest.mark.parametrize("n", every(3, [5, 2, 20]))
 def test_the_pooled_test_keeps_its_level(n):
     """Unchanged normal returns are rejected at 0.05 in 5 % of the cases."""
     rng = np.random.default_rng(4)
@@ -131,12 +119,6 @@ def test_a_band_of_width_zero_is_judged_by_counts_of_failing_seeds():
     mixed = judge_bands({"c": BandSample(band, [900.0, 900, 900, 900, 9000])})["c"]
     assert mixed.p < 0.05
     assert mixed.verdict != "improved"
-
-
-def test_five_healthy_seeds_contain_a_failure_in_23_per_cent():
-    """9 of 180 published seeds fail, so one failure among five new ones is no news."""
-    assert stats.binom.sf(0, 5, 9 / 180) == pytest.approx(0.23, abs=0.005)
-    assert stats.fisher_exact([[1, 4], [9, 171]], "greater").pvalue > 0.2
 
 
 @pytest.mark.parametrize(("half", "seeds"), [(-1.0, 5), (1.0, 1), (float("nan"), 5)])

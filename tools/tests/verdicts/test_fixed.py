@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -19,12 +18,8 @@ from rlregress.verdicts.sequential import follow, verdicts_of
 from rlregress.verdicts.stability import self_check
 from tools.tests.simulations.laws import LAWS
 from tools.tests.simulations.simulate_gates import (
-    NOTHING,
-    Change,
-    draw_session,
     evidence_of,
     judge_sessions,
-    measure,
 )
 
 
@@ -159,20 +154,6 @@ def test_negative_and_vanishing_means_have_a_sane_scale():
     assert scale_of([0.0, 0.0]) == 1.0
 
 
-def test_a_group_sees_what_its_cells_do_not():
-    """A drop of 10 % in eight cells is regressed as a group, and in no single cell."""
-    cells = {
-        f"environment {i}": CellSample(healthy(i, 10), 0.9 * healthy(100 + i, 5), group="g")
-        for i in range(8)
-    }
-    found = judge_cells(cells)
-    assert found.hypotheses == 9
-    assert found.groups["g"].verdict == "regressed"
-    assert sum(cell.verdict == "regressed" for cell in found.cells.values()) <= 2
-    assert found.groups["g"].visible_fraction < 0.1
-    assert found.verdict == "regressed"
-
-
 def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():
     """Mid-p values are pooled, so that cells full of ties are no evidence either way."""
     cell = CellSample([1000.0] * 10, [1000.0] * 5, group="g")
@@ -202,21 +183,6 @@ def test_more_cells_make_every_cell_less_certain():
     assert alone.p_drop == among.p_drop
     assert among.adjusted_drop > alone.adjusted_drop
     assert among.visible_drop > alone.visible_drop
-
-
-def test_the_order_of_runs_and_cells_does_not_matter():
-    """Runs that end in another order, and cells in another order, give the same verdicts."""
-    rng = np.random.default_rng(11)
-    cells = {f"c{i}": CellSample(healthy(i, 20), healthy(50 + i, 15), group="g") for i in range(3)}
-    shuffled = {
-        name: dataclasses.replace(
-            cell, stored=rng.permutation(cell.stored), new=rng.permutation(cell.new)
-        )
-        for name, cell in reversed(cells.items())
-    }
-    first, second = judge_cells(cells), judge_cells(shuffled)
-    assert dict(first.cells) == dict(second.cells)
-    assert dict(first.groups) == dict(second.groups)
 
 
 def test_the_worst_verdict_of_a_session():
@@ -249,27 +215,6 @@ def test_the_interval_covers_as_stated():
     assert 0.92 < np.mean(covered) < 0.975  # 2 000 cases: error 0.005
 
 
-def test_the_simulation_rejects_what_the_gate_rejects():
-    """The vectorised decisions of the simulation are those of judge_cells."""
-    rng = np.random.default_rng(13)
-    stored, new = draw_session(rng, 3, 2, 10, 5, Change(0.5))
-    judged = judge_sessions(evidence_of(stored, new, (5,), rng), fixed(5))
-    cell_drop, cell_gain, group_drop = judged.cell_drop, judged.cell_gain, judged.group_drop
-    assert cell_drop.any()
-    assert not cell_drop.all()
-    for s in range(3):
-        found = judge_cells({
-            f"{g}{e}": CellSample(stored[s, g, e], new[s, g, e], group=str(g))
-            for g in range(2) for e in range(8)
-        })  # fmt: skip
-        for g in range(2):
-            assert (found.groups[str(g)].verdict == "regressed") == group_drop[s, g]
-            for e in range(8):
-                verdict = found.cells[f"{g}{e}"].verdict
-                assert (verdict == "regressed") == cell_drop[s, g, e]
-                assert (verdict == "improved") == cell_gain[s, g, e]
-
-
 def test_the_simulation_keeps_the_floor():
     """A certain drop of 2 % is rejected by the simulation only with a lower floor."""
     rng = np.random.default_rng(17)
@@ -278,24 +223,6 @@ def test_the_simulation_keeps_the_floor():
         judged = judge_sessions(evidence_of(stored, new, (5,), rng), fixed(5), floor=floor)
         assert np.all(judged.cell_drop == rejected)
         assert np.all(judged.group_drop == rejected)
-
-
-def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
-    """Family-wise false alarms of 8 cells and their group stay at alpha, single tests do not."""
-    gates = 400
-    alarms, _ = measure(8, 10, [fixed(5)], NOTHING, gates)[0].false_alarm
-    assert alarms < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
-    rng = np.random.default_rng(14)
-    stored, new = draw_session(rng, gates, 1, 10, 5)
-    single = permutation_p_rows(stored.reshape(-1, 10), new.reshape(-1, 5), rng).drop < 0.05
-    assert single.reshape(gates, 8).any(axis=1).mean() > 0.2
-
-
-def test_one_group_that_drops_is_seen():
-    """Half of the return lost in a group of eight is seen in nearly every session."""
-    found = measure(16, 10, [fixed(5)], Change(0.5), 60)[0]
-    assert found.group_detected[0] > 0.95
-    assert 0.3 < found.cell_detected[0] < 0.9
 
 
 @pytest.mark.parametrize(("name", "law"), LAWS.items())

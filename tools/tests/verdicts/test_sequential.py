@@ -21,7 +21,6 @@ from tools.tests.simulations.simulate_gates import (
     Change,
     draw_session,
     evidence_of,
-    judge_sessions,
     main,
     measure,
 )
@@ -113,13 +112,6 @@ def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
     assert share_regressed(1.5 * 10.0, "a") <= 0.05
 
 
-def test_a_ruined_cell_ends_at_the_first_look():
-    """Half of the return lost is regressed after five runs, and no run more is asked for."""
-    used, found = until_decided({"cell": CellSample(healthy(1, 20), healthy(2, 20, 500.0))})
-    assert used == {"cell": 5}
-    assert found.cells["cell"].verdict == "regressed"
-
-
 def test_a_doubtful_cell_gets_more_runs_until_it_is_decided():
     """A drop of one standard deviation goes on to the third look and is regressed there."""
     cells = {f"c{i}": CellSample(healthy(i, 20), healthy(60 + i, 20)) for i in range(8)}
@@ -198,22 +190,6 @@ def test_an_improvement_is_judged_at_the_first_look_only():
     later = np.concatenate([healthy(2, 5, 900.0), healthy(3, 15, 1500.0)])
     used, found = until_decided({"cell": CellSample(healthy(1, 20), later)})
     assert (used, found.cells["cell"].verdict) == ({"cell": 10}, "holds")
-
-
-def test_a_certain_drop_below_the_floor_holds():
-    """A drop of 2 % that the test is sure of is no regression."""
-    cells = {"cell": CellSample(healthy(1, 20, sd=1.0), healthy(2, 20, 980.0, 1.0))}
-    found = verdicts_at(cells).cells["cell"]
-    assert (found.verdict, found.new_seeds) == ("holds", 20)
-    assert "not more than the floor" in found.reason
-    assert verdicts_at(cells, rules=Rules(floor=0.01)).cells["cell"].verdict == "regressed"
-
-
-def test_a_failed_run_counts_as_the_worst_recorded_return():
-    """Five crashes in the first block are a regression after five runs."""
-    cells = {"cell": CellSample(healthy(1, 20), [math.nan] * 5, worst=0.0)}
-    found = verdicts_at(cells).cells["cell"]
-    assert (found.verdict, found.failed, found.new_seeds) == ("regressed", 5, 5)
 
 
 def test_inconclusive_says_how_many_seeds_would_decide():
@@ -299,39 +275,13 @@ def test_the_rules_by_hand():
     assert group.adjusted_drop == pytest.approx(holm_adjust(family)[2])
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        NOTHING,
-        pytest.param(Change(0.3), marks=pytest.mark.nightly),
-        pytest.param(Change(0.5), marks=pytest.mark.nightly),
-        pytest.param(Change(collapsed=0.5), marks=pytest.mark.nightly),
-    ],
-)
-def test_the_simulation_decides_what_the_gate_decides(change):
-    """The vectorised decisions and runs of the simulation are those of judge_cells."""
-    rng = np.random.default_rng(13)
-    stored, new = draw_session(rng, 3, 2, 8, 7, change)
-    judged = judge_sessions(evidence_of(stored, new, SHORT.seeds, rng), SHORT)
-    for s in range(3):
-        found = verdicts_at({
-            f"{g}{e}": CellSample(stored[s, g, e], new[s, g, e], group=str(g))
-            for g in range(2) for e in range(8)
-        }, SHORT)  # fmt: skip
-        for g in range(2):
-            assert (found.groups[str(g)].verdict == "regressed") == judged.group_drop[s, g]
-            for e in range(8):
-                verdict = found.cells[f"{g}{e}"]
-                assert verdict.new_seeds == judged.runs[s, g, e]
-                assert (verdict.verdict == "regressed") == judged.cell_drop[s, g, e]
-
-
 def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
-    """False alarms of 16 cells stay at alpha, with at most 4.5 runs a cell; single looks do not."""
+    """False alarms of 16 cells stay at alpha, with three looks as with one; single tests do not."""
     gates = 200
     one = fixed(5)
-    same, _ = measure(16, 10, [SEQUENTIAL, one], NOTHING, gates)
-    assert same.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
+    same, at_once = measure(16, 10, [SEQUENTIAL, one], NOTHING, gates)
+    for found in (same, at_once):
+        assert found.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
     assert 3 < same.runs[0] < 4.5
     # the control: three looks, each with the whole error
     greedy = Looks(SEQUENTIAL.seeds, (1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0))

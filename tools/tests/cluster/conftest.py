@@ -1,0 +1,15 @@
+"""What the tests of runs on many machines share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlregress.training.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A store without records."""
+    return Store(tmp_path / "runs")
