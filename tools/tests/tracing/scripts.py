@@ -1,4 +1,4 @@
-"""A training of twenty steps, written with torch and gymnasium alone, and changes of it."""
+"""A training of eight steps, written with torch and gymnasium alone, and changes of it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def main():
     optimizer = torch.optim.Adam(online.parameters(), lr=1e-2)
     memory = []
     observation, _ = environment.reset(seed=3)
-    for step in range(20):
+    for step in range(8):
         action = explore(online(torch.as_tensor(observation)), 0.5)
         following, reward, terminated, truncated, _ = environment.step(action)
         memory.append((observation, action, reward, following))

@@ -174,7 +174,7 @@ def test_an_argument_and_an_attribute_are_changed_together(module):
 def test_code_that_moved_between_changed_functions_is_the_same(module):
     """The inner one differs by itself, the outer one does not with the old inner one."""
     code, captured = module
-    with captured() as capture:
+    with captured(seconds=0.3) as capture:
         assert code.moved(3.0) == 1.5
     assert "differs" not in only(capture, "moved")
     assert only(capture, "_halved")["given"] is True

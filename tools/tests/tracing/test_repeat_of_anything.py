@@ -343,7 +343,7 @@ def test_code_that_moved_and_rounds_is_close():
 
 def test_what_is_too_large_is_not_compared():
     """It is said, and not left out."""
-    held = Made(memory=[[Named(n) for n in range(400)] for _ in range(400)])
+    held = Made(memory=[[Named(n) for n in range(230)] for _ in range(230)])
     found = examined(lambda self: None, lambda self: None, {"self": held})
     assert "more than 50000 parts" in found["why"]
 

@@ -74,14 +74,14 @@ def found(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("change", every(6, LOADING, itemgetter("name")))
+@pytest.mark.parametrize("change", every(12, LOADING, itemgetter("name")))
 def test_a_fault_in_loading_turns_it_red(found, change):
     """The first thing that differs is named."""
     shows = "does not load" if change["shows"] == "do not load" else change["shows"]
     assert shows in found(change)
 
 
-@pytest.mark.parametrize("change", every(6, SAME, itemgetter("name")))
+@pytest.mark.parametrize("change", every(9, SAME, itemgetter("name")))
 def test_a_rewrite_does_not(found, change):
     """What loads the same is the same."""
     assert found(change) == ""

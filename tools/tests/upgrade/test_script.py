@@ -115,10 +115,8 @@ def test_a_script_is_searched_for_what_is_gone(judge, tree, tmp_path):
     assert step in (tmp_path / "report" / "upgrade.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [pytest.param("", 0, marks=pytest.mark.nightly), ("print(learner.spare)\n", 3)],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("more", "code"), [("", 0), ("print(learner.spare)\n", 3)])
 def test_a_name_that_is_gone_counts_where_the_script_uses_it(judge, tree, more, code):
     """It is listed in either case."""
     text = SCRIPT + (f"\n\ndef idle():\n    {more}" if more else "")
