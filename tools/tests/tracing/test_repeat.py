@@ -236,7 +236,7 @@ def test_an_attribute_that_is_gone_differs(new):
 @pytest.mark.parametrize("new", [_grouped, _another_attribute])
 def test_what_rounds_or_adds_an_attribute_does_not_differ(new):
     """An attribute that only new code sets is read by new code alone."""
-    found = examined(_loss, new, self=Loss(), batch=values())
+    found = examined(_loss, new, seconds=0.5, self=Loss(), batch=values())
     assert "differs" not in found
     assert (found["close"] > 0) is (new is _grouped)
 
