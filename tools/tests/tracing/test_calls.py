@@ -137,7 +137,7 @@ def module(tmp_path, monkeypatch):
     gone = OLD.replace("SCALE = 2.0", "SCALE = absent()")
     uses[file, "bounded"] = [{"file": file, "name": "<module>", "text": gone}]
 
-    def captured(seconds=2.0):
+    def captured(seconds=1.0):
         wanted = [(file, each) for each in (*FUNCTIONS, *USERS)]
         return Capture(Places(roots), wanted, _Examiner(changes, uses, roots), seconds)
 

@@ -125,7 +125,7 @@ def test_a_fault_is_found_with_the_arguments_that_show_it(new, path, given):
 
 def test_the_same_code_is_called_in_many_ways_and_differs_in_none():
     """Copies of all that it is called with are as equal as the code."""
-    found = examined(_loss, _loss, self=Loss(), batch=values())
+    found = examined(_loss, _loss, seconds=0.6, self=Loss(), batch=values())
     assert "differs" not in found
     assert found["same"] > 20
 
@@ -210,7 +210,7 @@ def _updated_by_a_share(self, batch, count):
 def test_arguments_that_make_the_state_nan_are_no_evidence():
     """As those that make a result so: of no batch at all the old code has no mean either."""
     found = examined(
-        _updated, _updated_by_a_share, self=Running(), batch=np.ones(2), count=0, seconds=3.0
+        _updated, _updated_by_a_share, self=Running(), batch=np.ones(2), count=0, seconds=1.0
     )
     assert "differs" not in found
     assert found["skipped"]

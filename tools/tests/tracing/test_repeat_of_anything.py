@@ -25,7 +25,7 @@ from rlregress.upgrade import direct_calls
 CACHE, COUNT = {}, 0
 
 
-def examined(old, new, arguments, seconds=2.0, joint=lambda same: None):
+def examined(old, new, arguments, seconds=1.0, joint=lambda same: None):
     """What comes of one call with both versions."""
     codes = [Code(each, list(inspect.signature(each).parameters)) for each in (old, new)]
     names = set(old.__code__.co_names)

@@ -179,7 +179,7 @@ def test_frameworks_do_not_lose_what_they_hold_in_buffers(package, kind, method,
     found = examined(old, new, seconds=5.0, **arguments)
     assert found["given"] is False
     assert "self." in found["differs"]["arguments"]
-    same = examined(old, old, seconds=5.0, **arguments)
+    same = examined(old, old, seconds=1.0, **arguments)
     assert same["touched"]
 
 
@@ -272,7 +272,7 @@ def modes(tmp_path, monkeypatch):
         changes = [{"file": f"{name}.py", "functions": [function], "text": MODES.replace(old, new)}]
         root = str(tmp_path / f"{name}.py")
         return Capture(Places([root]), [(f"{name}.py", function)],
-                       _Examiner(changes, {}, [root], mutant), 0.5)  # fmt: skip
+                       _Examiner(changes, {}, [root], mutant), 0.2)  # fmt: skip
 
     yield module, captured
     sys.modules.pop(name)
