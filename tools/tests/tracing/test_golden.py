@@ -321,11 +321,11 @@ def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = Path("train.py")
     script.write_text(TRAINING)
-    assert command("trace", "train.py", "--golden", "train.golden", "--steps", "12")[0] == 0
+    assert command("trace", "train.py", "--golden", "train.golden", "--steps", "6")[0] == 0
     compare = ("diff", "train.golden", "--script", "train.py")
     code, out, error = command(*compare)
     assert (code, error) == (0, "")
-    assert out.startswith("same to the bit: 12 environment steps")
+    assert out.startswith("same to the bit: 6 environment steps")
     script.write_text(changed((".mean()\n", ".mean() * 2\n")))
     code, out, _ = command(*compare)
     assert code == 1
