@@ -546,10 +546,7 @@ def test_networks_that_end_within_a_rounding_are_close():
 @pytest.mark.parametrize(
     ("one", "other", "source"),
     [
-        # a step, or a draw that decides on one
         (made("s", [1]), made("s", [2]), "the environment (its reset or its steps are not seeded)"),
-        (made("ds"), made("ss"), "action sampling"),
-        (made("db"), made("bb"), "random draws, such as minibatch sampling"),
         (made("b", [1]), made("b", [1 + 2e-6]), "arithmetic (threads, or a GPU)"),
         # a large difference does not come from threads
         (made("b", [1]), made("b", [2]), "something that the tracer does not record"),
@@ -564,14 +561,22 @@ def test_what_is_not_controlled_is_named(one, other, source):
 
 
 @pytest.mark.parametrize(
-    ("kind", "source"),
-    [("exploration", "action sampling"), ("initialisation", "the initialisation of the networks"),
-     ("sampling", "random draws"), ("data", "random draws")],
-)  # fmt: skip
-def test_the_kind_of_the_first_difference_names_the_source(kind, source):
-    """Unless other threads or processes run, whose order nobody controls."""
+    ("kind", "events_", "source"),
+    [
+        ("exploration", "bb", "action sampling"),
+        ("initialisation", "bb", "the initialisation of the networks"),
+        ("sampling", "bb", "random draws"),
+        ("data", "bb", "random draws"),
+        # a draw beside a step decides on the action
+        ("order", "ds", "action sampling"),
+        ("order", "db", "random draws"),
+    ],
+)
+def test_the_kind_of_the_first_difference_names_the_source(kind, events_, source):
+    """Each kind of difference that chance can make has its own words."""
     found = compare(made("b", [1]), made("b", [2]))
-    found = replace(found, first=replace(found.first, kind=kind))
+    old, new = made(events_).events
+    found = replace(found, first=replace(found.first, kind=kind, a=old, b=new))
     assert explain.causes(found).startswith(source)
 
 
