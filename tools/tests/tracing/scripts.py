@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,8 @@ def recorded_here(
     script = folder / "here.py"
     script.write_text(text, encoding="utf-8")
     names: dict[str, Any] = {"__name__": "traced"}
+    # a recording looks for garbage at fixed events: not among what was there before it
+    gc.freeze()
     with Recorder(Places([str(script)]), named=named, moved=moved) as recorder:
         exec(compile(text, str(script), "exec"), names)
     return recorder, names
