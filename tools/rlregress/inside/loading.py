@@ -72,7 +72,7 @@ def _places(name: str) -> list[str]:
 
 
 def _named(files: set[str], places: Places) -> list[str]:
-    return sorted({str(places.name(str(file))) for file in files if places.name(str(file))})
+    return sorted({name for file in files if (name := places.name(str(file)))})
 
 
 def _not_installed() -> set[str]:

@@ -314,11 +314,14 @@ def _owners() -> Mapping[str, Sequence[str]]:
     return importlib.metadata.packages_distributions()
 
 
+_version = functools.cache(importlib.metadata.version)
+
+
 def _versions(trace: Trace) -> dict[str, str]:
     """Return the versions of Python and of all distributions that the training imported."""
     owners = _owners()
     names = {name for top in trace.header["distributions_imported"] for name in owners.get(top, ())}
-    versions = {name: str(importlib.metadata.version(name)) for name in sorted(names)}
+    versions = {name: _version(name) for name in sorted(names)}
     return {"python": trace.header["versions"]["python"], **versions}
 
 

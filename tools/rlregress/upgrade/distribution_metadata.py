@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from email.message import Message
 from email.parser import HeaderParser
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
@@ -42,11 +43,17 @@ def version_of(distribution: importlib.metadata.Distribution) -> str:
     return str(_headers(distribution)["Version"])
 
 
+#: what was read of each, as long as somebody holds it.
+_read: WeakKeyDictionary[importlib.metadata.Distribution, Message] = WeakKeyDictionary()
+
+
 def _headers(distribution: importlib.metadata.Distribution) -> Message:
     # importlib parses the description, too, and again whenever it is asked
-    files = ("METADATA", "PKG-INFO", "")
-    text = next((text for file in files if (text := distribution.read_text(file))), "")
-    return _parsed(text.partition("\n\n")[0])
+    if distribution not in _read:
+        files = ("METADATA", "PKG-INFO", "")
+        text = next((text for file in files if (text := distribution.read_text(file))), "")
+        _read[distribution] = _parsed(text.partition("\n\n")[0])
+    return _read[distribution]
 
 
 @functools.cache

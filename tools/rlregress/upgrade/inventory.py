@@ -181,6 +181,8 @@ def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) 
         if _is_compared(name, modules, there, moved, differing)
     }
     versions = _versions(a, b, there, compared)
+    # of what is not installed nothing is a user
+    required = names.keys() & there[0].keys()
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
@@ -205,7 +207,7 @@ def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) 
         users=tuple(
             str(place)
             for name, distribution in there[0].items()
-            if closures.requirements_of([name], there[0]).keys() & names.keys() - {name}
+            if required and closures.requirements_of([name], there[0]).keys() & required - {name}
             for place in _modules(distribution).values()
         ),
         extras=frozenset(

@@ -118,9 +118,9 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
         own: what it is made below; None: the cache.
     """
     # the id of all that it holds, submodules by their commits
-    name = _git(repository, "rev-parse", f"{commit_}^{{tree}}").strip()
-    inside = _git(repository, "rev-parse", "--show-prefix").strip()
-    git = {"GIT_DIR": _git(repository, "rev-parse", "--absolute-git-dir").strip()}
+    facts = (f"{commit_}^{{tree}}", "--show-prefix", "--absolute-git-dir")
+    name, inside, directory = _git(repository, "rev-parse", *facts).splitlines()
+    git = {"GIT_DIR": directory}
     folder = (own or cached_folders.cache()) / "revisions" / name
 
     def make(target: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _no_garbage() -> None:
     """A recording looks for garbage at fixed events, and not among what was there before it."""
     # with the first optimiser torch imports half of itself

@@ -137,7 +137,7 @@ def module(tmp_path, monkeypatch):
     gone = OLD.replace("SCALE = 2.0", "SCALE = absent()")
     uses[file, "bounded"] = [{"file": file, "name": "<module>", "text": gone}]
 
-    def captured(seconds=2.0):
+    def captured(seconds=1.0):
         wanted = [(file, each) for each in (*FUNCTIONS, *USERS)]
         return Capture(Places(roots), wanted, _Examiner(changes, uses, roots), seconds)
 
@@ -152,7 +152,7 @@ def only(capture, name):
 
 
 def test_a_fault_behind_a_bound_is_found(module):
-    """With the argument that shows it."""
+    """With the argument that shows it, though a value that it reads cannot be had."""
     code, captured = module
     with captured() as capture:
         assert code.bounded(0.5) == 0.5
@@ -174,7 +174,7 @@ def test_an_argument_and_an_attribute_are_changed_together(module):
 def test_code_that_moved_between_changed_functions_is_the_same(module):
     """The inner one differs by itself, the outer one does not with the old inner one."""
     code, captured = module
-    with captured() as capture:
+    with captured(seconds=0.3) as capture:
         assert code.moved(3.0) == 1.5
     assert "differs" not in only(capture, "moved")
     assert only(capture, "_halved")["given"] is True
@@ -213,14 +213,6 @@ def test_a_bound_that_is_far_away_is_met(module, monkeypatch):
     with captured() as capture:
         assert code.limited(0.5) == 0.5
     assert only(capture, "limited")["differs"]["old"] == "1"
-
-
-def test_a_changed_function_is_called_where_a_value_cannot_be_had(module):
-    """What it reads keeps its new value; what differs in it is found all the same."""
-    code, captured = module
-    with captured() as capture:
-        assert code.bounded(0.5) == 0.5
-    assert "differs" in only(capture, "bounded")
 
 
 def test_a_constant_that_differs_on_what_a_training_gives(module):

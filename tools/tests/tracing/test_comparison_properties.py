@@ -72,7 +72,7 @@ def changed(draw):
 
 
 @given(TRACES)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_a_trace_is_equal_to_itself(one):
     """All of its events are compared."""
     found = compare(one, one)
@@ -80,7 +80,7 @@ def test_a_trace_is_equal_to_itself(one):
 
 
 @given(changed())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_another_number_is_never_equal(found):
     """Wherever it stands; and nothing before it is blamed for it."""
     one, other, number = found
@@ -102,7 +102,7 @@ def test_another_number_among_equal_ones_is_never_equal():
 
 
 @given(changed())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_the_verdict_does_not_depend_on_which_is_first(found):
     """Nor does the place."""
     one, other, _ = found
@@ -112,7 +112,7 @@ def test_the_verdict_does_not_depend_on_which_is_first(found):
 
 
 @given(changed(), st.integers(1, 500))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_lines_that_move_change_nothing(found, shift):
     """A comment above moves all lines of a file."""
     one, other, _ = found
@@ -123,7 +123,7 @@ def test_lines_that_move_change_nothing(found, shift):
 
 
 @given(BODIES, events().filter(lambda event: event.kind == "optimizer"), st.data())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_an_update_that_one_version_makes_is_never_equal(body, more, data):
     """However alike the rest is; nothing says that the networks end alike."""
     at = data.draw(st.integers(0, len(body)))
@@ -132,7 +132,7 @@ def test_an_update_that_one_version_makes_is_never_equal(body, more, data):
 
 
 @given(BODIES, events().filter(lambda event: event.kind in ("optimizer", "step")))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_a_training_that_goes_on_is_never_equal(body, more):
     """Even where the networks end alike."""
     one, other = trace([*body, FINAL]), trace([*body, more, FINAL])

@@ -42,9 +42,9 @@ def mark(monkeypatch):
     ("ending", "status"),
     [
         ("sys.exit(3)", 3),
-        ("os._exit(0)", 0),
+        pytest.param("os._exit(0)", 0, marks=pytest.mark.nightly),
         ("os.kill(os.getpid(), signal.SIGKILL)", -9),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", -11),
+        pytest.param("os.kill(os.getpid(), signal.SIGSEGV)", -11, marks=pytest.mark.nightly),
     ],
 )
 def test_what_a_command_leaves_behind_is_ended(mark, ending, status):

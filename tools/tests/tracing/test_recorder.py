@@ -82,16 +82,16 @@ def test_hooks_go_when_a_script_raises(tmp_path):
 
 
 def test_every_kind_of_event_is_recorded(recording):
-    """Twenty steps give one event for each thing that is done, in order."""
+    """Eight steps give one event for each thing that is done, in order."""
     recorder, _ = recording
     found = counts(recorder)
-    assert (found["step"], found["backward"], found["optimizer"]) == (20, 20, 20)
+    assert (found["step"], found["backward"], found["optimizer"]) == (8, 8, 8)
     # of every step: clipped gradients and the target network
-    assert found["write"] == 40
+    assert found["write"] == 16
     assert found["parameters"] == 1
     # an observation, and two arrays of the minibatch on lines of their own
     # lists that become tensors are among them
-    assert found["data"] == 100
+    assert found["data"] == 40
     assert recorder.seeded == []
     kinds = [event["kind"] for event in recorder.events]
     assert kinds.index("reset") < kinds.index("parameters") < kinds.index("step")
@@ -155,7 +155,7 @@ def test_torch_without_global_hooks(tmp_path, without_global_hooks):
     assert steps[1]["parts"]["update"][2] == pytest.approx([-0.1, -0.1])
     assert torch.optim.Adam.step is class_step
     inner, _ = recorded_here(TRAINING, tmp_path)
-    assert counts(inner)["optimizer"] == 20
+    assert counts(inner)["optimizer"] == 8
 
 
 def test_what_nobody_seeded_is_seeded_and_told(tmp_path):

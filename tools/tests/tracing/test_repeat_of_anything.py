@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from rlregress.inside import leaves
 from rlregress.inside.copies import Copies, NoCopy
 from rlregress.inside.repeat import Call, Code
 from rlregress.model.code import Changed
@@ -25,7 +26,7 @@ from rlregress.upgrade import direct_calls
 CACHE, COUNT = {}, 0
 
 
-def examined(old, new, arguments, seconds=2.0, joint=lambda same: None):
+def examined(old, new, arguments, seconds=1.0, joint=lambda same: None):
     """What comes of one call with both versions."""
     codes = [Code(each, list(inspect.signature(each).parameters)) for each in (old, new)]
     names = set(old.__code__.co_names)
@@ -341,11 +342,13 @@ def test_code_that_moved_and_rounds_is_close():
     assert "differs" not in found
 
 
-def test_what_is_too_large_is_not_compared():
+def test_what_is_too_large_is_not_compared(monkeypatch):
     """It is said, and not left out."""
-    held = Made(memory=[[Named(n) for n in range(400)] for _ in range(400)])
+    assert leaves.MOST == 50_000
+    monkeypatch.setattr(leaves, "MOST", 500)
+    held = Made(memory=[[Named(n) for n in range(25)] for _ in range(25)])
     found = examined(lambda self: None, lambda self: None, {"self": held})
-    assert "more than 50000 parts" in found["why"]
+    assert "more than 500 parts" in found["why"]
 
 
 def test_what_processes_share_has_no_copy():

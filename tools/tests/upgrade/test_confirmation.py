@@ -209,14 +209,6 @@ def test_a_failed_run_counts_as_the_worst():
     assert made.verdict == "regressed"
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_same_runs_confirm_the_same(seed):
-    """The answer is a function of the returns."""
-    only = {HOPPER: CELLS[HOPPER]}
-    pair = {HOPPER: runs(225, seed)}, {HOPPER: runs(205, seed + 10)}
-    assert confirm(only, *pair, alpha=0.05) == confirm(only, *pair, alpha=0.05)
-
-
 PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
 
 

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
-from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
 from rlregress.model.recorded_traces import NotTraced, Traced
 from rlregress.tracing import jobs
 from rlregress.tracing.recording_processes import Side
@@ -224,20 +222,6 @@ PPO = frameworks.get("sb3"), "ppo"
 
 
 @pytest.mark.nightly
-def test_a_second_backward_pass_is_a_crash(compare: Compare, sb3: Any) -> None:
-    """The hook around ``backward`` is no part of it, and ``PPO.train`` was executed."""
-    side = sb3("ppo/ppo.py", "loss.backward()", "loss.backward(); loss.backward()")
-    found = compare(compared_trainings.built_in(*PPO), Side("A"), side)
-    crash = found.crash
-    assert isinstance(found, Traced)
-    assert crash is not None
-    assert (crash.side, crash.error.partition(":")[0]) == ("B", "RuntimeError")
-    assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
-    assert re.fullmatch(r"rlregress/frameworks/sb3/builtin_trainings.py:\d+ \S+", crash.by)
-    assert "PPO.train" in crash.executed.header["functions"]["stable_baselines3/ppo/ppo.py"]
-
-
-@pytest.mark.nightly
 def test_a_training_that_does_not_fit_is_a_gap(compare: Compare, sb3: Any) -> None:
     """A call of the suite's that a version does not take says nothing of that version."""
     side = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
@@ -260,42 +244,3 @@ def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
     assert crash.error == "the process was ended by SIGSEGV"
     assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
     assert re.fullmatch(r"rlregress/frameworks/sb3/builtin_trainings.py:\d+ \S+", crash.by)
-
-
-@pytest.mark.nightly
-def test_a_built_in_training_that_does_not_begin_is_a_crash(compare: Compare, sb3: Any) -> None:
-    """The framework fails when its agent is made."""
-    old = "        self.target_kl = target_kl\n"
-    found = compare(
-        compared_trainings.built_in(*PPO), Side("A"), sb3("ppo/ppo.py", old, old[:-1] + ".value\n")
-    )
-    assert isinstance(found, NotTraced)
-    crash = found.crash
-    assert crash is not None
-    assert crash.error.startswith("AttributeError")
-    assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.__init__", crash.at)
-    assert crash.by.startswith("rlregress/frameworks/sb3/")
-
-
-@pytest.mark.nightly
-def test_a_script_of_cleanrl_that_fails_is_a_crash(compare: Compare, tmp_path: Path) -> None:
-    """Errors in what its own wrappers pass on are those of the script."""
-    try:
-        checkout = find_source(HEAD).root
-    except UserError:
-        pytest.skip(f"CleanRL HEAD is not here: set {VARIABLE}")
-    copy = tmp_path / "copy"
-    for part in ("cleanrl", "cleanrl_utils"):
-        shutil.copytree(checkout / part, copy / part)
-    shutil.copy(checkout / "pyproject.toml", copy)
-    script = copy / "cleanrl" / "td3_continuous_action.py"
-    text = script.read_text(encoding="utf-8")
-    assert text.count("envs.step(actions)") == 1
-    script.write_text(text.replace("envs.step(actions)", "envs.step()"), encoding="utf-8")
-    a, b = (Side(label, variables={VARIABLE: str(root)}) for label, root in
-            (("A", checkout), ("B", copy)))  # fmt: skip
-    crash = compare(compared_trainings.built_in(frameworks.get("cleanrl"), "td3"), a, b).crash
-    assert crash is not None
-    assert crash.error.startswith("TypeError")
-    assert re.fullmatch(r"cleanrl/td3_continuous_action.py:\d+ <module>", crash.at)
-    assert re.fullmatch(r"rlregress/frameworks/cleanrl/builtin_trainings.py:\d+ \S+", crash.by)

@@ -78,6 +78,19 @@ def test_whatever_differs_in_version_is_listed(sides, recorded):
         assert {"space.inner", "space._fast", "space.other"} <= {p.name for p in found.packages}
 
 
+def test_distributions_that_require_what_differs_are_its_users(sides, tmp_path):
+    """At any depth; a name that is gone is searched in them."""
+    for name, required in (("zoo", "below"), ("below", "a-package"), ("apart", "numpy")):
+        info = tmp_path / "A" / f"{name}-1.dist-info"
+        info.mkdir(parents=True)
+        rows = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\nRequires-Dist: {required}\n"
+        (info / "METADATA").write_text(rows)
+        (info / "RECORD").write_text(f"{name}.py,,\n")
+        (tmp_path / "A" / f"{name}.py").write_text("")
+    found = sides({"a-package": MADE_UP["a-package"]})
+    assert sorted(found.users) == [str(tmp_path / "A" / f"{name}.py") for name in ("below", "zoo")]
+
+
 def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
     """Of two folders of one name below different namespaces the files cannot be told apart."""
     found = sides({f"{x}-core": {f"{x}/core/__init__.py": "v = {n}\n"} for x in ("one", "two")})

@@ -203,7 +203,7 @@ GRID = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(ranges, ranges)
 def test_a_range_narrows_if_a_version_falls_out(old, new):
     """The decision is that of trying every version of a grid around what the ranges name."""

@@ -545,13 +545,6 @@ def test_the_report_says_all_of_it(name, snapshot):
     snapshot(f"{name.replace(' ', '-')}.md", report(REPORTS[name]()))
 
 
-def test_the_page_counts_the_branches_that_went_one_way_only():
-    """And names each of them."""
-    page = upgrade_page.page(_one_way(), FACTS).html()
-    assert "taken one way only: 1" in page
-    assert f"{FILE}:275 clamp: never above" in page.replace("<wbr>", "")
-
-
 def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
     """Both files are written, and the summary is appended to the platform's file."""
     summary = tmp_path / "summary"

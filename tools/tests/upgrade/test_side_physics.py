@@ -46,7 +46,6 @@ def test_a_policy_is_the_one_that_was_trained(name):
     [
         ("CartPole-v1", CartPoleEnv, "reset", lambda env: setattr(env, "gravity", 9.9)),
         ("Pendulum-v1", PendulumEnv, "reset", lambda env: setattr(env, "m", 1.1)),
-        ("Pendulum-v1", PendulumEnv, "reset", lambda env: setattr(env, "max_torque", 1.0)),
     ],
 )
 def test_another_physics_is_the_step_at_which_episodes_part(

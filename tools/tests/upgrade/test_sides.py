@@ -107,6 +107,15 @@ def pair(a, b, adapters=()):
     return sides, [content(side) for side in sides]
 
 
+def resolved(a, b, adapters=()):
+    """Both sides before they are made; of each, name -> version of what would be installed."""
+    sides = with_versions(
+        requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
+    )
+    rows = [side.versions.moved if side.versions else [] for side in sides]
+    return sides, [dict(row.split("==") for row in side) for side in rows]
+
+
 def content(side):
     """Name -> version of what lies in the overlay of a side."""
     folder = Path(side.side.paths[0]) if side.how == "overlay" else None
@@ -115,40 +124,36 @@ def content(side):
     )
 
 
+def versions_found(side, *names):
+    """What an interpreter of a side imports."""
+    code = (
+        "import importlib, sys; print([importlib.import_module(n).VERSION for n in sys.argv[1:]])"
+    )
+    command, environment = [side.side.python, "-c", code, *names], side.side.environment()
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
 # -- what a side is ------------------------------------------------------------------------------
 
 
 def test_only_what_differs_is_installed(publish, base):
-    """A dependency that is installed in a version that fits is no part of the overlay."""
-    base("below", "1.0")
-    for version in ("1.0", "2.0"):
-        publish("below", version)
-    publish("a", "9", "below", "nowhere>1")
+    """An installed version that fits is no part of the overlay; another goes in front of it.
+
+    The output says so, and a process on the side imports what was installed for it.
+    """
+    base("below", "2.0")
+    base("fits", "1.0")
+    for name, version in (("below", "1.0"), ("below", "2.0"), ("fits", "1.0"), ("fits", "2.0")):
+        publish(name, version)
+    publish("a", "9", "below<2", "fits", "nowhere>1")
     publish("nowhere", "2")
     (side, _), (found, _) = pair("a==9", "installed")
     assert side.how == "overlay"
-    assert found == {"a": "9", "nowhere": "2"}
-
-
-def test_a_cap_moves_what_is_installed(publish, base):
-    """What contradicts the installed version goes in front of it, and the output says so."""
-    base("below", "2.0")
-    for version in ("1.0", "2.0"):
-        publish("below", version)
-    publish("a", "9", "below<2")
-    (side, _), (found, _) = pair("a==9", "installed")
-    assert found == {"a": "9", "below": "1.0"}
+    assert found == {"a": "9", "below": "1.0", "nowhere": "2"}
     assert "  with below 1.0 instead of 2.0" in side.lines
-
-
-def test_a_process_on_a_side_imports_what_was_asked_for(publish, base):
-    """The overlay stands before what is installed."""
-    publish("a", "9")
-    (side, _), _ = pair("a==9", "installed")
-    command = [side.side.python, "-c", "import a; print(a.VERSION)"]
-    environment = side.side.environment()
-    value = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert value.stdout.strip() == "9"
+    assert versions_found(side, "a", "below") == "['9', '1.0']"
 
 
 def test_a_pin_of_what_is_installed_makes_nothing(publish, base, cache):
@@ -200,7 +205,7 @@ def test_what_came_from_a_repository_stays(publish, base):
     for name, version in (("below", "1.0"), ("below", "3.0"), ("other", "1"), ("other", "9")):
         publish(name, version)
     publish("a", "9", "below", "other")
-    assert pair("a==9", "installed")[1][0] == {"a": "9"}
+    assert resolved("a==9", "installed")[1][0] == {"a": "9"}
 
 
 def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
@@ -227,7 +232,7 @@ def test_what_the_library_needs_moves_with_numpy(publish, base, monkeypatch):
     publish("judge", "2", "below>=2")
     publish("below", "1")
     publish("below", "2")
-    assert pair("below==1", "installed")[1][0] == {"below": "1", "judge": "1"}
+    assert resolved("below==1", "installed")[1][0] == {"below": "1", "judge": "1"}
 
 
 def test_what_the_library_needs_is_given_up_last(publish, monkeypatch):
@@ -235,9 +240,9 @@ def test_what_the_library_needs_is_given_up_last(publish, monkeypatch):
     monkeypatch.setattr(dependencies, "_declared", lambda: ["judge>=2"])
     publish("judge", "2", "below>=2")
     publish("below", "1")
-    (side, _), (found, _) = pair("below==1", "installed")
+    (side, _), (found, _) = resolved("below==1", "installed")
     assert found == {"below": "1"}
-    assert "although not all that the suite needs fits: " in "\n".join(side.lines)
+    assert "not all that the suite needs fits: " in "\n".join(side.versions.notes)
 
 
 def test_a_lock_file_is_taken_at_its_word(publish, tmp_path):
@@ -252,9 +257,9 @@ def test_a_lock_file_is_taken_at_its_word(publish, tmp_path):
     publish("c", "1", "between")
     publish("between", "1", "below<1")
     path.write_text("c==1\nbelow==2\n")
-    (side, _), (found, _) = pair(str(path), "installed")
+    (side, _), (found, _) = resolved(str(path), "installed")
     assert found == {"c": "1", "below": "2"}
-    assert "although the pins of the lock file contradict each other" in "\n".join(side.lines)
+    assert "the pins of the lock file contradict each other" in "\n".join(side.versions.notes)
 
 
 # -- both sides ----------------------------------------------------------------------------------
@@ -279,9 +284,9 @@ def test_both_sides_stand_on_the_same_versions(publish, base, case):
         publish(name, "2")
     publish("a", "9", *nine)
     publish("a", "10", *ten)
-    sides, found = pair("a==9", "a==10")
+    sides, found = resolved("a==9", "a==10")
     assert found == [{"a": "9", **a}, {"a": "10", **(a if b is None else b)}]
-    assert not sides[0].notes
+    assert not sides[0].versions.notes
 
 
 def test_what_cannot_be_the_same_is_said(publish, base):
@@ -292,10 +297,10 @@ def test_what_cannot_be_the_same_is_said(publish, base):
         publish(name, "2")
     publish("a", "9", "x<2", "y")
     publish("a", "10", "x>=2", "y<2")
-    sides, found = pair("a==9", "a==10")
+    sides, found = resolved("a==9", "a==10")
     assert found == [{"a": "9", "x": "1", "y": "1"}, {"a": "10", "y": "1"}]
     for side in sides:
-        assert "x (1 and 2)" in side.notes[0]
+        assert "x (1 and 2)" in side.versions.notes[0]
 
 
 def test_what_a_user_pins_is_left_apart(publish, base):
@@ -305,7 +310,7 @@ def test_what_a_user_pins_is_left_apart(publish, base):
     publish("x", "2")
     publish("a", "9", "x")
     publish("a", "10", "x")
-    assert pair("a==9 x==1", "a==10")[1] == [{"a": "9", "x": "1"}, {"a": "10"}]
+    assert resolved("a==9 x==1", "a==10")[1] == [{"a": "9", "x": "1"}, {"a": "10"}]
 
 
 # -- pins that do not fit ------------------------------------------------------------------------
@@ -327,7 +332,7 @@ def test_a_pin_below_a_declared_range_is_refused(publish):
     publish("a", "9", "x>=2")
     publish("x", "1")
     with pytest.raises(UserError, match="a==9 needs x>=2, and x==1 is pinned"):
-        pair("a==9 x==1", "installed")
+        resolved("a==9 x==1", "installed")
 
 
 def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
@@ -338,9 +343,9 @@ def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
         publish("x", version)
     for version in ("8", "9", "10"):
         publish("a", version, "x>=2")
-    assert pair("a==9", "installed")[1][0] == {"a": "9", "x": "1"}
-    assert pair("a==9 x==2", "installed")[1][0] == {"a": "9", "x": "2"}
-    assert pair("a==10", "installed")[1][0] == {"a": "10", "x": "3"}
+    assert resolved("a==9", "installed")[1][0] == {"a": "9", "x": "1"}
+    assert resolved("a==9 x==2", "installed")[1][0] == {"a": "9", "x": "2"}
+    assert resolved("a==10", "installed")[1][0] == {"a": "10", "x": "3"}
 
 
 # -- what is made once ---------------------------------------------------------------------------
@@ -352,16 +357,12 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish):
     publish("x", "1")
     publish("y", "1")
     with pytest.raises(UserError):
-        pair("a==9", "installed")
+        resolved("a==9", "installed")
     wheels._mend(path)
-    subprocess.run([installer.executable(), "cache", "clean", "-q"], check=True, env=clean())
-    _, (found, _) = pair("a==9", "installed")
+    environment = installer._environment()
+    subprocess.run([installer.executable(), "cache", "clean", "-q"], check=True, env=environment)
+    _, (found, _) = resolved("a==9", "installed")
     assert found == {"a": "9", "x": "1", "y": "1"}
-
-
-def clean():
-    """Variables of a process that uses the test's cache."""
-    return installer._environment()
 
 
 def test_bytecode_is_compiled_once_a_package(publish, monkeypatch):
@@ -463,13 +464,21 @@ def hiding(a, b, adapters=(), lend=()):
     return side_environments.prepare(both, cached_folders.silent, lend)
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A cache and an index for all tests of hidden packages, whose sides are made once."""
+    index = tmp_path_factory.mktemp("index")
+    plot = "x; extra == 'plot'"
+    for package in (("y", "1"), ("x", "1", "y"), ("a", "9", "x"), ("a", "10", plot)):
+        wheel(index, *package)
+    return index
+
+
 @pytest.fixture
-def dropped(publish):
+def dropped(shared, publish, monkeypatch):
     """Two versions of a package: the later one no longer requires x and what x requires."""
-    publish("y", "1")
-    publish("x", "1", "y")
-    publish("a", "9", "x")
-    publish("a", "10", "x; extra == 'plot'")
+    monkeypatch.setenv("UV_FIND_LINKS", str(shared))
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(shared / "cache"))
 
 
 @pytest.mark.parametrize(
@@ -493,18 +502,20 @@ def test_what_is_hidden_is_listed(dropped):
     assert not any("without" in line for line in nine.lines)
 
 
-def test_an_extra_installs_what_it_requires(dropped, tmp_path):
+def test_an_extra_installs_what_it_requires(dropped):
     """What only an extra requires is there if the extra is asked for."""
     for b in ("a[plot]==10", "A[Plot]==10"):
         _, ten = hiding("a==9", b)
-        assert (ten.hidden, finds(ten, tmp_path)) == ((), [ALL, ALL])
+        assert (ten.hidden, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
 
 
-def test_a_new_requirement_is_hidden_on_the_old_side(dropped, tmp_path):
+def test_a_new_requirement_is_hidden_on_the_old_side(dropped):
     """The old version is not lent what only the new one requires."""
     ten, nine = hiding("a==10", "a==9")
-    assert finds(ten, tmp_path) == [[], []]
-    assert finds(nine, tmp_path) == [ALL, ALL]
+    assert [(side.hidden, side.hidden_below) for side in (ten, nine)] == [
+        (("x",), ("y",)),
+        ((), ()),
+    ]
 
 
 @pytest.mark.nightly
@@ -522,11 +533,11 @@ def test_only_what_is_there_can_be_lent(dropped):
         hiding("a==9", "a==10", lend=["x", "z"])
 
 
-def test_what_the_suite_needs_is_there(dropped, tmp_path, monkeypatch):
+def test_what_the_suite_needs_is_there(dropped, monkeypatch):
     """What traces and probes a side is never hidden, and the lines of the side report it."""
     monkeypatch.setattr(dependencies, "_declared", lambda: ["y"])
     _, ten = hiding("a==9", "a==10")
-    assert finds(ten, tmp_path) == [[], ALL]
+    assert (ten.hidden, ten.hidden_below) == (("x",), ())
     assert "  although y stays: rlregress itself needs it" in ten.lines
 
 
@@ -623,42 +634,26 @@ def beside(environment, text):
     return [side_environments.prepared(side, []) for side in (one, other)]
 
 
-def versions_found(side, *names):
-    """What an interpreter of a side imports."""
-    code = (
-        "import importlib, sys; print([importlib.import_module(n).VERSION for n in sys.argv[1:]])"
-    )
-    command, environment = [side.side.python, "-c", code, *names], side.side.environment()
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
-    ).stdout.strip()
+def test_a_side_beside_an_environment_is_what_pip_would_install_there(
+    publish, base, mine, tmp_path
+):
+    """What is there stays unless something forbids it, whatever this library stands on.
 
-
-def test_a_version_beside_an_environment_is_what_pip_would_install_there(publish, base, mine):
-    """What is there stays unless something forbids it, whatever this library stands on."""
+    What moves besides is named by its version there; a working tree brings its own package alone.
+    """
     base("below", "3.0")
     for version in ("1.0", "2.0", "3.0"):
         publish("below", version)
+    publish("new", "1")
     publish("a", "9", "below")
+    publish("a", "10", "below<3,>=2", "new")
     old, new = beside(mine, "a==9")
     assert versions_found(old, "a", "below", "apart") == "['8', '1.0', '1.0']"
     assert versions_found(new, "a", "below", "apart") == "['9', '1.0', '1.0']"
     assert (new.how, new.further) == ("overlay on your environment", ())
-
-
-def test_what_moves_besides_in_an_environment_is_said(publish, mine):
-    """By its version there, not by the one that this library stands on."""
-    for version in ("1.0", "2.0"):
-        publish("below", version)
-    publish("new", "1")
-    publish("a", "9", "below>=2", "new")
-    _, new = beside(mine, "a==9")
-    assert versions_found(new, "a", "below", "apart") == "['9', '2.0', '1.0']"
+    _, new = beside(mine, "a==10")
+    assert versions_found(new, "a", "below", "apart") == "['10', '2.0', '1.0']"
     assert new.lines[1] == "  with below 2.0 instead of 1.0, new 1"
-
-
-def test_a_working_tree_beside_an_environment_stands_on_it(mine, tmp_path):
-    """Its own package is the tree's, all others are those of the environment."""
     (tmp_path / "tree" / "a").mkdir(parents=True)
     (tmp_path / "tree" / "a" / "__init__.py").write_text("VERSION = 'tree'\n")
     _, new = beside(mine, str(tmp_path / "tree"))
@@ -667,7 +662,7 @@ def test_a_working_tree_beside_an_environment_stands_on_it(mine, tmp_path):
 
 @pytest.mark.parametrize(
     ("variable", "found"),
-    every(2, [("pip.conf", "1.5"), ("PIP_CONSTRAINT", "1.5"), ("PIP_NO_INDEX", "2.0")]),
+    every(3, [("pip.conf", "1.5"), ("PIP_CONSTRAINT", "1.5"), ("PIP_NO_INDEX", "2.0")]),
 )
 def test_settings_of_pip_hold_where_it_would_install(
     variable, found, publish, mine, tmp_path, monkeypatch

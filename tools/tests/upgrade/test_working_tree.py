@@ -12,6 +12,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.upgrade import installed, requested, side_environments
 from rlregress.upgrade.resolved import ResolvedSide
+from tools.tests.nightly import all_frameworks
 
 PACKAGES = [name for name in frameworks.names() if frameworks.get(name).modules]
 #: where the package lies in the folder of a clone, and what is named on the command line.
@@ -61,14 +62,14 @@ def _version(name: str, prepared: side_environments.Prepared) -> str:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", all_frameworks(PACKAGES))
 def test_a_tree_is_a_package_wherever_it_lies(clone, tmp_path, name, layout):
     """Whatever folder of a clone is named, its package is found, and goes before the installed."""
     prepared = _prepared(name, clone(name, layout))
     assert prepared.side.paths[0] == str(tmp_path / LAYOUTS[layout][0])
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", all_frameworks(PACKAGES))
 def test_a_tree_needs_no_metadata(clone, monkeypatch, name):
     """A clone of what is not installed has a version that no documentation is about."""
     monkeypatch.setattr(installed, "version", lambda package: None)
