@@ -22,11 +22,12 @@ def _is_nightly(file: str, framework: str, algorithm: str, stored_kind: str) -> 
     if file == "test_old_files.py":
         # SB3 saves every algorithm by the same code
         return framework == "sb3" and algorithm != "ppo" and "buffer" not in stored_kind
+    if file == "test_time_limits.py":
+        return (framework, algorithm) not in (("sb3", "td3"), ("torchrl", "ppo"))
+    # one on-policy algorithm, and one off-policy algorithm where a training is short or cheap
     if framework == "torchrl":
-        # one on-policy algorithm, and where a training is short one off-policy algorithm
         return algorithm not in ("", "ppo", *(() if file in _DEAREST else ("sac",)))
-    # what SB3's SAC stores and bootstraps from is tested in test_truncation.py
-    return (file, algorithm) == ("test_time_limits.py", "sac")
+    return file in _DEAREST and algorithm not in ("ppo", "td3", "dqn")
 
 
 @pytest.hookimpl(tryfirst=True)
