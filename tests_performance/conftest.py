@@ -17,7 +17,7 @@ from tests_behavior.every_commit import is_touched
 from tests_performance import warm
 
 #: framework and algorithm of the trainings of every commit
-_PIPELINE = {("sb3", "td3"), ("torchrl", "ppo")}
+_PIPELINE = {("sb3", "ppo"), ("skrl", "td3")}
 
 
 @pytest.hookimpl(tryfirst=True)
