@@ -13,17 +13,16 @@ EVERY = frozenset(frameworks.names())
 
 
 @pytest.mark.parametrize(
-    ("changed", "touched"),
+    ("how", "changed", "touched"),
     [
-        ("README.md", set()),
-        ("tools/rlregress/frameworks/base.py", set()),
-        ("tools/rlregress/frameworks/skrl/probes/ppo.py", {"skrl"}),
-        ("baselines/behavior/contrib.yaml", {"contrib"}),
-        ("baselines/details/rsl_rl/ppo.toml", {"rsl_rl"}),
+        ("committed", "README.md", set()),
+        ("edited", "tools/rlregress/frameworks/base.py", set()),
+        ("committed", "tools/rlregress/frameworks/skrl/probes/ppo.py", {"skrl"}),
+        ("edited", "baselines/behavior/contrib.yaml", {"contrib"}),
+        ("added", "baselines/details/rsl_rl/ppo.toml", {"rsl_rl"}),
     ],
 )
-@pytest.mark.parametrize("how", ["committed", "edited", "added"])
-def test_a_path_of_a_framework_touches_it(tmp_path, changed, touched, how):
+def test_a_path_of_a_framework_touches_it(tmp_path, how, changed, touched):
     """A commit, an edit and a new file touch the frameworks that their paths name."""
 
     def git(*words):
