@@ -1,4 +1,8 @@
-"""The dearest tests of behaviour: some at every commit, all at night."""
+"""Which tests of behaviour run at every commit; all run at night, and without ``-m``.
+
+A commit that does not touch TorchRL's adapter trains its PPO alone: determinism of its SAC, TD3,
+DQN and DDPG is tested at night.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlregress.pytest_plugin import subjects
+from tests_behavior.every_commit import is_shown, is_touched
 
 #: files whose trainings take longest.
 _DEAREST = {"test_time_limits.py", "test_ladder.py", "test_determinism.py", "test_relations.py"}
@@ -14,17 +19,17 @@ _DEAREST = {"test_time_limits.py", "test_ladder.py", "test_determinism.py", "tes
 
 def _is_nightly(file: str, framework: str, algorithm: str, stored_kind: str) -> bool:
     """Return whether other tests, at every commit, run the same code of the suite."""
-    if file in _DEAREST:
-        if framework == "torchrl":
-            # the other files train the other algorithms as well
-            return algorithm not in ("", "ppo")
-        # what SB3's SAC stores and bootstraps from is tested in test_truncation.py
-        return framework != "sb3" or (file, algorithm) == ("test_time_limits.py", "sac")
+    if is_touched(framework):
+        return False
+    if not is_shown(framework):
+        return True
     if file == "test_old_files.py":
-        # SB3 and SB3-Contrib save every algorithm by the same code
-        is_saved_by_sb3 = framework in ("sb3", "contrib")
-        return is_saved_by_sb3 and algorithm != "ppo" and "buffer" not in stored_kind
-    return False
+        # a library saves every algorithm by the same code
+        return algorithm != "ppo" and (framework == "sb3" or "buffer" not in stored_kind)
+    if framework == "torchrl":
+        # what it does at a time limit is tested in test_truncation.py
+        return algorithm not in ("", "ppo") or file == "test_time_limits.py"
+    return file in _DEAREST and algorithm not in ("ppo", "td3")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -33,6 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == Path(__file__).parent and (framework := subjects.framework_of(item)):
             params = subjects.parameters(item)
-            subject = params.get("algorithm", ""), params.get("stored_kind", "")
-            if _is_nightly(item.path.name, framework, *subject):
+            algorithm = params.get("algorithm", params.get("other", ""))
+            kind = params.get("stored_kind", "")
+            if _is_nightly(item.path.name, framework, algorithm, kind):
                 item.add_marker(subjects.NIGHTLY)

@@ -13,20 +13,25 @@ import pytest
 from rlregress.inside.machine import cpu_name
 from rlregress.pytest_plugin import is_xdist_worker, subjects
 from rlregress.training.budgets import budget
+from tests_behavior.every_commit import is_touched
 from tests_performance import warm
+
+#: framework and algorithm of the trainings of every commit
+_PIPELINE = {("sb3", "ppo"), ("skrl", "td3")}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark trainings that are not judged as nightly: SB3's and one of TorchRL's run the pipeline.
+    """Mark trainings that are not judged as nightly: two run the pipeline at every commit.
 
-    The adapters of the others train in ``tests_behavior``.
+    So do those of a framework that the commit touches. The other adapters train in
+    ``tests_behavior``.
     """
     for item in items:
         run = subjects.parameters(item).get("training")
         if run and not budget(run.job.cell.budget).judged:
             cell = run.job.cell
-            if cell.framework != "sb3" and (cell.framework, cell.algorithm) != ("torchrl", "ppo"):
+            if (cell.framework, cell.algorithm) not in _PIPELINE and not is_touched(cell.framework):
                 item.add_marker(subjects.NIGHTLY)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests_behavior.every_commit import is_shown
+
 
 def every(nth: int, cases: Sequence[Any], name: Callable[[Any], str] = str) -> list[Any]:
     """Each case as a parameter; all but the first and every nth from there are nightly.
@@ -23,17 +25,13 @@ def every(nth: int, cases: Sequence[Any], name: Callable[[Any], str] = str) -> l
     ]
 
 
-#: where one code path serves all frameworks, every commit shows it for these.
-_TWO = ("sb3", "torchrl")
-
-
 def all_frameworks(
     cases: Iterable[Any], framework: Callable[[Any], str] = str, name: Callable[[Any], str] = str
 ) -> list[Any]:
-    """Each case as a parameter; all but those of two frameworks are nightly."""
+    """Each case as a parameter; nightly are those that one code path shows of others."""
     return [
         pytest.param(
-            case, id=name(case), marks=() if framework(case) in _TWO else pytest.mark.nightly
+            case, id=name(case), marks=() if is_shown(framework(case)) else pytest.mark.nightly
         )
         for case in cases
     ]

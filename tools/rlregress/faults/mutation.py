@@ -11,6 +11,7 @@ import ast
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rlregress import source
 from rlregress.model.fault_results import Mutant
@@ -74,7 +75,8 @@ def _functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
 
 
-def edits(text: str) -> list[tuple[str, Edit]]:
+@lru_cache(maxsize=256)
+def edits(text: str) -> tuple[tuple[str, Edit], ...]:
     """Qualified name of a function and what can be changed in it, for all of a file.
 
     In the order of lines. What is inside two functions belongs to the inner one.
@@ -86,7 +88,7 @@ def edits(text: str) -> list[tuple[str, Edit]]:
         node = nodes.get((function.name.rpartition(".")[2], function.last))
         for edit in _edits(node, rows) if node is not None else ():
             known[edit.line, _changed(rows[edit.line - 1], edit)] = function.name, edit
-    return sorted(known.values(), key=lambda item: item[1].line)
+    return tuple(sorted(known.values(), key=lambda item: item[1].line))
 
 
 def mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:

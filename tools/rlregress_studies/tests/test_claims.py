@@ -13,12 +13,13 @@ from rlregress.errors import UserError
 from rlregress.missing_packages import MissingPackage
 from rlregress_studies.claims import claim_files, settle
 from rlregress_studies.claims.claims_text import report
+from tests_behavior.every_commit import is_shown, is_touched
 
 
 def pytest_generate_tests(metafunc):
     """One test per checkable sentence and per copy of the framework that it is about.
 
-    Those of scripts, which are read and run in the same way as libraries, are nightly.
+    Every commit settles some of two libraries, and all of a framework that it touches.
     """
     if "claim" not in metafunc.fixturenames:
         return
@@ -28,15 +29,19 @@ def pytest_generate_tests(metafunc):
         pairs = [
             pytest.param(
                 claim, adapter, id=f"{claim.id}@{adapter.label}".rstrip("@"),
-                marks=pytest.mark.nightly if adapter.checkout else (),
+                marks=() if _is_settled(number, adapter.name) else pytest.mark.nightly,
             )
-            for claim in claim_files.load(suite.baselines() / "claims")
+            for number, claim in enumerate(claim_files.load(suite.baselines() / "claims"))
             for adapter in chosen
             if claim.framework == adapter.name and not claim.not_checkable
         ]  # fmt: skip
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
     metafunc.parametrize(("claim", "framework_of_claim"), pairs)
+
+
+def _is_settled(number: int, framework: str) -> bool:
+    return is_touched(framework) or (is_shown(framework) and number % 4 == 0)
 
 
 def test_claim_has_the_recorded_verdict(claim, framework_of_claim):

@@ -436,6 +436,7 @@ def test_a_report_is_written_as_a_whole_or_not_at_all(command, tmp_path, three):
 ODD = ("$x^{$", "$$", "<b>x</b>", "n" * 300, "\N{GRINNING FACE}", "42", "a|b", "\\alpha", "&amp;")
 
 
+@pytest.mark.nightly
 def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
     """A name is no formula and no markup, and MPLBACKEND may name windows that nobody has."""
     rows = [

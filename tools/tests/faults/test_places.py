@@ -9,6 +9,7 @@ from rlregress.details.implementation import implementations
 from rlregress.faults import fault_tables, places
 from rlregress.model.fault_results import DETAILS
 from rlregress.source import replaced
+from tools.tests.nightly import all_frameworks
 
 FILE, LINE = "stable_baselines3/sac/sac.py", "critic_loss = 0.5 * sum(F.mse_loss("
 
@@ -71,7 +72,9 @@ def test_no_line_is_named_where_none_is_most_like_it(edited, new):
 INSTALLED = [of for of in frameworks.installed() if of.expectations() is None]
 
 
-@pytest.mark.parametrize("adapter", INSTALLED, ids=lambda adapter: adapter.full_name)
+@pytest.mark.parametrize(
+    "adapter", all_frameworks(INSTALLED, lambda of: of.name, lambda of: of.full_name)
+)
 def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
     """In every framework: of the lines named as changed nine in ten have."""
     kind, locate, file = type(adapter), type(adapter).locate, tmp_path / "changed.py"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import gymnasium
+import numpy as np
 import pytest
 
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
+from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import Walk
 from rlregress.frameworks.cleanrl.script import AnchorLost
+from rlregress.frameworks.scripted import counting
 
 
 def _labels() -> list[str]:
@@ -58,3 +62,15 @@ def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
         probe = cleanrl.CleanRL(copy).probes()[id, "script"]
         with pytest.raises(AnchorLost, match=f"returns: nothing is assigned to {name}; nearest"):
             probe(catalogue.get(id).copy_inputs())
+
+
+@pytest.mark.parametrize("with_info", [True, False], ids=["gymnasium", "gym"])
+def test_a_walk_reads_the_observation_of_a_reset(monkeypatch, with_info):
+    """Gymnasium returns it with an info, and gym alone."""
+    two = gymnasium.vector.SyncVectorEnv([lambda: counting(3), lambda: counting(3, rewards=2.0)])
+    if not with_info:
+        reset = two.reset
+        monkeypatch.setattr(two, "reset", lambda: reset()[0])
+    walked = Walk(two, 2)
+    assert np.array_equal(walked.observations, [[0, 0], [1, 1], [2, 2]])
+    assert np.array_equal(walked.rewards, [[1, 2], [1, 2]])

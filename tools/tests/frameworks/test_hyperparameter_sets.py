@@ -228,7 +228,7 @@ def _small(cell: Cell) -> tuple[dict, int]:
     return given, 120
 
 
-FAST = [("sb3", "ppo", "cleanrl"), ("torchrl", "ppo", "cleanrl"), ("torchrl", "sac", "cleanrl")]
+FAST = [("sb3", "ppo", "cleanrl"), ("torchrl", "sac", "cleanrl")]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def _policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
 
 
 def _networks(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
-    policy = _policy(kind).policy
+    policy = kind.make_default(kind.environment(), n_steps=8, batch_size=8).policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
     return ppo_architecture(parts, 0, parts, fed)

@@ -34,6 +34,7 @@ class OfRecurrentPPO(OnPolicy):
     """Policy and value network have memory, which begins with zeros."""
 
     algorithm = RecurrentPPO
+    small = {**OnPolicy.small, "lstm_hidden_size": 16}
     #: of the value alone there can be no memory, and then a linear layer is in its place
     linear = {"net_arch": [], "enable_critic_lstm": False}
 

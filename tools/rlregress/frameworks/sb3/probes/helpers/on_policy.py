@@ -11,6 +11,7 @@ import torch
 from stable_baselines3 import PPO
 
 from rlregress.frameworks.layers import make_constant
+from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
@@ -22,12 +23,14 @@ class OnPolicy:
         algorithm: the class.
         once: arguments with which it goes through a rollout once.
         without: arguments of PPO for losses that it does not have.
+        small: arguments of a policy whose size does not matter.
         linear: arguments of a policy whose value is linear in the observation.
     """
 
     algorithm: Any = PPO
     once: Mapping[str, Any] = {"n_epochs": 1}
     without: tuple[str, ...] = ()
+    small: Mapping[str, Any] = {"net_arch": compat.network_sizes([16], [16])}
     linear: Mapping[str, Any] = {"net_arch": []}
 
     def environment(self, *bounds: Any, **script: Any) -> Any:
@@ -35,6 +38,11 @@ class OnPolicy:
         return Scripted(*bounds, **script)
 
     def make(self, environment: Any, **arguments: Any) -> Any:
+        """As ``constant_agents.make``, with small networks."""
+        arguments["policy_kwargs"] = {**self.small, **arguments.get("policy_kwargs", {})}
+        return self.make_default(environment, **arguments)
+
+    def make_default(self, environment: Any, **arguments: Any) -> Any:
         """As ``constant_agents.make``."""
         given = {name: value for name, value in arguments.items() if name not in self.without}
         return constant_agents.make(self.algorithm, environment, **given)

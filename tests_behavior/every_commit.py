@@ -1,0 +1,52 @@
+"""Which frameworks the tests of every commit show: two, and those that the commit touches.
+
+What one code path does is shown for these. ``-m "not nightly"`` leaves the others out; without that
+option all run.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from rlregress import frameworks
+
+_TWO = frozenset({"sb3", "torchrl"})
+
+
+@cache
+def touched_frameworks(checkout: Path) -> frozenset[str]:
+    """Return the frameworks that a path names which the last commit, or an edit since, changed.
+
+    All of them where git cannot compare with the commit before.
+    """
+    known = frozenset(frameworks.names())
+    program = shutil.which("git")
+    if program is None or not (checkout / ".git").exists():
+        return known
+    changed = []
+    for words in (
+        ["diff", "--name-only", "HEAD~1"],
+        ["ls-files", "--others", "--exclude-standard"],
+    ):
+        ended = subprocess.run(
+            [program, *words], cwd=checkout, capture_output=True, text=True, check=False
+        )
+        if ended.returncode:
+            return known
+        changed += ended.stdout.splitlines()
+    return known & {name for path in changed for name in re.split(r"[/.]", path)}
+
+
+def is_touched(framework: str) -> bool:
+    """Return whether the commit touches the adapter, the data or the probes of a framework."""
+    checkout = Path(__file__).parents[1]
+    return framework.partition("@")[0] in touched_frameworks(checkout)
+
+
+def is_shown(framework: str) -> bool:
+    """Return whether every commit shows for a framework what one code path does for all."""
+    return framework.partition("@")[0] in _TWO or is_touched(framework)

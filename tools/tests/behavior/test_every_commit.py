@@ -1,0 +1,75 @@
+"""What the tests of a commit leave to the night."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from rlregress import frameworks
+from tests_behavior import conftest, every_commit
+
+EVERY = frozenset(frameworks.names())
+
+
+@pytest.mark.parametrize(
+    ("how", "changed", "touched"),
+    [
+        ("committed", "README.md", set()),
+        ("edited", "tools/rlregress/frameworks/base.py", set()),
+        ("committed", "tools/rlregress/frameworks/skrl/probes/ppo.py", {"skrl"}),
+        ("edited", "baselines/behavior/contrib.yaml", {"contrib"}),
+        ("added", "baselines/details/rsl_rl/ppo.toml", {"rsl_rl"}),
+    ],
+)
+def test_a_path_of_a_framework_touches_it(tmp_path, how, changed, touched):
+    """A commit, an edit and a new file touch the frameworks that their paths name."""
+
+    def git(*words):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    path = tmp_path / changed
+    path.parent.mkdir(parents=True, exist_ok=True)
+    git("init")
+    git("commit", "--allow-empty", "-m", "before all")
+    if how == "edited":
+        path.write_text("old")
+    git("add", ".")
+    git("commit", "--allow-empty", "-m", "an older one")
+    git("commit", "--allow-empty", "-m", "the one before")
+    assert every_commit.touched_frameworks(tmp_path) == set()
+    every_commit.touched_frameworks.cache_clear()
+    path.write_text("new")
+    if how == "committed":
+        git("add", ".")
+        git("commit", "-m", "the last")
+    assert every_commit.touched_frameworks(tmp_path) == touched
+
+
+def test_what_git_does_not_know_is_not_left_out(tmp_path):
+    """Outside of a checkout, and at the first commit, every framework counts as touched."""
+    assert every_commit.touched_frameworks(tmp_path) == EVERY
+    every_commit.touched_frameworks.cache_clear()
+    subprocess.run(["git", "init"], cwd=tmp_path, check=True, capture_output=True)
+    assert every_commit.touched_frameworks(tmp_path) == EVERY
+
+
+@pytest.mark.parametrize(
+    ("touched", "at_commit"),
+    [
+        (set(), {"sb3-ppo", "sb3-td3", "torchrl-ppo"}),
+        ({"skrl"}, {"sb3-ppo", "sb3-td3", "torchrl-ppo", "skrl-ppo", "skrl-td3"}),
+        ({"torchrl"}, {"sb3-ppo", "sb3-td3", "torchrl-ppo", "torchrl-td3"}),
+    ],
+)
+def test_two_frameworks_are_shown_and_what_is_touched(monkeypatch, touched, at_commit):
+    """A framework that a commit touches is shown with all algorithms, others for the night."""
+    monkeypatch.setattr(every_commit, "touched_frameworks", lambda _: touched)
+    shown = {
+        f"{framework}-{algorithm}"
+        for framework in EVERY
+        for algorithm in ("ppo", "td3")
+        if not conftest._is_nightly("test_segments.py", framework, algorithm, "")
+    }
+    assert shown == at_commit
