@@ -38,7 +38,7 @@ def touched_frameworks(checkout: Path) -> frozenset[str]:
         if ended.returncode:
             return known
         changed += ended.stdout.splitlines()
-    return known & {name for path in changed for name in re.split(r"[/.]", path)}
+    return known & {name for path in changed for name in re.split(r"[/.-]", path)}
 
 
 def is_touched(framework: str) -> bool:
