@@ -24,7 +24,7 @@ _SATURATED = 5.0
 _UNCLIPPED = 1e3
 
 
-def soft(i: Inputs) -> dict[str, float | None]:
+def soft(i: Inputs) -> dict[str, Any]:
     """The settings of entropy, where an agent has one."""
     return {name: i.get(name) for name in ("log_prob", "temperature")}
 
@@ -151,7 +151,7 @@ def networks(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     """Widths of the hidden layers, number of Q networks, activation, sharing."""
     bound = np.ones(int(i["dimensions"]))
     hidden = (int(i["first"]), int(i["second"]))
-    shape = {"hidden": hidden, "activation": str(i["activation"])}
+    shape: dict[str, Any] = {"hidden": hidden, "activation": str(i["activation"])}
     return make(Settings(low=-bound, high=bound, observations=len(bound), **shape)).architecture()
 
 

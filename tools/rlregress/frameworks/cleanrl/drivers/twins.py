@@ -273,7 +273,7 @@ class Driver:
         s = self._settings
 
         def prepare(names: Any) -> None:
-            fill([names["log_alpha"]], float(np.log(s.temperature)))
+            fill([names["log_alpha"]], float(np.log(s.temperature or 1.0)))
             names["target_entropy"] = s.target_entropy
 
         journal = self._update(prepare, "temperature")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from sb3_contrib import TQC, CrossQ
 
@@ -12,7 +13,10 @@ from rlregress.frameworks.contrib.drivers.twins import QuantileDriver
 from rlregress.frameworks.sb3.drivers.twins import Driver
 from rlregress.measurements.sac import MEASUREMENTS
 
-_DRIVERS = {"library": partial(QuantileDriver, TQC), "CrossQ": partial(Driver, CrossQ)}
+_DRIVERS: Mapping[str, Any] = {
+    "library": partial(QuantileDriver, TQC),
+    "CrossQ": partial(Driver, CrossQ),
+}
 _NOT_MEASURED = {
     # its Q networks return distributions (tqc)
     "library": {

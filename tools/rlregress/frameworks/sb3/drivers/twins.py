@@ -71,9 +71,9 @@ class Driver:
             given["action_noise"] = NormalActionNoise(mean=mean, sigma=deviation)
         # In older versions the default is a round of updates an episode: episodes have to end.
         ends = {"truncated": end_after(s.collected_at_once)} if s.updates == "default" else {}
-        flags = {"rewards": s.reward, "terminated": s.terminated, "truncated": s.truncated, **ends}
-        flags["observation_dimensions"] = s.observations
-        self._environments = [Scripted(s.low, s.high, **flags) for _ in range(s.environments)]
+        script: dict[str, Any] = {"rewards": s.reward, "terminated": s.terminated}
+        script |= {"truncated": s.truncated, "observation_dimensions": s.observations, **ends}
+        self._environments = [Scripted(s.low, s.high, **script) for _ in range(s.environments)]
         several = len(self._environments) > 1
         agent = constant_agents.make(
             self._algorithm,

@@ -75,8 +75,8 @@ class Driver:
         smoothing = 0.2 if s.smooths else s.smoothing
         if smoothing:
             given.update(_noise("smooth_regularization_noise", smoothing))
-        flags = {"rewards": s.reward, "terminated": s.terminated, "truncated": s.truncated}
-        made = [Scripted(s.low, s.high, **flags) for _ in range(s.environments)]
+        flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
+        made = [Scripted(s.low, s.high, rewards=s.reward, **flags) for _ in range(s.environments)]
         given = {"batch_size": s.batch_size, **given}
         training = Training(self._kind, *made, layers=self._layers, **given)
         policy = training.models["policy"]

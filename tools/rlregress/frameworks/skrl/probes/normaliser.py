@@ -101,8 +101,8 @@ def _ratio(inputs: Inputs) -> np.ndarray:
 
 def _off_policy(steps: int, *environment: Scripted) -> Training:
     """A training of SAC that has stored so many steps, and may update."""
-    off = {"learning_rate": 0.0, "learning_starts": NEVER, "batch_size": steps}
-    training = Training("sac", *environment, **off, **_preprocessed("observation"))
+    settings = {"batch_size": steps, **_preprocessed("observation")}
+    training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
     training.run(steps)
     return training
 

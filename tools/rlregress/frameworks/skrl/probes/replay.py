@@ -64,9 +64,13 @@ def _overwriting(inputs: Inputs) -> np.ndarray:
 
 
 def _both_flags(inputs: Inputs) -> np.ndarray:
-    flags = {"terminated": 1.0, "truncated": 1.0, "reward": float(inputs["reward"])}
-    agent = Driver("td3", Settings(discount=float(inputs["discount"]), **flags))
-    return np.array([agent.target([inputs["value"]] * 2)])
+    settings = Settings(
+        reward=float(inputs["reward"]),
+        discount=float(inputs["discount"]),
+        terminated=1.0,
+        truncated=1.0,
+    )
+    return np.array([Driver("td3", settings).target([inputs["value"]] * 2)])
 
 
 def _truncated_flags(inputs: Inputs) -> np.ndarray:

@@ -21,6 +21,7 @@ from rlregress.frameworks.torchrl.api import (
     SoftUpdate,
     TanhModule,
     TanhNormal,
+    TensorDict,
     TensorDictModule,
     TensorDictSequential,
     set_exploration_type,
@@ -180,7 +181,7 @@ class Driver:
 
     def run(self) -> Recorder:
         """Act in an environment; nothing learns."""
-        s, journal = self._settings, Recorder()
+        s = self._settings
         environment = Scripted(s.low, s.high)
         spec = action_spec(wrapped(environment))
         layer = nn.utils.skip_init(nn.Linear, 1, 1)
@@ -189,15 +190,27 @@ class Driver:
             TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
         )
-        acting, exploration = actor, deterministic()
-        if s.noise != 0.0:
-            acting, noise = with_gaussian_noise(actor, spec)
-            exploration = ExplorationType.RANDOM
-            set_noise(noise, s.noise)
-        with set_exploration_type(exploration), torch.no_grad():
-            wrapped(environment).rollout(s.steps, acting)
-        journal.actions.append(environment.received[-s.steps :])
-        return journal
+        exploring, noise = with_gaussian_noise(actor, spec)
+        set_noise(noise, s.noise)
+        return act(environment, actor, exploring, s)
+
+
+def act(environment: Scripted, actor: Any, exploring: Any, settings: Settings) -> Recorder:
+    """Act, without chance where there is no noise.
+
+    Noise that is as by default is drawn for all steps at once.
+    """
+    journal, steps = Recorder(), settings.steps
+    without = settings.noise == 0.0
+    exploration = deterministic() if without else ExplorationType.RANDOM
+    with set_exploration_type(exploration), torch.no_grad():
+        if settings.noise is None:
+            observations = TensorDict({"observation": torch.zeros(steps, 1)}, [steps])
+            journal.actions.append(list(exploring(observations)["action"].numpy()))
+        else:
+            wrapped(environment).rollout(steps, actor if without else exploring)
+            journal.actions.append(environment.received[-steps:])
+    return journal
 
 
 def set_noise(noise: Any, number: float | None) -> None:

@@ -24,7 +24,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.drivers.twin_losses import moved, set_noise
+from rlregress.frameworks.torchrl.drivers.twin_losses import act, moved, set_noise
 from rlregress.frameworks.torchrl.drivers.twin_trainers import parts_of_losses, roles
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
@@ -102,11 +102,12 @@ class Driver:
     def _environments(self, journal: Recorder) -> Iterator[str]:
         """Register an environment that plays the settings; each copy keeps its actions."""
         s = self._settings
-        flags = {"rewards": s.reward, "terminated": s.terminated, "truncated": s.truncated}
+        flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
 
         def make(**options: Any) -> Scripted:
             journal.actions.append([])
-            return Scripted(s.low, s.high, received=journal.actions[-1], **flags, **options)
+            script = {"received": journal.actions[-1], "rewards": s.reward, **flags, **options}
+            return Scripted(s.low, s.high, **script)
 
         gymnasium.register(id=_ENVIRONMENT, entry_point=make, disable_env_checker=True)
         try:
@@ -218,14 +219,21 @@ class Driver:
         loss, updater = made(self._given(target_update_polyak=kept), model)
         return moved(loss, updater, source, target)
 
+    def _environment(self) -> Scripted:
+        s = self._settings
+        return Scripted(s.low, s.high, observation_dimensions=s.observations)
+
+    def _agent(self, environment: Scripted, settings: programs.Settings) -> tuple[Any, Any]:
+        """Policy and Q network of the program, and the policy that collects."""
+        make = getattr(programs.load(self._family, "utils"), f"make_{self._family}_agent")
+        made_for = wrapped(environment)
+        return make(settings, made_for, made_for, torch.device("cpu"))
+
     def _made(self, **changed: Any) -> tuple[Any, Any]:
         """Policy and Q network of the program, and the loss of them."""
-        s, settings = self._settings, self._given(**changed)
-        environment = wrapped(Scripted(s.low, s.high, observation_dimensions=s.observations))
-        utils = programs.load(self._family, "utils")
-        make = getattr(utils, f"make_{self._family}_agent")
-        model, _ = make(settings, environment, environment, torch.device("cpu"))
-        return model, utils.make_loss_module(settings, model)[0]
+        settings = self._given(**changed)
+        model, _ = self._agent(self._environment(), settings)
+        return model, programs.load(self._family, "utils").make_loss_module(settings, model)[0]
 
     def architecture(self) -> np.ndarray:
         s = self._settings
@@ -260,6 +268,17 @@ class Driver:
         optimizers = [critic, actor, *temperature]
         held = roles(loss).values()
         return [layers.log_epsilon(*pair) for pair in zip(optimizers, held, strict=False)]
+
+
+class PolicyDriver(Driver):
+    """The policies that the program makes, by themselves."""
+
+    def run(self) -> Recorder:
+        """Act in an environment; nothing learns."""
+        environment = self._environment()
+        model, exploring = self._agent(environment, self._given())
+        self._prepare(model, exploring)
+        return act(environment, model[0], exploring, self._settings)
 
 
 def last_weights(parameters: Any) -> torch.Tensor:

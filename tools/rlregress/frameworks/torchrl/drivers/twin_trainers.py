@@ -53,9 +53,9 @@ class Driver:
         self, family: str, settings: Settings, environment: Scripted | None = None
     ) -> None:
         self._family, self._settings = family, settings
-        flags = {"rewards": settings.reward, "terminated": settings.terminated}
-        flags["truncated"] = settings.truncated
-        self._environment = environment or Scripted(settings.low, settings.high, **flags)
+        s = settings
+        flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
+        self._environment = environment or Scripted(s.low, s.high, rewards=s.reward, **flags)
         self._spec = action_spec(wrapped(self._environment))
         self.buffer = TensorDictReplayBuffer(
             storage=LazyTensorStorage(256), batch_size=settings.batch_size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -59,8 +59,9 @@ def _update_order(i: Inputs) -> np.ndarray:
     return (np.abs(changes) > 1e-5).astype(np.float64)
 
 
-_MEASURED = {
-    "library": (
+_MEASURED: Sequence[tuple[str, Callable[..., Any], Sequence[str]]] = (
+    (
+        "library",
         twin_losses.Driver,
         (
             "sac.critic_loss.scale",
@@ -80,7 +81,8 @@ _MEASURED = {
             "sac.log_prob.action_scale",
         ),
     ),
-    "trainer": (
+    (
+        "trainer",
         twin_trainers.Driver,
         (
             "sac.target.bootstrap",
@@ -89,7 +91,8 @@ _MEASURED = {
             "sac.gradient_clip",
         ),
     ),
-    "script": (
+    (
+        "script",
         twin_programs.Driver,
         (
             "sac.target_update.polyak",
@@ -107,11 +110,11 @@ _MEASURED = {
             "sac.adam.epsilon",
         ),
     ),
-}
+)
 PROBES: Mapping[tuple[str, str], Raw] = {
     **{
         (detail, scope): partial(MEASUREMENTS[detail], partial(driver, "sac"))
-        for scope, (driver, details) in _MEASURED.items()
+        for scope, driver, details in _MEASURED
         for detail in details
     },
     ("sac.update_order", "script"): _update_order,

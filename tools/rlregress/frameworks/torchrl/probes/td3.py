@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from rlregress.frameworks.torchrl.drivers import twin_losses, twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.measurements.td3 import MEASUREMENTS
 
-_MEASURED = {
-    "library": (
+_MEASURED: Sequence[tuple[str, Callable[..., Any], Sequence[str]]] = (
+    (
+        "library",
         twin_losses.Driver,
         (
             "td3.critic_loss.scale",
@@ -30,7 +32,8 @@ _MEASURED = {
             "td3.target_update.parameter",
         ),
     ),
-    "trainer": (
+    (
+        "trainer",
         twin_trainers.Driver,
         (
             "td3.target.bootstrap",
@@ -39,12 +42,15 @@ _MEASURED = {
             "td3.gradient_clip",
         ),
     ),
-    "script": (
+    (
+        "script",
+        twin_programs.PolicyDriver,
+        ("td3.action.bounding", "td3.exploration.noise", "td3.exploration.default"),
+    ),
+    (
+        "script",
         twin_programs.Driver,
         (
-            "td3.action.bounding",
-            "td3.exploration.noise",
-            "td3.exploration.default",
             "td3.exploration.environments",
             "td3.exploration.warmup",
             "td3.policy_delay",
@@ -59,9 +65,9 @@ _MEASURED = {
             "td3.adam.epsilon",
         ),
     ),
-}
+)
 PROBES: Mapping[tuple[str, str], Raw] = {
     (detail, scope): partial(MEASUREMENTS[detail], partial(driver, "td3"))
-    for scope, (driver, details) in _MEASURED.items()
+    for scope, driver, details in _MEASURED
     for detail in details
 }
