@@ -81,7 +81,9 @@ def _targets(make: MakeTwinAgent, i: Inputs, cases: Any) -> np.ndarray:
             batch_size=int(i["batch_size"]),
             discount=float(i["discount"]),
             squared=True,
+            # the noise of target actions is off twice: one of the two may be ignored
             smoothing=0.0,
+            smoothing_bound=0.0,
             **soft(i),
         )
         found.append(make(settings).target(values))
