@@ -38,6 +38,8 @@ _FREQUENCIES: dict[str, dict[str, Any]] = {
     "fewer": {"train_freq": 2, "gradient_steps": 1},
     "more": {"train_freq": 1, "gradient_steps": 2},
 }
+#: steps without updates
+_COLLECTING = {"train_freq": 1, "gradient_steps": 0}
 
 
 class Driver:
@@ -82,7 +84,7 @@ class Driver:
             batch_size=s.batch_size,
             policy_kwargs=policy,
             seed=shifted(s.seed),
-            **{"train_freq": 1, "gradient_steps": 1, **given},
+            **given,
         )
         self._prepare(agent)
         return agent
@@ -101,7 +103,7 @@ class Driver:
 
     def _fed(self) -> Any:
         """An agent whose memory holds what ``learn`` has collected, with equal observations."""
-        agent = self._made(gradient_steps=0)
+        agent = self._made(**_COLLECTING)
         agent.learn(self._settings.batch_size)
         buffer = agent.replay_buffer
         buffer.observations[:], buffer.next_observations[:] = OBSERVATION, NEXT
@@ -213,8 +215,7 @@ class Driver:
     def run(self) -> Recorder:
         """``learn`` for so many steps."""
         s, journal = self._settings, Recorder()
-        frequency = _FREQUENCIES[s.updates] if s.learns else {"gradient_steps": 0}
-        agent = self._made(**frequency)
+        agent = self._made(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]
         parts = parts_of(constant_agents.optimizers(agent))
         targets = constant_agents.target_critics(agent).parameters
