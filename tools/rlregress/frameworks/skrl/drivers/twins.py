@@ -31,11 +31,10 @@ _OBSERVATION, _NEXT, _ACTION = 0.5, -0.5, 0.25
 _STORED = {"observations": _OBSERVATION, "next_observations": _NEXT, "actions": _ACTION}
 _SETTINGS = {
     "discount": "discount_factor",
-    "delay": "policy_delay",
     "coefficient": "polyak",
-    "target_entropy": "target_entropy",
-    "smoothing_bound": "smooth_regularization_clip",
 }
+_OF_SAC = {"target_entropy": "target_entropy"}
+_OF_TD3 = {"delay": "policy_delay", "smoothing_bound": "smooth_regularization_clip"}
 #: there is no setting for fewer
 _UPDATES: dict[str, dict[str, Any]] = {"more": {"gradient_steps": 2}}
 
@@ -60,12 +59,11 @@ class Driver:
 
     def _made(self, **arguments: Any) -> Training:
         s = self._settings
-        given = {**s.named(**_SETTINGS), **arguments}
-        if self._kind == "sac":
-            given.pop("policy_delay", None)
-            if s.temperature is not None:
-                given["initial_entropy_value"] = float(s.temperature)
-                given["learn_entropy"] = s.trained_temperature
+        own = _OF_SAC if self._kind == "sac" else _OF_TD3
+        given = {**s.named(**_SETTINGS, **own), **arguments}
+        if self._kind == "sac" and s.temperature is not None:
+            given["initial_entropy_value"] = float(s.temperature)
+            given["learn_entropy"] = s.trained_temperature
         if s.rates is not None:
             given["learning_rate"] = self._rates()
         if s.noise:
