@@ -176,9 +176,8 @@ class Driver:
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             given.update(dict.fromkeys(frozen, 0.0))
         journal = self._run(s.steps, learning_starts=starts, **given)
-        _, action, reward, *_ = _rows(self._part("replay buffer", "rb"))[-1]
-        journal.stored_action = float(np.ravel(action)[0])
-        journal.stored_reward = float(np.ravel(reward)[0])
+        last = _row(self._part("replay buffer", "rb"), len(journal.actions[0]) - 1)
+        journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
         return journal
 
     def _after_one_step(self) -> Any:
@@ -439,13 +438,11 @@ def _drawing(number: float) -> Iterator[None]:
         yield
 
 
-def _rows(buffer: Any) -> list[Any]:
-    """Observation, action, reward, next observation and flag of the transitions in a buffer."""
+def _row(buffer: Any, step: int) -> tuple[Any, Any]:
+    """Action and reward where a buffer is to hold this step."""
     if hasattr(buffer, "buffer"):
-        return list(buffer.buffer)
-    columns = (buffer.observations, buffer.actions, buffer.rewards)
-    rows = zip(*columns, buffer.next_observations, buffer.dones, strict=False)
-    return list(rows)[: buffer.size()]
+        return buffer.buffer[step][1:3]
+    return buffer.actions[step], buffer.rewards[step]
 
 
 def _set_rows(buffer: Any) -> None:

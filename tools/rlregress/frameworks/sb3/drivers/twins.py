@@ -221,10 +221,10 @@ class Driver:
         targets = constant_agents.target_critics(agent).parameters
         with journal.recording(parts, agent.actor.parameters, targets):
             agent.learn(s.steps * (s.environments if s.per_environment else 1))
-        buffer = agent.replay_buffer
-        rows = (buffer.actions, buffer.rewards)
-        last = [float(np.ravel(row[buffer.pos - 1])[0]) for row in rows]
-        journal.stored_action, journal.stored_reward = last
+        row, buffer = len(self._environments[0].received) - 1, agent.replay_buffer
+        journal.stored_action, journal.stored_reward = (
+            float(np.ravel(rows[row])[0]) for rows in (buffer.actions, buffer.rewards)
+        )
         return journal
 
     def _default(self) -> Any:
