@@ -5,15 +5,11 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
 import numpy as np
 
-from rlregress.measurements import twins
-from rlregress.measurements.journal import Journal
+from rlregress.measurements.loop_journal import Journal
 from rlregress.measurements.twin_agents import MakeTwinAgent, Settings
-from rlregress.measurements.twins import FROZEN, Inputs, Measurement, loop
+from rlregress.measurements.twin_details import FROZEN, Inputs, loop
 
 
 def temperature_loss(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
@@ -135,36 +131,3 @@ def reward_scaling(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 def initialisation(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     """How the first layer of a Q network is initialised."""
     return make(Settings(observations=int(i["observations"]))).initialisation()
-
-
-#: detail -> its measurement
-MEASUREMENTS: Mapping[str, Measurement] = {
-    "sac.critic_loss.scale": twins.critic_loss_scale,
-    "sac.critic_loss.reduction": twins.critic_loss_reduction,
-    "sac.critic_loss.distance": twins.critic_loss_distance,
-    "sac.target.minimum": twins.target,
-    "sac.target.bootstrap": twins.target_bootstrap,
-    "sac.actor_loss": twins.actor_loss,
-    "sac.target_update.polyak": twins.target_update,
-    "sac.target_update.parameter": twins.target_update,
-    "sac.replay.action": twins.replay_action,
-    "sac.learning_starts": twins.learning_starts,
-    "sac.vectorisation": twins.vectorisation,
-    "sac.networks": twins.networks,
-    "sac.gradient_clip": twins.gradient_clip,
-    "sac.adam.epsilon": twins.adam_epsilon,
-    "sac.update_ratio": partial(twins.update_ratio, ("critic", "actor")),
-    "sac.target.entropy": twins.target,
-    "sac.temperature.loss": temperature_loss,
-    "sac.temperature.target_entropy": target_entropy,
-    "sac.temperature.learning_rate": temperature_rate,
-    "sac.temperature.initial": temperature_initial,
-    "sac.log_std.bounds": log_std,
-    "sac.log_prob.tanh_correction": tanh_correction,
-    "sac.log_prob.action_scale": action_scale,
-    "sac.update_order": update_order,
-    "sac.update_schedule": update_schedule,
-    "sac.target_update.interval": target_interval,
-    "sac.reward_scaling": reward_scaling,
-    "sac.networks.initialisation": initialisation,
-}

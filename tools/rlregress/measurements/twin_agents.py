@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rlregress.measurements.journal import Journal
+from rlregress.measurements.loop_journal import Journal
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlregress.formulas import action_transforms, critics, sac
-from rlregress.measurements.journal import Journal
+from rlregress.measurements.loop_journal import Journal
 
 
 @dataclass

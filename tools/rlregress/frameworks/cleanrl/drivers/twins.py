@@ -24,7 +24,7 @@ from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.journal import Recorder
 from rlregress.frameworks.layers import last_linear, linear_layers, make_constant, make_pinned
 from rlregress.measurements.twin_agents import Settings
-from rlregress.measurements.twins import FROZEN
+from rlregress.measurements.twin_details import FROZEN
 
 SAC, TD3 = "sac_continuous_action", "td3_continuous_action"
 _TARGETS = ("qf1_target", "qf2_target")

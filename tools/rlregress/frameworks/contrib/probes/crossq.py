@@ -17,7 +17,7 @@ from rlregress.frameworks.layers import last_linear, linear_layers
 from rlregress.frameworks.sb3.drivers.twins import Driver
 from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
-from rlregress.measurements.twins import loop
+from rlregress.measurements.twin_details import loop
 
 #: a warm-up is looked for among so many updates
 _LONGEST = 2**21

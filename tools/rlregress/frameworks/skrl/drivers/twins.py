@@ -22,7 +22,7 @@ from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, report, wa
 from rlregress.frameworks.skrl.drivers.ddpg import constant_noise
 from rlregress.frameworks.skrl.probes.helpers import instantiated
 from rlregress.measurements.twin_agents import Settings
-from rlregress.measurements.twins import FROZEN
+from rlregress.measurements.twin_details import FROZEN
 
 CRITICS = ("critic_1", "critic_2")
 _TARGETS = tuple(f"target_{name}" for name in CRITICS)

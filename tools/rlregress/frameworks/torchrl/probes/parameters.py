@@ -9,7 +9,7 @@ from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.scripted import ending_both_ways
 from rlregress.frameworks.torchrl.drivers.twin_trainers import Driver
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.measurements.twins import loop
+from rlregress.measurements.twin_details import loop
 
 
 def _next_observation(i: Inputs) -> Any:

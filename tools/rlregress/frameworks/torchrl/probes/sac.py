@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.drivers import twin_losses, twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.measurements.sac import MEASUREMENTS
+from rlregress.measurements import sac, twin_details
 from rlregress.measurements.twin_agents import Settings
 
 
@@ -59,63 +59,43 @@ def _update_order(i: Inputs) -> np.ndarray:
     return (np.abs(changes) > 1e-5).astype(np.float64)
 
 
-_MEASURED: Sequence[tuple[str, Callable[..., Any], Sequence[str]]] = (
-    (
-        "library",
-        twin_losses.Driver,
-        (
-            "sac.critic_loss.scale",
-            "sac.critic_loss.reduction",
-            "sac.critic_loss.distance",
-            "sac.target.minimum",
-            "sac.target.bootstrap",
-            "sac.target.entropy",
-            "sac.actor_loss",
-            "sac.target_update.polyak",
-            "sac.target_update.parameter",
-            "sac.temperature.loss",
-            "sac.temperature.target_entropy",
-            "sac.temperature.initial",
-            "sac.log_std.bounds",
-            "sac.log_prob.tanh_correction",
-            "sac.log_prob.action_scale",
-        ),
-    ),
-    (
-        "trainer",
-        twin_trainers.Driver,
-        (
-            "sac.target.bootstrap",
-            "sac.replay.action",
-            "sac.learning_starts",
-            "sac.gradient_clip",
-        ),
-    ),
-    (
-        "script",
-        twin_programs.Driver,
-        (
-            "sac.target_update.polyak",
-            "sac.target_update.parameter",
-            "sac.target_update.interval",
-            "sac.learning_starts",
-            "sac.update_ratio",
-            "sac.update_schedule",
-            "sac.vectorisation",
-            "sac.networks",
-            "sac.networks.initialisation",
-            "sac.gradient_clip",
-            "sac.temperature.learning_rate",
-            "sac.reward_scaling",
-            "sac.adam.epsilon",
-        ),
-    ),
-)
+_LOSSES: Any = partial(twin_losses.Driver, "sac")
+_TRAINER: Any = partial(twin_trainers.Driver, "sac")
+_PROGRAM: Any = partial(twin_programs.Driver, "sac")
 PROBES: Mapping[tuple[str, str], Raw] = {
-    **{
-        (detail, scope): partial(MEASUREMENTS[detail], partial(driver, "sac"))
-        for scope, driver, details in _MEASURED
-        for detail in details
-    },
+    ("sac.critic_loss.scale", "library"): partial(twin_details.critic_loss_scale, _LOSSES),
+    ("sac.critic_loss.reduction", "library"): partial(twin_details.critic_loss_reduction, _LOSSES),
+    ("sac.critic_loss.distance", "library"): partial(twin_details.critic_loss_distance, _LOSSES),
+    ("sac.target.minimum", "library"): partial(twin_details.target, _LOSSES),
+    ("sac.target.bootstrap", "library"): partial(twin_details.target_bootstrap, _LOSSES),
+    ("sac.target.entropy", "library"): partial(twin_details.target, _LOSSES),
+    ("sac.actor_loss", "library"): partial(twin_details.actor_loss, _LOSSES),
+    ("sac.target_update.polyak", "library"): partial(twin_details.target_update, _LOSSES),
+    ("sac.target_update.parameter", "library"): partial(twin_details.target_update, _LOSSES),
+    ("sac.temperature.loss", "library"): partial(sac.temperature_loss, _LOSSES),
+    ("sac.temperature.target_entropy", "library"): partial(sac.target_entropy, _LOSSES),
+    ("sac.temperature.initial", "library"): partial(sac.temperature_initial, _LOSSES),
+    ("sac.log_std.bounds", "library"): partial(sac.log_std, _LOSSES),
+    ("sac.log_prob.tanh_correction", "library"): partial(sac.tanh_correction, _LOSSES),
+    ("sac.log_prob.action_scale", "library"): partial(sac.action_scale, _LOSSES),
+    ("sac.target.bootstrap", "trainer"): partial(twin_details.target_bootstrap, _TRAINER),
+    ("sac.replay.action", "trainer"): partial(twin_details.replay_action, _TRAINER),
+    ("sac.learning_starts", "trainer"): partial(twin_details.learning_starts, _TRAINER),
+    ("sac.gradient_clip", "trainer"): partial(twin_details.gradient_clip, _TRAINER),
+    ("sac.target_update.polyak", "script"): partial(twin_details.target_update, _PROGRAM),
+    ("sac.target_update.parameter", "script"): partial(twin_details.target_update, _PROGRAM),
+    ("sac.target_update.interval", "script"): partial(sac.target_interval, _PROGRAM),
+    ("sac.learning_starts", "script"): partial(twin_details.learning_starts, _PROGRAM),
+    ("sac.update_ratio", "script"): partial(
+        twin_details.update_ratio, ("critic", "actor"), _PROGRAM
+    ),
+    ("sac.update_schedule", "script"): partial(sac.update_schedule, _PROGRAM),
+    ("sac.vectorisation", "script"): partial(twin_details.vectorisation, _PROGRAM),
+    ("sac.networks", "script"): partial(twin_details.networks, _PROGRAM),
+    ("sac.networks.initialisation", "script"): partial(sac.initialisation, _PROGRAM),
+    ("sac.gradient_clip", "script"): partial(twin_details.gradient_clip, _PROGRAM),
+    ("sac.temperature.learning_rate", "script"): partial(sac.temperature_rate, _PROGRAM),
+    ("sac.reward_scaling", "script"): partial(sac.reward_scaling, _PROGRAM),
+    ("sac.adam.epsilon", "script"): partial(twin_details.adam_epsilon, _PROGRAM),
     ("sac.update_order", "script"): _update_order,
 }

@@ -37,7 +37,7 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.twin_agents import Settings
-from rlregress.measurements.twins import loop
+from rlregress.measurements.twin_details import loop
 
 _ROWS = 2
 
