@@ -107,8 +107,8 @@ def temperature_rate(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 
 def temperature_initial(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     """The temperature by default, and where a number is asked for."""
-    asked = Settings(temperature=float(i["asked"]), trained_temperature=True)
-    return np.array([make(settings).temperature() for settings in (Settings(), asked)])
+    wanted = Settings(temperature=float(i["asked"]), trained_temperature=True)
+    return np.array([make(settings).temperature() for settings in (Settings(), wanted)])
 
 
 def target_interval(make: MakeTwinAgent, i: Inputs) -> np.ndarray:

@@ -116,8 +116,8 @@ class Driver:
         )
         journal.actions.append(self._environment.received)
         policy_and_targets = (loss.actor_network_params, loss.target_qvalue_network_params)
-        watched = [lambda own=own: own.values(True, True) for own in policy_and_targets]
-        with journal.recording(parts_of_losses(lambda: held), *watched):
+        recorded = [lambda own=own: own.values(True, True) for own in policy_and_targets]
+        with journal.recording(parts_of_losses(lambda: held), *recorded):
             trainer.train()
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
