@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from rlregress.frameworks.contrib.probes.helpers.quantile_targets import observed_targets
+from rlregress.frameworks.contrib.drivers.quantile_targets import observed_targets
 from rlregress.frameworks.sb3.drivers import twins
 
 

@@ -14,8 +14,8 @@ from sb3_contrib.common.torch_layers import BatchRenorm1d
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import last_linear, linear_layers
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.drivers.twins import Driver
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements.twin_details import loop
 

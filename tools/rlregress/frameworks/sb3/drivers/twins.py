@@ -18,8 +18,8 @@ from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.journal import Recorder, parts_of
 from rlregress.frameworks.layers import last_linear, linear_layers, make_constant
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
-from rlregress.frameworks.sb3.probes.helpers.constant_agents import ACTION, NEXT, OBSERVATION
+from rlregress.frameworks.sb3.drivers import constant_agents
+from rlregress.frameworks.sb3.drivers.constant_agents import ACTION, NEXT, OBSERVATION
 from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.measurements.twin_agents import Settings
 

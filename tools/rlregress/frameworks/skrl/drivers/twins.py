@@ -19,8 +19,8 @@ from rlregress.frameworks.layers import last_linear, linear_layers, make_constan
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, report, watch
+from rlregress.frameworks.skrl.drivers import instantiated
 from rlregress.frameworks.skrl.drivers.ddpg import constant_noise
-from rlregress.frameworks.skrl.probes.helpers import instantiated
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 
