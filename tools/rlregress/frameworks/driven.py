@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements import twin_agents
 from rlregress.measurements.driven_agents import LoopRecord, Settings
 
 
@@ -27,7 +28,7 @@ class ScriptedEnvs:
         between: called with the steps taken, ahead of every step of the first environment.
     """
 
-    def __init__(self, settings: Settings, **script: Any) -> None:
+    def __init__(self, settings: Settings | twin_agents.Settings, **script: Any) -> None:
         self._script = {
             "rewards": settings.reward,
             "terminated": settings.terminated,
@@ -98,26 +99,25 @@ def norm_of_gradients(optimizer: Any) -> float:
     return float(torch.cat(gradients).norm()) if gradients else 0.0
 
 
-def moved(
-    inputs: Mapping[str, Any], pairs: Sequence[tuple[Any, Any]], update: Callable[[], Any]
-) -> np.ndarray:
-    """A parameter of each target after an update that starts with ``source`` and ``target``.
+def fill_pairs(
+    pairs: Sequence[tuple[Any, Any]], source: Sequence[float], target: Sequence[float]
+) -> None:
+    """Set the parameters of each network, and those of its target, to a number."""
+    for networks, *numbers in zip(pairs, source, target, strict=False):
+        for network, number in zip(networks, numbers, strict=False):
+            fill(network.parameters(), number)
 
-    Args:
-        inputs: ``source`` and ``target``, a number for each pair.
-        pairs: of a network and its target.
+
+def parameters_of_targets(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
+    """A parameter of the target of each network.
 
     Raises:
-        RuntimeError: the parameters of a target moved differently.
+        RuntimeError: those of one target are different.
     """
-    for (network, target), *numbers in zip(pairs, inputs["source"], inputs["target"], strict=False):
-        for filled, number in zip((network, target), numbers, strict=False):
-            fill(filled.parameters(), number)
-    update()
-    after = [torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs]
-    if any(bool((parameters != parameters[0]).any()) for parameters in after):
+    found = [torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs]
+    if any(bool((parameters != parameters[0]).any()) for parameters in found):
         raise RuntimeError("the parameters of a target network moved differently")
-    return np.array([float(parameters[0]) for parameters in after])
+    return np.array([float(parameters[0]) for parameters in found])
 
 
 def fill(parameters: Any, number: float) -> None:

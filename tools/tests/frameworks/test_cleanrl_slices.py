@@ -13,8 +13,8 @@ import torch
 from rlregress.details import catalogue, fingerprint
 from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import script as scripts
+from rlregress.frameworks.cleanrl.drivers import parts
 from rlregress.frameworks.cleanrl.probes import traps
-from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script import (
     AnchorAmbiguous,
@@ -231,7 +231,7 @@ def test_a_name_that_a_run_or_a_slice_did_not_bind_is_a_lost_anchor(toy):
     run_of_toy = ScriptRun(toy.path, {"weight": 1.0})
     for query in (
         lambda: run_of_toy["weigth"],
-        lambda: off_policy_runs.part({"__file__": str(toy.path)}, "policy", "weigth"),
+        lambda: parts.part({"__file__": str(toy.path)}, "policy", "weigth"),
         lambda: run(toy.bound("rate", "SCALE"), {})["weigth"],
     ):
         with pytest.raises(AnchorLost, match="nothing is assigned to weigth; nearest .*weight"):

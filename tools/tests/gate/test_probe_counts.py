@@ -14,7 +14,7 @@ from rlregress.model.detail_answers import Missing
 from rlregress.model.fault_results import DETAILS
 
 #: one that a driver answers, and one that each framework is probed for by itself
-DRIVEN, PROBED = "dqn.loss.kind", "sac.target.minimum"
+DRIVEN, PROBED = "dqn.loss.kind", "nstep.window"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_what_is_not_probed_is_named_with_what_measures_it_elsewhere(sb3, monkey
     assert set(found) == {DRIVEN, PROBED}
     assert {row.lacks for row in found.values()} == {"probe"}
     assert found[DRIVEN].example == "rlregress.measurements.dqn.loss_kind, on a driver"
-    assert "torchrl.probes.helpers.critics" in found[PROBED].example
+    assert "torchrl.probes.replay" in found[PROBED].example
 
 
 def test_a_detail_without_an_expectation_or_a_fault_is_named(sb3, monkeypatch):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.drivers import measured_by
-from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part, q_networks
+from rlregress.frameworks.cleanrl.drivers.parts import part, q_networks
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import replaced

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 
 from rlregress.frameworks.cleanrl.drivers import measured_by
-from rlregress.frameworks.cleanrl.probes.helpers.off_policy_runs import part
+from rlregress.frameworks.cleanrl.drivers.parts import part
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults, replaced

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.cleanrl.probes.helpers import off_policy_runs, small_runs
+from rlregress.frameworks.cleanrl.drivers.parts import optimizer
+from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
@@ -135,8 +136,8 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     counts: list[float] = []
     for name in (_SAC, _TD3):
         made = small_runs.off_policy(source, name, 1)
-        optimizer = off_policy_runs.optimizer(made.globals, "critic")
-        trained = sum(len(group["params"]) for group in optimizer.param_groups)
+        groups = optimizer(made.globals, "critic").param_groups
+        trained = sum(len(group["params"]) for group in groups)
         counts.append(trained / len(list(made["qf1"].parameters())))
     return np.array(counts)
 

@@ -15,7 +15,7 @@ from rlregress.frameworks.base import Probe, absences
 _FAMILIES = families.load_all(
     __name__,
     (
-        *("sac", "sac_loop", "crossq"),
+        *("sac", "crossq"),
         *("dqn", "quantiles"),
         *("ppo", "recurrent", "trpo", "maskable", "ars"),
     ),

@@ -14,8 +14,10 @@ from sb3_contrib.common.torch_layers import BatchRenorm1d
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import last_linear, linear_layers
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, off_policy_loops
+from rlregress.frameworks.sb3.drivers import constant_agents
+from rlregress.frameworks.sb3.drivers.twins import Driver
 from rlregress.frameworks.scripted import Scripted
+from rlregress.measurements.twin_details import loop
 
 #: a warm-up is looked for among so many updates
 _LONGEST = 2**21
@@ -201,10 +203,7 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
 
 
 def _policy_delay(inputs: Inputs) -> np.ndarray:
-    steps = int(inputs["steps"])
-    journal, _ = off_policy_loops.run(
-        CrossQ, steps, learning_starts=0, batch_size=int(inputs["batch_size"])
-    )
+    journal = Driver(CrossQ, loop(inputs)).run()
     critics, *others = (journal.count(part) for part in ("critic", "actor", "temperature"))
     return np.array([critics / other for other in others])
 

@@ -16,7 +16,7 @@ from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.contrib.probes.helpers.masked import Masked
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 
 _ROWS = 64
 #: beyond what rounding leaves of a gradient that is none

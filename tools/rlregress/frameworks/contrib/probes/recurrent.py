@@ -13,7 +13,8 @@ import torch
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.contrib.probes.helpers.on_policy_classes import KINDS
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
+from rlregress.frameworks.sb3.drivers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers import ppo_trainings
 from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings

@@ -12,7 +12,7 @@ from sb3_contrib import TRPO
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import trpo
 

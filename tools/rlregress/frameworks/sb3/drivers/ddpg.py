@@ -9,7 +9,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.driven import ScriptedEnvs, fill
 from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 
 

@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     normalised,
     paying,

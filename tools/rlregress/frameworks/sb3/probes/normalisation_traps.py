@@ -9,7 +9,7 @@ import numpy as np
 from stable_baselines3 import SAC
 
 from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     normalised,
     showing,

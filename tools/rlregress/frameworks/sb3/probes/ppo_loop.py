@@ -11,7 +11,8 @@ import numpy as np
 from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, ppo_trainings
+from rlregress.frameworks.sb3.drivers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers import ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy, measured
 from rlregress.frameworks.scripted import counting, end_after
 from rlregress.measurements import ppo_loop as loop

@@ -15,7 +15,8 @@ from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.probes.helpers import constant_agents, nstep_targets
+from rlregress.frameworks.sb3.drivers import constant_agents
+from rlregress.frameworks.sb3.probes.helpers import nstep_targets
 from rlregress.frameworks.scripted import Scripted
 
 

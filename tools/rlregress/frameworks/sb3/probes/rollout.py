@@ -14,7 +14,7 @@ from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 
 

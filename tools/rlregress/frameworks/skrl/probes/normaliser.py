@@ -15,7 +15,6 @@ from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.scripted import Scripted, counting
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch
-from rlregress.frameworks.skrl.probes.helpers import critics
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import train
 
 
@@ -100,9 +99,17 @@ def _ratio(inputs: Inputs) -> np.ndarray:
     return training.moved_first(2)
 
 
+def _off_policy(steps: int, *environment: Scripted) -> Training:
+    """A training of SAC that has stored so many steps, and may update."""
+    settings = {"batch_size": steps, **_preprocessed("observation")}
+    training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
+    training.run(steps)
+    return training
+
+
 def _counted(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
-    training = critics.fed("sac", size, **_preprocessed("observation"))
+    training = _off_policy(size)
     scaler = training.agent.checkpoint_modules.get("observation_preprocessor")
     scaler = scaler or training.agent.checkpoint_modules["state_preprocessor"]
     before = float(scaler.current_count)
@@ -114,7 +121,7 @@ def _terminal_observation(inputs: Inputs) -> np.ndarray:
     x = inputs["observations"]
     steps = len(x) - 1
     environment = _showing(x, terminated=[0.0] * (steps - 1) + [1.0])
-    training = critics.fed("sac", steps, environment=environment, **_preprocessed("observation"))
+    training = _off_policy(steps, environment)
     return training.stored("next_observations")[steps - 1, 0].double().numpy()
 
 

@@ -14,7 +14,7 @@ from rlregress.frameworks.driven import fill
 from rlregress.frameworks.layers import linear_layers, log_epsilon, make_constant
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl.agents import Training
-from rlregress.frameworks.skrl.probes.helpers import instantiated
+from rlregress.frameworks.skrl.drivers import instantiated
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import feed, train
 from rlregress.measurements import ppo
 

@@ -16,7 +16,8 @@ from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.scripted import Scripted, end_after, ending_both_ways
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training
-from rlregress.frameworks.skrl.probes.helpers import critics
+from rlregress.frameworks.skrl.drivers.twins import Driver, count_critics
+from rlregress.measurements.twin_agents import Settings
 
 
 def _collected(steps: int, environment: Scripted, kind: str = "sac", **made: Any) -> Training:
@@ -63,10 +64,13 @@ def _overwriting(inputs: Inputs) -> np.ndarray:
 
 
 def _both_flags(inputs: Inputs) -> np.ndarray:
-    ends = {"terminated": 1.0, "truncated": 1.0}
-    return np.array(
-        [critics.target("td3", {**inputs, "batch_size": 8}, [inputs["value"]] * 2, ends)]
+    settings = Settings(
+        reward=float(inputs["reward"]),
+        discount=float(inputs["discount"]),
+        terminated=1.0,
+        truncated=1.0,
     )
+    return np.array([Driver("td3", settings).target([inputs["value"]] * 2)])
 
 
 def _truncated_flags(inputs: Inputs) -> np.ndarray:
@@ -87,7 +91,7 @@ def _autoreset(inputs: Inputs) -> np.ndarray:
 
 
 def _critic_count(inputs: Inputs) -> np.ndarray:
-    return np.array([float(critics.count(Training(kind))) for kind in ("sac", "td3")])
+    return np.array([float(count_critics(Training(kind))) for kind in ("sac", "td3")])
 
 
 def _exploration_draw(inputs: Inputs) -> np.ndarray:

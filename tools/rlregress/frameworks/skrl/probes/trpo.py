@@ -17,7 +17,7 @@ from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training
-from rlregress.frameworks.skrl.probes.helpers import instantiated
+from rlregress.frameworks.skrl.drivers import instantiated
 from rlregress.measurements import trpo
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,12 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.probes.helpers import (
-    off_policy_programs,
-    off_policy_trainers,
-    tiny_trainers,
-)
+from rlregress.frameworks.torchrl.drivers import twin_programs, twin_trainers
+from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.measurements.twin_agents import Settings
 
 
 def _linear(slope: float, constant: float) -> nn.Linear:
@@ -103,12 +101,20 @@ def _overwriting(i: Inputs) -> Any:
     return np.sort(buffer[:]["reward"].numpy())
 
 
-def _program_warmup(i: Inputs) -> list[float]:
-    settings = [int(i[name]) for name in ("steps", "warmup", "batch", "minibatch")]
-    return [
-        float(len(off_policy_programs.cold_start(family, *settings).buffer))
-        for family in ("sac", "td3")
-    ]
+def _warmup(driver: Callable[..., Any]) -> Raw:
+    def probe(i: Inputs) -> list[float]:
+        settings = Settings(
+            steps=int(i["steps"]),
+            starts=int(i["warmup"]),
+            collected_at_once=int(i["batch"]),
+            batch_size=int(i["minibatch"]),
+        )
+        trained = [driver(family, settings) for family in ("sac", "td3")]
+        for one in trained:
+            one.run()
+        return [float(len(one.buffer)) for one in trained]
+
+    return probe
 
 
 def _shared_observations(i: Inputs) -> list[float]:
@@ -137,8 +143,8 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("nstep.truncation", "library"): _targets((0, 1, 2)),
     ("nstep.newest_steps", "library"): _targets((4, 5)),
     ("replay.sampling", "library"): _sampling,
-    ("replay.warmup", "trainer"): off_policy_trainers.warmup,
-    ("replay.warmup", "script"): _program_warmup,
+    ("replay.warmup", "trainer"): _warmup(twin_trainers.Driver),
+    ("replay.warmup", "script"): _warmup(twin_programs.Driver),
     ("replay.overwriting", "library"): _overwriting,
     ("replay.shared_observations", "library"): _shared_observations,
     ("replay.both_flags", "library"): _both_flags,

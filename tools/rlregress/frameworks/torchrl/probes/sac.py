@@ -1,134 +1,101 @@
-"""Probes of soft actor-critic."""
+"""Probes of soft actor-critic: measurements on its loss, its trainer and its program."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
-import torch
-from torch import nn
 
 from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.scripted import Scripted
-from rlregress.frameworks.torchrl.api import NormalParamExtractor, TanhNormal
-from rlregress.frameworks.torchrl.compat import sac_loss
-from rlregress.frameworks.torchrl.probes.helpers import (
-    critics,
-    off_policy_losses,
-    tiny_trainers,
-)
-from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
-    Constant,
-    Numbers,
-    box,
-    fill,
-    policy,
-    q_network,
-    transitions,
-)
+from rlregress.frameworks.torchrl.drivers import twin_losses, twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
-from rlregress.measurements import critic_loss
+from rlregress.measurements import sac, twin_details
+from rlregress.measurements.twin_agents import Settings
 
 
-def _target_entropy_inside(i: Inputs) -> float:
-    loss = off_policy_losses.sac(i, [0.0, 0.0], loss_function="l2")
-    fill(loss.target_qvalue_network_params, [i["target_q"]] * 2)
-    return critics.regression_target(loss, transitions(int(i["batch_size"]), i["reward"]))
+def _update_order(i: Inputs) -> np.ndarray:
+    """From what the loss returned last before each part took its first step.
 
+    No probe chooses the log-probability that a program's policy reports, as other drivers do.
+    """
+    returned: list[Any] = []
+    before: dict[str, Any] = {}
 
-def _temperature(i: Inputs) -> list[float]:
-    loss = off_policy_losses.sac(i, [0.0, 0.0], target_entropy=i["target_entropy"])
-    value = loss(transitions(8, 0.0))["loss_alpha"]
-    value.backward()
-    return [float(value.detach()), float(loss.log_alpha.grad)]
+    def watch(loss: Any) -> None:
+        twin_programs.make_constant_q(loss.qvalue_network_params, [0.0] * 2)
+        twin_programs.make_constant_q(loss.target_qvalue_network_params, [i["target_q"]] * 2)
+        forward = loss.forward
 
+        def kept(batch: Any) -> Any:
+            returned.append(forward(batch))
+            return returned[-1]
 
-def _default_target_entropy(i: Inputs) -> list[float]:
-    entropies = []
-    for dimensions in i["dimensions"]:
-        d = int(dimensions)
-        actor = policy(Numbers([0.0] * d, [1.0] * d), box([-1.0] * d, [1.0] * d), TanhNormal)
-        loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
-        entropies.append(float(loss.target_entropy))
-    return entropies
+        loss.forward = kept
 
+    settings = Settings(
+        steps=3,
+        collected_at_once=3,
+        reward=float(i["reward"]),
+        batch_size=int(i["batch_size"]),
+        discount=float(i["discount"]),
+        rates=(float(i["learning_rate"]),) * 2,
+        log_prob=float(i["log_prob"]),
+    )
+    twin_programs.Driver("sac", settings).run_program(
+        watch, lambda part: before.setdefault(part, returned[-1]), utd_ratio=1 / 3
+    )
 
-def _log_std(i: Inputs) -> list[float]:
-    layer = nn.Linear(1, 2, dtype=torch.float64)
-    nn.init.zeros_(layer.weight)
-    actor = policy(nn.Sequential(layer, NormalParamExtractor()), box(-1.0, 1.0), TanhNormal)
-    log_stds = []
-    for head in i["head_outputs"]:
-        layer.bias.data = torch.tensor([0.0, head], dtype=torch.float64)
-        log_stds.append(float(actor.get_dist(transitions(1, 0.0)).scale.detach().log()))
-    return log_stds
+    def q_seen(losses: Any) -> float:
+        log_prob = -losses["entropy"]
+        return float((losses["alpha"] * log_prob - losses["loss_actor"]).detach())
 
-
-def _reported_log_prob(pre_tanh: Sequence[float], low: Any, high: Any) -> float:
-    """The log-probability that the loss works with, of the sample with these Gaussian draws."""
-    d = len(pre_tanh)
-    actor = policy(
-        Numbers([0.0] * d, [1.0] * d), box(low, high), TanhNormal,
-        low=torch.as_tensor(low, dtype=torch.float64),
-        high=torch.as_tensor(high, dtype=torch.float64),
-    )  # fmt: skip
-    loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
-
-    def draw(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
-        return torch.tensor(list(pre_tanh), dtype=dtype).expand(shape)
-
-    with mock.patch("torch.distributions.normal._standard_normal", draw):
-        return -float(loss(transitions(1, 0.0, action_dimensions=d))["entropy"])
-
-
-def _tanh_correction(i: Inputs) -> list[float]:
-    return [
-        -(x**2) / 2 - np.log(2 * np.pi) / 2 - _reported_log_prob([x], [-1.0], [1.0])
-        for x in i["pre_tanh"]
+    changes = [
+        q_seen(before["actor"]) - q_seen(returned[0]),
+        float(before["critic"]["alpha"] - 1.0),
+        float(before["actor"]["alpha"] - 1.0),
     ]
+    return (np.abs(changes) > 1e-5).astype(np.float64)
 
 
-def _action_scale(i: Inputs) -> float:
-    d = len(i["pre_tanh"])
-    bounded = _reported_log_prob(i["pre_tanh"], i["low"], i["high"])
-    return bounded - _reported_log_prob(i["pre_tanh"], [-1.0] * d, [1.0] * d)
-
-
-def _replay_action(i: Inputs) -> list[float]:
-    environment = Scripted(i["low"], i["high"])
-    loss, _ = tiny_trainers.off_policy_loss("sac", environment)
-    # the smallest scale that the distribution accepts is 1e-6
-    actor = tiny_trainers.squashed_policy(environment, [i["pre_tanh"]], 1.01e-6)
-    trainer = tiny_trainers.sac(environment, loss, actor)
-    return [float(environment.received[0][0]), float(trainer.replay_buffer[:]["action"])]
-
-
-def _trained_bootstrap(i: Inputs) -> list[float]:
-    return off_policy_losses.collected_bootstrap("sac", i)
-
-
-_LOSS = off_policy_losses.sac
-
-_CRITIC_LOSS = partial(critics.of_terminations, _LOSS)
-_SQUARED_LOSS = partial(_CRITIC_LOSS, loss_function="l2")
-PROBES: dict[tuple[str, str], Raw] = {
-    ("sac.critic_loss.scale", "library"): partial(critic_loss.scale, _SQUARED_LOSS),
-    ("sac.critic_loss.reduction", "library"): partial(critic_loss.reduction, _SQUARED_LOSS),
-    ("sac.critic_loss.distance", "library"): partial(critic_loss.distance, _CRITIC_LOSS),
-    ("sac.target.minimum", "library"): partial(critics.minimum, _LOSS),
-    ("sac.target.bootstrap", "library"): partial(critics.bootstrap, _LOSS),
-    ("sac.actor_loss", "library"): partial(critics.actor_loss, _LOSS),
-    ("sac.target_update.polyak", "library"): partial(critics.polyak, _LOSS),
-    ("sac.target.bootstrap", "trainer"): _trained_bootstrap,
-    ("sac.target.entropy", "library"): _target_entropy_inside,
-    ("sac.temperature.loss", "library"): _temperature,
-    ("sac.temperature.target_entropy", "library"): _default_target_entropy,
-    ("sac.log_std.bounds", "library"): _log_std,
-    ("sac.log_prob.tanh_correction", "library"): _tanh_correction,
-    ("sac.log_prob.action_scale", "library"): _action_scale,
-    ("sac.replay.action", "trainer"): _replay_action,
-    ("sac.target_update.polyak", "script"): off_policy_losses.sac_program_polyak,
+_LOSSES: Any = partial(twin_losses.Driver, "sac")
+_TRAINER: Any = partial(twin_trainers.Driver, "sac")
+_PROGRAM: Any = partial(twin_programs.Driver, "sac")
+PROBES: Mapping[tuple[str, str], Raw] = {
+    ("sac.critic_loss.scale", "library"): partial(twin_details.critic_loss_scale, _LOSSES),
+    ("sac.critic_loss.reduction", "library"): partial(twin_details.critic_loss_reduction, _LOSSES),
+    ("sac.critic_loss.distance", "library"): partial(twin_details.critic_loss_distance, _LOSSES),
+    ("sac.target.minimum", "library"): partial(twin_details.target, _LOSSES),
+    ("sac.target.bootstrap", "library"): partial(twin_details.target_bootstrap, _LOSSES),
+    ("sac.target.entropy", "library"): partial(twin_details.target, _LOSSES),
+    ("sac.actor_loss", "library"): partial(twin_details.actor_loss, _LOSSES),
+    ("sac.target_update.polyak", "library"): partial(twin_details.target_update, _LOSSES),
+    ("sac.target_update.parameter", "library"): partial(twin_details.target_update, _LOSSES),
+    ("sac.temperature.loss", "library"): partial(sac.temperature_loss, _LOSSES),
+    ("sac.temperature.target_entropy", "library"): partial(sac.target_entropy, _LOSSES),
+    ("sac.temperature.initial", "library"): partial(sac.temperature_initial, _LOSSES),
+    ("sac.log_std.bounds", "library"): partial(sac.log_std, _LOSSES),
+    ("sac.log_prob.tanh_correction", "library"): partial(sac.tanh_correction, _LOSSES),
+    ("sac.log_prob.action_scale", "library"): partial(sac.action_scale, _LOSSES),
+    ("sac.target.bootstrap", "trainer"): partial(twin_details.target_bootstrap, _TRAINER),
+    ("sac.replay.action", "trainer"): partial(twin_details.replay_action, _TRAINER),
+    ("sac.learning_starts", "trainer"): partial(twin_details.learning_starts, _TRAINER),
+    ("sac.gradient_clip", "trainer"): partial(twin_details.gradient_clip, _TRAINER),
+    ("sac.target_update.polyak", "script"): partial(twin_details.target_update, _PROGRAM),
+    ("sac.target_update.parameter", "script"): partial(twin_details.target_update, _PROGRAM),
+    ("sac.target_update.interval", "script"): partial(sac.target_interval, _PROGRAM),
+    ("sac.learning_starts", "script"): partial(twin_details.learning_starts, _PROGRAM),
+    ("sac.update_ratio", "script"): partial(
+        twin_details.update_ratio, ("critic", "actor"), _PROGRAM
+    ),
+    ("sac.update_schedule", "script"): partial(sac.update_schedule, _PROGRAM),
+    ("sac.vectorisation", "script"): partial(twin_details.vectorisation, _PROGRAM),
+    ("sac.networks", "script"): partial(twin_details.networks, _PROGRAM),
+    ("sac.networks.initialisation", "script"): partial(sac.initialisation, _PROGRAM),
+    ("sac.gradient_clip", "script"): partial(twin_details.gradient_clip, _PROGRAM),
+    ("sac.temperature.learning_rate", "script"): partial(sac.temperature_rate, _PROGRAM),
+    ("sac.reward_scaling", "script"): partial(sac.reward_scaling, _PROGRAM),
+    ("sac.adam.epsilon", "script"): partial(twin_details.adam_epsilon, _PROGRAM),
+    ("sac.update_order", "script"): _update_order,
 }

@@ -26,6 +26,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.compat import ppo_loss, silent_trainer
+from rlregress.frameworks.torchrl.drivers.twin_trainers import Driver
 from rlregress.frameworks.torchrl.probes.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     Constant,
@@ -35,16 +36,16 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.measurements.twin_agents import Settings
+from rlregress.measurements.twin_details import loop
 
 _ROWS = 2
 
 
 def _truncated_flags(i: Inputs) -> Any:
-    steps = int(i["steps"])
-    environment = Scripted(rewards=[1.0])
-    loss, actor = tiny_trainers.off_policy_loss("sac", environment)
-    trainer = tiny_trainers.sac(environment, loss, actor, frames=steps)
-    return trainer.replay_buffer[:]["next", "truncated"].double().numpy().reshape(-1)
+    trained = Driver("sac", loop(i))
+    trained.run()
+    return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
 def _clipped(gradient: Any, switch: bool, bound: Any) -> list[float]:
@@ -173,10 +174,9 @@ def _update_count(i: Inputs) -> float:
 
 
 def _before_policy_update(i: Inputs) -> float:
-    environment = Scripted(rewards=[1.0], terminated=[1.0])
-    loss, actor = tiny_trainers.off_policy_loss("td3", environment)
+    trained = Driver("td3", Settings(terminated=1.0, delay=int(i["delay"])))
     try:
-        tiny_trainers.td3(environment, loss, actor, delay=int(i["delay"]))
+        trained.run()
     except (IndexError, KeyError, NameError, ValueError) as error:
         if not raised_in(error, "torchrl"):
             raise

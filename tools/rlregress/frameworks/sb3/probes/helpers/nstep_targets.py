@@ -15,7 +15,7 @@ from stable_baselines3 import TD3
 from rlregress.frameworks import watched_updates
 from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.layers import last_linear
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 _ROWS = 8

@@ -12,7 +12,7 @@ from stable_baselines3 import PPO
 
 from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.scripted import Scripted
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks import watched_updates
-from rlregress.frameworks.sb3.probes.helpers import constant_agents
+from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OnPolicy
 
 #: a bound on the norm of the gradient that none of them reaches.

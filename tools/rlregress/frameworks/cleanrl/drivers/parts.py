@@ -1,0 +1,41 @@
+"""What the scripts of off-policy algorithms call their networks and optimisers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from rlregress.frameworks.cleanrl.script import Script
+
+OPTIMIZERS = {
+    "critic": ("q_optimizer", "values_optimizer"),
+    "actor": ("actor_optimizer", "policy_optimizer"),
+    "temperature": ("a_optimizer",),
+}
+
+
+def part(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
+    """What a script calls by the first of these names that it has."""
+    for name in candidates:
+        if name in names:
+            return names[name]
+    raise Script(Path(names["__file__"])).lost(quantity, *candidates)
+
+
+def optimizer(names: Mapping[str, Any], role: str) -> Any:
+    """The optimiser of a part; None if the script has no temperature to train."""
+    candidates = OPTIMIZERS[role]
+    if role == "temperature" and not {*candidates, "log_alpha"} & names.keys():
+        return None
+    return part(names, f"optimiser of the {role}", *candidates)
+
+
+def q_networks(names: Mapping[str, Any]) -> list[nn.Module]:
+    """The networks whose parameters the optimiser of the critics holds."""
+    groups = optimizer(names, "critic").param_groups
+    held = {id(p) for group in groups for p in group["params"]}
+    modules = [m for m in names.values() if isinstance(m, nn.Module)]
+    return [m for m in modules if any(id(p) in held for p in m.parameters())]

@@ -1,0 +1,55 @@
+"""What an off-policy training did, in its order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Journal:
+    """What an off-policy training did, in its order.
+
+    The parts that an optimiser steps are "critic", "actor" and "temperature".
+
+    Attributes:
+        actions: of each environment those that it received, [dimensions] each.
+        updates: (part, environment steps taken by then) of each optimiser step.
+        losses: of each part what was differentiated since the last step of any optimiser, summed.
+        gradient_norms: of each part the norm of its gradients at its first step.
+        rates: of each part the learning rate of its last step.
+        moves: for each update of the Q networks, whether policy and target critics had moved before
+            the next one.
+        temperatures: log alpha before each of its steps, and at the end.
+        stored_action, stored_reward: of the transition that was stored last.
+    """
+
+    actions: list[list[np.ndarray]] = field(default_factory=list)
+    updates: list[tuple[str, int]] = field(default_factory=list)
+    losses: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    gradient_norms: dict[str, float] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
+    moves: list[tuple[bool, bool]] = field(default_factory=list)
+    temperatures: list[float] = field(default_factory=list)
+    stored_action: float = np.nan
+    stored_reward: float = np.nan
+
+    @property
+    def steps(self) -> int:
+        """Steps taken, over all environments."""
+        return sum(len(received) for received in self.actions)
+
+    @property
+    def environments(self) -> int:
+        """How many environments were stepped."""
+        return sum(1 for received in self.actions if received)
+
+    def collected(self) -> np.ndarray:
+        """First number of each action, of the environments that were stepped: [environments, t]."""
+        return np.array([received for received in self.actions if received])[..., 0]
+
+    def count(self, part: str, after: int = 0) -> int:
+        """Updates of a part that came when more than ``after`` steps had been taken."""
+        return sum(1 for name, steps in self.updates if name == part and steps > after)

@@ -1,0 +1,133 @@
+"""The details of soft actor-critic, measured on any agent that can be driven.
+
+The text of a detail in the catalogue says what the vector holds that its measurement returns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlregress.measurements.loop_journal import Journal
+from rlregress.measurements.twin_agents import MakeTwinAgent, Settings
+from rlregress.measurements.twin_details import FROZEN, Inputs, loop
+
+
+def temperature_loss(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """The loss of the temperature, and its gradient."""
+    settings = Settings(
+        log_prob=float(i["log_prob"]),
+        temperature=float(i["temperature"]),
+        trained_temperature=True,
+        target_entropy=float(i["target_entropy"]),
+        rates=FROZEN,
+        delay=1,
+    )
+    return np.array(make(settings).temperature_loss())
+
+
+def target_entropy(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """The default for each number of dimensions of actions."""
+    bounds = [np.ones(int(dimensions)) for dimensions in i["dimensions"]]
+    return np.array([make(Settings(low=-ones, high=ones)).target_entropy() for ones in bounds])
+
+
+def log_std(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """Logarithm of the standard deviation, for each output of its layer."""
+    return np.asarray(make(Settings()).log_deviation(i["head_outputs"]))
+
+
+def tanh_correction(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """Log-density of the Gaussian minus the log-probability that is reported."""
+    agent = make(Settings())
+    gaussian = -0.5 * i["pre_tanh"] ** 2 - 0.5 * np.log(2.0 * np.pi)
+    return gaussian - np.array([agent.log_prob([x]) for x in i["pre_tanh"]])
+
+
+def action_scale(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """What wider bounds add to the log-probability."""
+    ones = np.ones(len(i["pre_tanh"]))
+    bounds = ((i["low"], i["high"]), (-ones, ones))
+    wide, unit = (make(Settings(low=a, high=b)).log_prob(i["pre_tanh"]) for a, b in bounds)
+    return np.array([wide - unit])
+
+
+def update_order(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """What of an update the policy's loss, and the targets, see already."""
+
+    def first_update(rate: float, log_prob: float) -> tuple[float, float]:
+        settings = Settings(
+            reward=float(i["reward"]),
+            batch_size=int(i["batch_size"]),
+            discount=float(i["discount"]),
+            rates=(rate, rate),
+            log_prob=log_prob,
+            temperature=1.0,
+            trained_temperature=True,
+        )
+        return make(settings).first_update(float(i["target_q"]))
+
+    rate, log_prob = float(i["learning_rate"]), float(i["log_prob"])
+    frozen_target, frozen_loss = first_update(0.0, log_prob)
+    moved_target, loss = first_update(rate, log_prob)
+    # Without entropy the loss is that of the Q values alone, which were 0.
+    _, loss_of_q = first_update(rate, 0.0)
+    changes = [loss_of_q, moved_target - frozen_target, loss - loss_of_q - frozen_loss]
+    return (np.abs(changes) > 1e-3).astype(np.float64)
+
+
+def _longest_burst(journal: Journal) -> int:
+    """Most updates of the policy in a row, without one of the Q networks."""
+    longest = current = 0
+    for part, _ in journal.updates:
+        current = current + 1 if part == "actor" else 0 if part == "critic" else current
+        longest = max(longest, current)
+    return longest
+
+
+def update_schedule(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """In the last ``counted`` steps: updates of each part, moves of the targets; longest burst."""
+    journal = make(loop(i)).run()
+    past = int(i["steps"]) - int(i["counted"])
+    counts = [journal.count(part, after=past) for part in ("critic", "actor", "temperature")]
+    critics = [taken for part, taken in journal.updates if part == "critic"]
+    moves = zip(journal.moves, critics, strict=False)
+    moved = sum(targets for (_, targets), taken in moves if taken > past)
+    return np.array([*counts, moved, _longest_burst(journal)], dtype=np.float64)
+
+
+def temperature_rate(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """Logarithm of the first change of log alpha; its last change over its first; other rates."""
+    policy = float(i["policy_rate"])
+    critic = policy if make(Settings()).shares_rate else float(i["critic_rate"])
+    journal = make(loop(i, log_prob=float(i["log_prob"]), rates=(critic, policy))).run()
+    changes = np.abs(np.diff(journal.temperatures))
+    others = [journal.rates["critic"] / critic, journal.rates["actor"] / policy]
+    return np.array([np.log10(changes[0]), changes[-1] / changes[0], *others])
+
+
+def temperature_initial(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """The temperature by default, and where a number is asked for."""
+    wanted = Settings(temperature=float(i["asked"]), trained_temperature=True)
+    return np.array([make(settings).temperature() for settings in (Settings(), wanted)])
+
+
+def target_interval(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """Whether the targets moved at each update."""
+    updates = int(i["updates"])
+    # some programs wait for more than a minibatch
+    steps = updates + int(i["batch_size"]) + 1
+    journal = make(loop(i, steps=steps, target_every=int(i["interval"]))).run()
+    return np.array([moved for _, moved in journal.moves[:updates]], dtype=np.float64)
+
+
+def reward_scaling(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """The reward that is stored, and the one in the target."""
+    steps = int(i["batch_size"])
+    paid = {"reward": float(i["reward"]), "terminated": 1.0, "log_prob": 0.0}
+    agent = make(loop(i, steps=steps, learns=False, **paid))
+    return np.array([agent.run().stored_reward, agent.target([0.0, 0.0])])
+
+
+def initialisation(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+    """How the first layer of a Q network is initialised."""
+    return make(Settings(observations=int(i["observations"]))).initialisation()

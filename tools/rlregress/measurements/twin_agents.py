@@ -1,0 +1,175 @@
+"""An agent of SAC or TD3 that can be driven, in the same words whatever framework it is of.
+
+A framework gives a class for each of its scopes. A measurement calls it with ``Settings`` and then
+one of the methods here. What a driver cannot do, it leaves out, and no detail that needs it is
+measured in that scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from rlregress.measurements.loop_journal import Journal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an agent is made with, and acts in. None: as the framework does by default.
+
+    Attributes:
+        steps: that its own loop is asked for.
+        environments: stepped side by side; one, where a framework can have no more.
+        per_environment: steps are asked for in each environment, not over all of them.
+        collected_at_once: steps, where a framework collects batches of them.
+        low, high: bounds of actions, a number or one for each dimension.
+        observations: dimensions of an observation.
+        reward, terminated, truncated: of every step, whatever the action.
+        learns: False: no updates, or as few and as small ones as can be.
+        updates: for each step: "one", by "default", or "fewer" or "more" by a setting for that.
+        starts: steps with random actions, before learning.
+        batch_size: transitions of a minibatch, and of a memory that an update is to read.
+        rates: learning rates of the Q networks and of the policy; the latter where there is one.
+        networks: Q networks.
+        squared: the distance of the critic loss is the squared one, where there is a choice.
+        log_prob: that the policy reports for every action that it samples.
+        temperature: fixed, or the first one of a trained temperature.
+        trained_temperature: it is trained.
+        target_entropy: of a temperature that is trained.
+        pre_tanh: what the last layer of the policy outputs in every state; its deviation is
+            negligible, or its draws are its mean.
+        weight: every weight of the last layer of the Q networks.
+        noise: the number that exploration adds, in the units in which the framework takes its
+            noise; 0.0 is none.
+        deviation: the standard deviation of Gaussian exploration.
+        smoothing, smoothing_bound: standard deviation and bound of the noise of target actions.
+        smooths: such noise that is off by default is on, with a standard deviation of 0.2.
+        delay: updates of the Q networks for each one of the policy.
+        target_every: updates between two of the target networks.
+        coefficient: of the update of target networks.
+        tau: their fraction that moves, where there is no default.
+        hidden, activation: of the networks, where they have no default.
+        epsilon: of Adam, where it has no default in the package.
+        seed: of the generators.
+    """
+
+    steps: int = 1
+    environments: int = 1
+    per_environment: bool = False
+    collected_at_once: int = 1
+    low: Any = -1.0
+    high: Any = 1.0
+    observations: int = 1
+    reward: float = 1.0
+    terminated: float = 0.0
+    truncated: float = 0.0
+    learns: bool = True
+    updates: str = "one"
+    starts: int | None = None
+    batch_size: int = 8
+    discount: float | None = None
+    rates: tuple[float, float] | None = None
+    networks: int = 2
+    squared: bool = False
+    log_prob: float | None = None
+    temperature: float | None = None
+    trained_temperature: bool = False
+    target_entropy: float | None = None
+    pre_tanh: float | None = None
+    weight: float | None = None
+    noise: float | None = None
+    deviation: float | None = None
+    smoothing: float | None = None
+    smoothing_bound: float | None = None
+    smooths: bool = False
+    delay: int | None = None
+    target_every: int | None = None
+    coefficient: float | None = None
+    tau: float = 0.005
+    hidden: tuple[int, int] = (256, 256)
+    activation: str = "relu"
+    epsilon: float = 1e-8
+    seed: int = 0
+
+    def named(self, **names: str) -> dict[str, Any]:
+        """What is not as by default, by the names that a framework has for it."""
+        given = {theirs: getattr(self, name) for name, theirs in names.items()}
+        return {theirs: number for theirs, number in given.items() if number is not None}
+
+
+class TwinAgent(Protocol):
+    """An agent with Q networks, their targets, and a policy that a tanh brings within bounds.
+
+    An update reads ``batch_size`` equal transitions that the framework itself has stored. Numbers
+    of Q networks are what they output where the update has to evaluate them; elsewhere they may
+    output others.
+
+    Attributes:
+        shares_rate: there is one learning rate for all parts.
+    """
+
+    shares_rate: bool
+
+    def critic_loss(self, values: Sequence[float]) -> float:
+        """Loss of the Q networks, which output ``values``, as it is differentiated."""
+
+    def actor_loss(self, values: Sequence[float]) -> float:
+        """Loss of the policy, as it is differentiated; the Q networks output ``values``."""
+
+    def target(self, values: Sequence[float]) -> float:
+        """What the Q networks regress towards; their targets output ``values``."""
+
+    def first_update(self, target_value: float) -> tuple[float, float]:
+        """Target of the Q networks, and loss of the policy, of the first update with one.
+
+        The Q networks are 0 everywhere, and their targets ``target_value``.
+        """
+
+    def temperature_loss(self) -> tuple[float, float]:
+        """Loss of log alpha, or of alpha, and its derivative with respect to log alpha."""
+
+    def temperature(self) -> float:
+        """The temperature before any update."""
+
+    def target_entropy(self) -> float:
+        """The target entropy."""
+
+    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+        """Logarithm of the standard deviation of the policy, for each output of its layer."""
+
+    def log_prob(self, draw: Sequence[float]) -> float:
+        """Log-probability of the action of a standard normal policy that draws these numbers."""
+
+    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+        """Next actions that an update evaluates, in the environment's units: [samples, dimensions].
+
+        The target policy's action is ``squashed``, between -1 and 1 for the bounds.
+
+        Args:
+            own_draws: where one draw serves a whole batch, there are as many draws as samples.
+        """
+
+    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+        """A parameter of each target after one update.
+
+        Every parameter of the Q networks, and of the policy where there are three numbers, was the
+        number of ``source``, and every one of its target that of ``target``.
+        """
+
+    def run(self) -> Journal:
+        """Run the framework's own loop."""
+
+    def architecture(self) -> np.ndarray:
+        """See ``frameworks.layers.architecture``."""
+
+    def initialisation(self) -> np.ndarray:
+        """See ``frameworks.layers.initialisation``: of the first layer of a Q network."""
+
+    def log_epsilons(self) -> Sequence[float]:
+        """Logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""
+
+
+MakeTwinAgent = Callable[[Settings], TwinAgent]
