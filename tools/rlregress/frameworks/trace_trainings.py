@@ -5,6 +5,7 @@ Runs inside foreign and old environments: Python 3.10 syntax.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +17,12 @@ class Late(partial):
 
 
 def make_late(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with those made that wait for the training."""
-    return {name: item() if isinstance(item, Late) else item for name, item in arguments.items()}
+    """Return arguments with those made that wait for the training, and copies of the others."""
+    return {
+        # a library may write into what it is given, and entries share it
+        name: item() if isinstance(item, Late) else copy.deepcopy(item)
+        for name, item in arguments.items()
+    }
 
 
 def is_generated(title: str) -> bool:
