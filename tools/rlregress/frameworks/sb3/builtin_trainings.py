@@ -187,7 +187,7 @@ def entries(
     policy: str = "",
     or_plain: bool = False,
     **given: Any,
-) -> dict[str, TraceTraining]:
+) -> dict[str, Training]:
     """Return the trainings of a scenario by title, one for each algorithm.
 
     Args:
@@ -205,7 +205,7 @@ def entries(
             {**_ARGUMENTS[name], **given},
             _networks(policy or environments.policy, default_sizes, networks),
             policy,
-            instead=next(iter(entries(name, "").values())) if or_plain else None,
+            instead=entries(name, "")[f"{name} "] if or_plain else None,
             **fields,
         )
         for name in algorithms.split()
@@ -246,7 +246,7 @@ def _timeouts(handled: bool) -> Late:
     return Late(make)
 
 
-def _hindsight(goals: str) -> dict[str, Late]:
+def _hindsight(goals: str) -> dict[str, Any]:
     """Arguments of an agent whose goals of hindsight come from there."""
     find = partial(library, "her", "HerReplayBuffer")
 

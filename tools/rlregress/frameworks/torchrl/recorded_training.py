@@ -351,6 +351,7 @@ class OffPolicy(_Loop):
     ) -> None:
         networks, kind = self.networks, library("torchrl.objectives", name)
         critics: list[Any] = []
+        parts: dict[str, Any]
         if name.endswith("DQNLoss"):
             self.actor, parts = networks.choices(), {"delay_value": True}
         elif name == "DiscreteSACLoss":
