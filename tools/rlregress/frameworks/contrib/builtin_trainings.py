@@ -76,7 +76,7 @@ def _evaluate_masked(session: Session) -> None:
     """Evaluations in one environment, in which all actions are allowed once."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
-            *(session.model, session.environments.made(first=0), 3),
+            *(session.trained, session.environments.made(first=0), 3),
             return_episode_rewards=True,
             use_masking=masking,
         )
@@ -108,14 +108,14 @@ def _show_first_rates(session: Session) -> None:
 
 
 def _act_with_actor(session: Session) -> None:
-    if hasattr(session.model.policy, "actor"):
-        act_alone(session.model.policy.actor, session.environments)
+    if hasattr(session.trained.policy, "actor"):
+        act_alone(session.trained.policy.actor, session.environments)
 
 
 def _act_loaded(session: Session) -> None:
     """As a user loads an agent that is to act, and not to learn."""
-    session.model.save(session.path("alone.zip"))
-    loaded = type(session.model).load(session.path("alone.zip"), device="cpu")
+    session.trained.save(session.path("alone.zip"))
+    loaded = type(session.trained).load(session.path("alone.zip"), device="cpu")
     act_alone(loaded, session.environments)
 
 
@@ -159,8 +159,8 @@ def _training(
         afterwards: list[Step] = [
             show_rates,
             save_load,
-            partial(evaluate, shown=True),
-            partial(evaluate, deterministic=False, shown=True),
+            partial(evaluate, returns=True),
+            partial(evaluate, deterministic=False, returns=True),
             act,
             partial(act, deterministic=False),
             *([partial(act_with_policy, trusted=True)] if loads_policy else []),

@@ -267,7 +267,7 @@ def _use(part: str, seed: int) -> Mapping[str, Any]:
 
 _learn_anew = partial(learn, reset=True)
 _evaluate_stochastic = partial(evaluate, deterministic=False)
-_evaluate_shown = partial(evaluate, shown=True)
+_evaluate_returns = partial(evaluate, returns=True)
 _act_stochastic = partial(act, deterministic=False)
 _act_with_trusted = partial(act_with_policy, trusted=True)
 
@@ -462,9 +462,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("sac td3", "by-hand", gradient_steps=0, then=[partial(update, updates=5)]),
     # a plain environment with rewards in single precision, whose episodes are counted; single steps
     **entries("ppo sac", "counted", Environments(own=user_code.Informations), then=[show_episodes,
-              _evaluate_shown, act, _act_stochastic]),
+              _evaluate_returns, act, _act_stochastic]),
     **entries("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
-              callbacks=[evaluation_callback], then=[partial(_evaluate_shown, deterministic=False)],
+              callbacks=[evaluation_callback], then=[partial(_evaluate_returns, deterministic=False)],
               or_plain=True),
     # environments that are made by name with arguments, and seeded by chance
     **entries("ppo", "made-by-name", Environments(copies=2, together=made_by_name), seed=None,
@@ -504,7 +504,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("sac td3", "memory-and-timeouts", replay_buffer_kwargs=_timeouts(True),
               optimize_memory_usage=True, or_plain=True),
     **entries("ppo dqn", "atari", Environments(actions="discrete", observations="image", own=atari),
-              default_sizes=True, steps=64, then=[_evaluate_shown], or_plain=True),
+              default_sizes=True, steps=64, then=[_evaluate_returns], or_plain=True),
     **entries("ppo dqn", "atari-bare", Environments(actions="discrete", observations="image",
               own=_BARE_ATARI), default_sizes=True, steps=64, or_plain=True),
     # what users call by themselves: counts, parameters, rates, noise, a row of a rollout, loading
@@ -518,7 +518,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[act]),
     # an environment that stands in a monitor of the user's, which notes a word of its own
     **entries("ppo sac", "monitored", Environments(own=user_code.monitored), steps=64,
-              then=[show_episodes, _evaluate_shown]),
+              then=[show_episodes, _evaluate_returns]),
     # numbers in a dictionary that have the shape of an image and are none
     **entries("ppo sac", "numbers-like-images", Environments(observations="dict-image",
               own=user_code.FloatImages), steps=60),

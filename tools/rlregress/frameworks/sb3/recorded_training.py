@@ -50,10 +50,13 @@ class Session:
     """An agent that is trained, its environments, and a folder for files.
 
     Attributes:
+        trained: the agent of the first training.
+        model: the one that goes on: the same, or one that was loaded from its file.
         steps: of the first training.
         evaluation: name -> what evaluates.
     """
 
+    trained: Any
     model: Any
     environments: Environments
     folder: str
@@ -137,7 +140,7 @@ class Training:
         if not is_seeded:
             environment.seed(None)
         model = made(algorithm, known if self.policy_as_class else policy, environment, **arguments)
-        session = Session(model, environments, folder, self.steps, self.evaluation)
+        session = Session(model, model, environments, folder, self.steps, self.evaluation)
         for step in self.first:
             step(session)
         callbacks = [make(session) for make in self.callbacks] or None
@@ -282,20 +285,20 @@ def act_with_policy(session: Session, trusted: bool = False) -> None:
 # -- evaluating and acting --------------------------------------------------------------------
 
 
-def evaluate(session: Session, deterministic: bool = True, shown: bool = False) -> None:
+def evaluate(session: Session, deterministic: bool = True, returns: bool = False) -> None:
     """Three episodes after the training.
 
     Args:
-        shown: the trace records their returns and lengths.
+        returns: the trace records their returns and lengths.
     """
     environment = session.environments.wrapped(training=False)
     if session.environments.normalize is not None:
         sync_envs_normalization(session.model.get_env(), environment)
-    options = {"return_episode_rewards": True} if shown else {}
+    options = {"return_episode_rewards": True} if returns else {}
     returned = session.evaluation("evaluate_policy")(
         session.model, environment, 3, deterministic=deterministic, **options
     )
-    if shown:
+    if returns:
         show([list(map(float, numbers)) for numbers in returned])
 
 
