@@ -464,7 +464,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("ppo sac", "counted", Environments(own=user_code.Informations), then=[show_episodes,
               _evaluate_returns, act, _act_stochastic]),
     **entries("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
-              callbacks=[evaluation_callback], then=[partial(_evaluate_returns, deterministic=False)],
+              callbacks=[evaluation_callback],
+              then=[partial(_evaluate_returns, deterministic=False)],
               or_plain=True),
     # environments that are made by name with arguments, and seeded by chance
     **entries("ppo", "made-by-name", Environments(copies=2, together=made_by_name), seed=None,
