@@ -6,6 +6,7 @@ Runs inside foreign and old environments: Python 3.10 syntax.
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -37,14 +38,14 @@ class GeneratedCalls:
     The name of its scenario begins with "calls-".
 
     Attributes:
-        use: (part, seed) -> what each call shows.
+        module: its ``use`` makes them. It needs the framework, and titles do not.
         part: classes or functions of the framework.
     """
 
-    use: Callable[[str, int], Mapping[str, Any]]
+    module: str
     part: str
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
-        """Make all of them."""
+        """Make all of them, and return what each call returns."""
         del make_env
-        return self.use(self.part, seed)
+        return importlib.import_module(self.module).use(self.part, seed)

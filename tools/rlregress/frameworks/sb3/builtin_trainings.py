@@ -142,16 +142,6 @@ def _a2c() -> dict[str, Any]:
     return {**on_policy(), "n_steps": 5, "ent_coef": 0.01}
 
 
-PLAIN: Mapping[str, TraceTraining] = {
-    "ppo": _train("ppo", ppo, False),
-    "a2c": _train("a2c", _a2c, True),
-    "sac": _train("sac", sac, False),
-    "td3": _train("td3", _td3, False),
-    "ddpg": _train("ddpg", _ddpg, False),
-    "dqn": _train("dqn", dqn, True),
-}
-
-
 # -- with options -----------------------------------------------------------------------------
 
 _ONE = Environments()
@@ -201,7 +191,7 @@ def entries(
     return {
         f"{name} {scenario}": Training(
             partial(algorithm_named, name),
-            _choices(environments) if name == "dqn" else environments,
+            replace(environments, actions="discrete") if name == "dqn" else environments,
             {**_ARGUMENTS[name], **given},
             _networks(policy or environments.policy, default_sizes, networks),
             policy,
@@ -210,10 +200,6 @@ def entries(
         )
         for name in algorithms.split()
     }
-
-
-def _choices(environments: Environments) -> Environments:
-    return replace(environments, actions="discrete")
 
 
 def _networks(policy: str, default_sizes: bool, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,13 +244,7 @@ def _hindsight(goals: str) -> dict[str, Any]:
     return {"replay_buffer_class": Late(find), "replay_buffer_kwargs": Late(make)}
 
 
-def _use(part: str, seed: int) -> Mapping[str, Any]:
-    # here: it needs the library, and the titles do not
-    from rlregress.frameworks.sb3 import generated_cases
-
-    return generated_cases.use(part, seed)
-
-
+_CALLS = "rlregress.frameworks.sb3.generated_cases"
 _learn_anew = partial(learn, reset=True)
 _evaluate_stochastic = partial(evaluate, deterministic=False)
 _evaluate_returns = partial(evaluate, returns=True)
@@ -284,7 +264,12 @@ _BARE_ATARI = partial(
 )
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    **PLAIN,
+    "ppo": _train("ppo", ppo, False),
+    "a2c": _train("a2c", _a2c, True),
+    "sac": _train("sac", sac, False),
+    "td3": _train("td3", _td3, False),
+    "ddpg": _train("ddpg", _ddpg, False),
+    "dqn": _train("dqn", dqn, True),
     # -- what users switch on around SAC, TD3 and DDPG
     # one environment, collected by episodes, as many updates as steps; noise with a state
     **entries("sac td3 ddpg", "episodes", train_freq=(1, "episode"), action_noise=_correlated(0.4),
@@ -569,12 +554,12 @@ TRAININGS: Mapping[str, TraceTraining] = {
               target_update_interval=2),
     # -- calls that are generated from signatures
     **{
-        f"ppo calls-{part}": GeneratedCalls(_use, part)
+        f"ppo calls-{part}": GeneratedCalls(_CALLS, part)
         for part in ("spaces", "numbers", "files", "layers", "distributions", "buffers", "wrappers")
     },
     # agents with every option: trained, evaluated, called back, saved and loaded
     **{
-        f"{name} calls-agents": GeneratedCalls(_use, name)
+        f"{name} calls-agents": GeneratedCalls(_CALLS, name)
         for name in ("ppo", "a2c", "sac", "td3", "ddpg", "dqn")
     },
 }  # fmt: skip

@@ -96,9 +96,6 @@ def warm_up() -> None:
     GymWrapper(gymnasium.make("CartPole-v1"), device="cpu").close()
 
 
-PLAIN: Mapping[str, TraceTraining] = {algorithm: _training(algorithm) for algorithm in SETTINGS}
-
-
 # -- in loops ---------------------------------------------------------------------------------
 
 #: algorithm -> its loop, and what that takes.
@@ -131,15 +128,9 @@ def entries(
     return made
 
 
-def _use(part: str, seed: int) -> Mapping[str, Any]:
-    # here: it needs the library, and the titles do not
-    from rlregress.frameworks.torchrl import generated_cases
-
-    return generated_cases.use(part, seed)
-
-
 def _calls(algorithm: str, *parts: str) -> dict[str, TraceTraining]:
-    return {f"{algorithm} calls-{part.lower()}": GeneratedCalls(_use, part) for part in parts}
+    module = "rlregress.frameworks.torchrl.generated_cases"
+    return {f"{algorithm} calls-{part.lower()}": GeneratedCalls(module, part) for part in parts}
 
 
 def _stacked(frames: int, dimension: int) -> Late:
@@ -156,7 +147,7 @@ _DISCRETE = Environments(actions="discrete")
 _ENDS = ("deterministic", "stochastic")
 
 TRAININGS: Mapping[str, TraceTraining] = {
-    **PLAIN,
+    **{algorithm: _training(algorithm) for algorithm in SETTINGS},
     **entries("sac td3 ddpg", "vectorised-noise", Environments(3), exploration=correlated(0.4),
               learning_starts=12),
     **entries("sac", "temperature", arguments={"num_qvalue_nets": 1, "alpha_init": 0.1,
