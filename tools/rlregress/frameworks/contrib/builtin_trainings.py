@@ -7,7 +7,6 @@ are saved, loaded and trained on, and are evaluated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -37,7 +36,6 @@ from rlregress.frameworks.sb3.recorded_training import (
 from rlregress.frameworks.sb3.recorded_training import evaluation as library_evaluation
 from rlregress.frameworks.sb3.trace_environments import Environments, around
 
-_TWO = Environments(copies=2, evaluation_copies=2)
 _GSDE = {"use_sde": True, "sde_sample_freq": 4, "use_sde_at_warmup": True}
 _SMALL = {"net_arch": [16, 16]}
 #: where each update takes long: a buffer of 2 x 20 rows is full all the same.
@@ -154,7 +152,7 @@ def _training(
         arguments = {**common(), **settings}
         steps = arguments.pop("steps", STEPS)
         own = {} if extractor is None else {"features_extractor_class": extractor()}
-        both = replace(_TWO, normalize=normalize, **environments)
+        both = Environments(copies=2, evaluation_copies=2, normalize=normalize, **environments)
         memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
         afterwards: list[Step] = [
             show_rates,
@@ -286,7 +284,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
     ),
     "maskableppo_multi_binary": _masked(
         {"batch_size": None},
-        around=[around("VecMonitor")],
+        around=[lambda environment: around("VecMonitor")(environment)],
         actions="multi-binary",
     ),
     "maskableppo_dictionary_multi_discrete": _masked(
