@@ -95,7 +95,7 @@ def _by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[Faul
 
 
 def _record(framework: str, algorithm: str, output: Path, side: Side) -> Trace:
-    job = {"framework": framework, "algorithm": algorithm, "seed": 0}
+    job = {"framework": framework, "training": algorithm, "seed": 0}
     return recording_processes.record(job, output, side)
 
 

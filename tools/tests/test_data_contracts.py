@@ -30,7 +30,6 @@ from rlregress import datafiles, suite
 from rlregress.errors import UserError, nearest
 from rlregress.faults import fault_tables
 from rlregress.tracing import golden
-from rlregress.upgrade import scenario_files
 from rlregress_studies.determinism.determinism_study import Checkpoint
 
 from . import hostile
@@ -59,12 +58,10 @@ def _expressions(text: str) -> set[str]:
 
 def _made() -> dict[str, Any]:
     """The models that a function makes: "module expression" -> what it stands for."""
-    names = datafiles.read(suite.baselines() / "scenarios" / "names.toml", scenario_files._Names)
     return {
         "faults.fault_tables _file(instrument)": {
             instrument: fault_tables._file(instrument) for instrument in fault_tables._KEYS
         },
-        "upgrade.scenario_files model": {"scenarios": names.file()},
     }
 
 

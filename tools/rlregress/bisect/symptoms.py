@@ -35,7 +35,6 @@ from rlregress.upgrade import (
     inventory,
     public_names,
     public_tree,
-    scenario_files,
     side_environments,
     side_fingerprints,
     sides,
@@ -295,12 +294,12 @@ def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
     Raises:
         UserError: there is no such training.
     """
-    known = scenario_files.jobs(adapter)
+    known = {training.name: training for training in compared_trainings.every(adapter)}
     title = f"{algorithm} {scenario}".strip()
     if title not in known:
         raise UserError(f"there is no built-in training '{title}'; {nearest(title, known)}")
-    (training,) = [t for t in compared_trainings.every(adapter) if t.name == title]
-    return Symptom(f"trace of {title}", _of_trace(training), algorithm=algorithm, scenario=scenario)
+    measured = _of_trace(known[title])
+    return Symptom(f"trace of {title}", measured, algorithm=algorithm, scenario=scenario)
 
 
 def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symptom:

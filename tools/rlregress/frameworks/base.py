@@ -43,8 +43,10 @@ Checkpoint = Callable[[int, Policy], None]
 #: Called with (environment steps done, what the training consists of, to be written if it is time).
 Keep = Callable[[int, Any], None]
 
-#: (make_env(discrete) -> environment, seed) -> None: a short training that is watched from outside.
-TraceTraining = Callable[[Callable[..., Any], int], None]
+#: (make_env, seed) -> what is recorded beside a short training, by name: numbers, tensors, words,
+#: trees of them, or a ``framework_errors.ExpectedError``. ``make_env`` has the options of
+#: ``toys.Ends``; ``Unsupported``: this version lacks an algorithm or an option.
+TraceTraining = Callable[[Callable[..., Any], int], "Mapping[str, Any] | None"]
 
 #: what a probe receives: name -> float64 array, float, int or str.
 Inputs = Mapping[str, Any]
@@ -130,7 +132,7 @@ class Unprobed(Exception):
 
 
 class Unsupported(Exception):
-    """The framework, in this version, does not have what a scenario asks for; says what."""
+    """The framework, in this version, does not have what a training asks for; says what."""
 
 
 class Passing:
@@ -477,10 +479,6 @@ class Adapter:
         """File or folder of what is documented, for an adapter outside of this repository."""
         return None
 
-    def scenarios(self) -> Path | None:
-        """File or folder of further scenarios, for an adapter outside of this repository."""
-        return None
-
     def locate(self, file: str) -> Path | None:
         """Where a source file of the framework is, given below the folder of its packages."""
         package, _, below = file.partition("/")
@@ -566,11 +564,12 @@ class Adapter:
         return self._sibling("seeded").SOURCES
 
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Built-in trainings for traces, by algorithm: short, and through as much as they can.
+        """Built-in trainings for traces, by title: "<algorithm>" or "<algorithm> <scenario>".
 
-        They reach truncation, termination and both at once, several environments, a replay buffer
-        that wraps around, delayed and target updates, the end of schedules, the last incomplete
-        minibatch and an evaluation, as far as the algorithm has them.
+        They are short. That of an algorithm reaches truncation, termination and both at once,
+        several environments, a replay buffer that wraps around, delayed and target updates, the end
+        of schedules, the last incomplete minibatch and an evaluation, as far as the algorithm has
+        them. Scenarios switch on what users do.
         """
         return self._sibling("builtin_trainings").TRAININGS
 
@@ -600,31 +599,6 @@ class Adapter:
 
     def warm_up(self) -> None:
         """Do once what takes long the first time; traced trainings are forked after it."""
-
-    def trace_scenario(
-        self, scenario: Mapping[str, Any], make_env: Callable[..., Any], seed: int
-    ) -> Mapping[str, Any] | None:
-        """Train through what a scenario switches on; see ``baselines/scenarios``.
-
-        Args:
-            scenario: ``algorithm``, ``environment`` (options of ``make_env``, and ``copies``),
-                ``settings`` and ``features``, in the names of ``baselines/scenarios/names.toml``.
-            make_env: makes an environment of a scenario; its options are those of
-                ``rlregress.frameworks.toys.Ends``.
-
-        Returns:
-            What is recorded beside the training: name -> numbers, tensors, words, trees of them,
-            or a ``framework_errors.ExpectedError`` where the framework answers with an error.
-
-        Raises:
-            Unsupported: this framework, in this version, lacks an algorithm, setting or feature.
-        """
-        raise Unsupported(f"the adapter of {self.title} traces no scenarios")
-
-    @property
-    def traces_scenarios(self) -> bool:
-        """Whether there are any; the framework need not be installed to say so."""
-        return type(self).trace_scenario is not Adapter.trace_scenario
 
     def transitions(self, request: TrainingRequest, environments: int = 1) -> Transitions:
         """Train with the framework's own loop and return what the algorithm stored.

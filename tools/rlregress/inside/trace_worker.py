@@ -8,16 +8,15 @@ traced code), ``distributions`` and ``trees`` (more of it, which differs between
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
 (whether to note what is reached; a list of files and functions: the lines of those, and of others
 that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
-training's own), ``until`` (seconds since the epoch: a script that has not ended is ended then,
-and its trace is written), and either ``script`` (path) with ``arguments`` and ``first`` (entries of
-the path of modules that go before its folder), or ``framework``, ``algorithm`` and ``seed`` of a
-built-in training, with ``scenario`` if it is one of ``baselines/scenarios``. ``timed``: of a
-``plain`` one, whether its memories are ``large``, ``after``, a file that it waits for, and
-``until``, how long. ``named``: numbers of events that get what they consist of by name. ``unit``:
-number of the event whose numbers are moved by one unit in the last place, and a seed. ``portable``:
-whether to report the arithmetic that the process was started with. ``moved``: further importable
-packages that differ, of which it is noted what is executed. ``swap`` puts other code into functions
-first; see ``inside.swap``.
+training's own), ``until`` (seconds since the epoch: a script that has not ended is ended then, and
+its trace is written), and either ``script`` (path) with ``arguments`` and ``first`` (entries of the
+path of modules that go before its folder), or ``framework``, ``training`` and ``seed`` of a
+built-in training: its title. ``timed``: of a ``plain`` one, whether its memories are ``large``,
+``after``, a file that it waits for, and ``until``, how long. ``named``: numbers of events that get
+what they consist of by name. ``unit``: number of the event whose numbers are moved by one unit in
+the last place, and a seed. ``portable``: whether to report the arithmetic that the process was
+started with. ``moved``: further importable packages that differ, of which it is noted what is
+executed. ``swap`` puts other code into functions first; see ``inside.swap``.
 """
 
 from __future__ import annotations
@@ -44,6 +43,7 @@ import torch
 from rlregress import missing_packages
 from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.trace_trainings import is_generated
 from rlregress.inside import arithmetic, error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
@@ -133,21 +133,18 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
         def make_env(*arguments: Any, **options: Any) -> Any:
             return recorder.wrap_environment(Ends(*arguments, **options))
 
-        seed = int(job.get("seed", 0))
-        if job.get("scenario"):
-            generated = "calls" in job["scenario"].get("features", {})
-            # versions have other calls: what happens inside of them has no order in common
-            quiet, recorder.quiet = recorder.quiet, recorder.quiet or generated
-            try:
-                outputs = adapter.trace_scenario(job["scenario"], make_env, seed)
-            finally:
-                recorder.quiet = quiet
-            for name, value in (outputs or {}).items():
-                recorder.answer(name, value)
-            # nor do the networks that are left of them
-            recorder.over = recorder.over or generated
-        else:
-            adapter.trace_trainings()[job["algorithm"]](make_env, seed)
+        training = adapter.trace_trainings()[job["training"]]
+        generated = is_generated(job["training"])
+        # versions have other calls: what happens inside of them has no order in common
+        quiet, recorder.quiet = recorder.quiet, recorder.quiet or generated
+        try:
+            outputs = training(make_env, int(job.get("seed", 0)))
+        finally:
+            recorder.quiet = quiet
+        for name, value in (outputs or {}).items():
+            recorder.answer(name, value)
+        # nor do the networks that are left of them
+        recorder.over = recorder.over or generated
 
     return run
 
@@ -254,7 +251,7 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     before = peak_mib()
     activity = Activity(places)
     # calls that are generated are others in each version, and so is what they write
-    is_compared = not plain and "calls" not in (job.get("scenario") or {}).get("features", {})
+    is_compared = not plain and not is_generated(job.get("training", ""))
     written = WrittenFiles(job["output"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(recorder)
@@ -298,6 +295,7 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         "error": found,
         "not_offered": unsupported,
         "misfits": misfits,
+        "generated": is_generated(job.get("training", "")),
         "stopped": bool(stopped),
         # at the end: a script may have chosen another number of threads
         "arithmetic": arithmetic.report_arithmetic() if job.get("portable") else {},

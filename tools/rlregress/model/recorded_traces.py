@@ -164,8 +164,7 @@ class Trace:
     @property
     def is_generated(self) -> bool:
         """Whether its answers are of calls that are generated from the version's signatures."""
-        scenario = self.header.get("job", {}).get("scenario") or {}
-        return "calls" in scenario.get("features", {})
+        return bool(self.header.get("generated"))
 
     def count(self, kind: str) -> int:
         """How many events of a kind there are."""

@@ -40,12 +40,15 @@ def job(
     adapter.versions()
     trainings = list(adapter.trace_trainings())
     if not algorithm:
-        known = ", ".join(sorted(trainings)) or "none: it has no built-in training"
+        known = (
+            ", ".join(sorted(t for t in trainings if " " not in t))
+            or "none: it has no built-in training"
+        )
         raise UserError(f"--algorithm is missing; expected one of {framework}: {known}")
     if algorithm not in trainings:
         clause = nearest(algorithm, trainings)
         raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}")
-    training = {"framework": framework, "algorithm": algorithm, "steps": steps, "seed": 0}
+    training = {"framework": framework, "training": algorithm, "steps": steps, "seed": 0}
     return {**training, "packages": list(packages)}
 
 

@@ -55,7 +55,6 @@ from rlregress.upgrade import (
     recordings,
     requested,
     return_gate,
-    scenario_files,
     side_environments,
     side_files,
     side_fingerprints,
@@ -197,7 +196,6 @@ def _check_user_file(options: Options) -> None:
 
 def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
     """UserError for a scenario or an algorithm that no version can have, before any is made."""
-    known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
     known = []
     for adapter in adapters:
         try:
@@ -206,23 +204,22 @@ def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
             known.append(set())
     if all(known):
         # of a copy without any, as of scripts for gym, the two versions may have some
-        _check_algorithms(set().union(*known), known_scenarios, options)
+        _check_titles(set().union(*known), options)
 
 
-def _check_algorithms(
-    names: Iterable[str],
-    known_scenarios: Sequence[Sequence[scenario_files.Scenario]],
-    options: Options,
-) -> None:
-    known = {
-        *names,
-        *(name for of in known_scenarios for scenario in of for name in scenario.algorithms),
-    }
+def _check_titles(titles: Iterable[str], options: Options) -> None:
+    split = [title.partition(" ") for title in titles]
+    algorithms = {algorithm for algorithm, _, _ in split}
     for name in options.algorithms:
-        if name not in known:
+        if name not in algorithms:
             raise UserError(
-                f"there is no built-in training and no detail of '{name}'; {nearest(name, known)}"
+                f"there is no built-in training and no detail of '{name}'; "
+                f"{nearest(name, algorithms)}"
             )
+    scenarios = sorted({scenario for _, _, scenario in split if scenario})
+    for name in options.scenarios or ():
+        if name not in scenarios:
+            raise UserError(f"unknown scenario '{name}'; {nearest(name, scenarios)}")
 
 
 def _check(a: Prepared, b: Prepared) -> None:
@@ -604,7 +601,7 @@ def _trainings(
 ) -> tuple[list[list[Training]], list[dict[str, str]]]:
     """By framework, what is traced: every algorithm, plain and through its scenarios.
 
-    Also by framework, the names of the plain trainings that only one version has, and which.
+    Also by framework, the titles that only one version has, and which.
     """
     if options.script is not None:
         return [[] for _ in adapters], [{} for _ in adapters]
@@ -618,42 +615,15 @@ def _trainings(
                                      if n in in_old & in_new)])  # fmt: skip
         sides = {"old": in_old - in_new, "new": in_new - in_old}
         one_sided.append({name: side for side, names in sides.items() for name in sorted(names)})
-    known_scenarios = [_of_scenarios(adapter, options) for adapter in adapters]
     of_details = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
     names = [n for names in (*one_sided, *every) for n in names]
     if not is_over():
-        _check_algorithms([*names, *(of_details & _algorithms())], known_scenarios, options)
-
-    def wanted_(name: str) -> bool:
-        return not options.algorithms or name in options.algorithms
-
-    def plain_(name: str) -> bool:
-        return wanted_(name) and not options.only_scenarios
-
+        _check_titles([*names, *(of_details & _algorithms())], options)
     chosen = [
-        [
-            *(compared_trainings.built_in(adapter, name) for name in names if plain_(name)),
-            *(
-                compared_trainings.scenario_training(adapter, name, scenario)
-                for scenario in of
-                for name in scenario.algorithms
-                if wanted_(name)
-            ),
-        ]
-        for adapter, names, of in zip(adapters, every, known_scenarios, strict=True)
+        [compared_trainings.built_in(adapter, name) for name in names if options.traces(name)]
+        for adapter, names in zip(adapters, every, strict=True)
     ]
-    return chosen, [{n: side for n, side in of.items() if plain_(n)} for of in one_sided]
-
-
-def _of_scenarios(adapter: Adapter, options: Options) -> list[scenario_files.Scenario]:
-    every = scenario_files.of(adapter)
-    if options.scenarios is None:
-        return list(every)
-    known = sorted({scenario.name for scenario in every})
-    for name in options.scenarios:
-        if name not in known:
-            raise UserError(f"unknown scenario '{name}'; {nearest(name, known)}")
-    return [scenario for scenario in every if scenario.name in options.scenarios]
+    return chosen, [{n: side for n, side in of.items() if options.traces(n)} for of in one_sided]
 
 
 def _framework(

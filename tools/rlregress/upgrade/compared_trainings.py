@@ -26,8 +26,6 @@ from rlregress.model.recorded_traces import (
 from rlregress.tracing import recording_processes, rounding
 from rlregress.tracing.child_processes import last_words
 from rlregress.tracing.trace_comparison import INCIDENTAL, compare, without_unsteady
-from rlregress.upgrade import scenario_files
-from rlregress.upgrade.scenario_files import Scenario
 
 
 @dataclass(frozen=True)
@@ -61,22 +59,13 @@ class Training:
 
 def every(adapter: Adapter) -> list[Training]:
     """All trainings of a framework: every algorithm, plain and through its scenarios."""
-    return [_of(adapter, title, job) for title, job in scenario_files.jobs(adapter).items()]
+    return [built_in(adapter, title) for title in adapter.trace_trainings()]
 
 
-def built_in(adapter: Adapter, algorithm: str) -> Training:
-    """The plain training of an algorithm."""
-    return _of(adapter, algorithm, {"algorithm": algorithm})
-
-
-def scenario_training(adapter: Adapter, algorithm: str, scenario: Scenario) -> Training:
-    """An algorithm through a scenario."""
-    return _of(adapter, scenario.title(algorithm), scenario.job(algorithm))
-
-
-def _of(adapter: Adapter, title: str, job: Mapping[str, Any]) -> Training:
+def built_in(adapter: Adapter, title: str) -> Training:
+    """The training of a title."""
     owner = adapter.full_name
-    return Training(owner, title, {"framework": owner, "seed": 0, **job})
+    return Training(owner, title, {"framework": owner, "seed": 0, "training": title})
 
 
 def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Training:

@@ -96,7 +96,7 @@ def _timed(
                 for side, of_side in enumerate(jobs):
                     output = str(Path(made) / f"{turn}-{number}-{side}")
                     # images of a scenario do not fit into the memory of a machine
-                    large = training.job.get("algorithm") == training.name
+                    large = " " not in training.name
                     turns = {"after": previous, "until": until, "large": large}
                     job = {**training.job, "name": training.name, "output": output,
                            "plain": math.ceil(seconds) + 60, "timed": turns,

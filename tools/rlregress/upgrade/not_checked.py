@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rlregress.frameworks.base import Adapter
-from rlregress.upgrade import scenario_files
+from rlregress.frameworks.trace_trainings import is_generated
 from rlregress.upgrade.upgrade_options import Options
 
 
@@ -16,7 +16,7 @@ def sentences(
 
     Args:
         left_out: families of details that were not probed.
-        trainings: names of the plain ones that are built in.
+        trainings: titles of those that are built in.
     """
     if options.script is not None:
         if left_out:
@@ -24,22 +24,22 @@ def sentences(
         return
     if options.only_scenarios:
         return
-    scenarios = scenario_files.of(adapter)
+    titles = list(trainings)
     lacks = {
         "files of older versions": options.files and not adapter.saves_files,
-        "scenarios": not scenarios,
-        "generated calls": not any("calls" in scenario.features for scenario in scenarios),
+        "scenarios": not any(" " in title for title in titles),
+        "generated calls": not any(map(is_generated, titles)),
         "defaults of public classes": not adapter.public and not adapter.checkout,
         "returns": options.returns and not adapter.algorithms,
     }
     if names := [name for name, is_lacking in lacks.items() if is_lacking]:
         yield f"{', '.join(names)}: its adapter has none"
-    words = {word for name in trainings for word in name.split("_")}
-    of_scenarios = {name for scenario in scenarios for name in scenario.algorithms}
-    words |= {name for scenario in scenarios for name in scenario.algorithms
-              if options.scenarios is None or scenario.name in options.scenarios}  # fmt: skip
+    every, chosen = (
+        {word for title in some for word in title.partition(" ")[0].split("_")}
+        for some in (titles, filter(options.chooses_scenario, titles))
+    )
     for name in options.algorithms or (*adapter.algorithms, *adapter.behavior_only):
-        if not adapter.is_about(name, words):
+        if not adapter.is_about(name, chosen):
             why = "only scenarios are built in, and none of them was chosen"
-            why = why if name in of_scenarios else "none is built in"
+            why = why if adapter.is_about(name, every) else "none is built in"
             yield f"trainings of {name}: {why}; its details and defaults are compared"

@@ -134,6 +134,19 @@ class Options:
         start = progress.stored_durations().start * progress.busyness()
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
+    def chooses_scenario(self, title: str) -> bool:
+        """Whether a training is traced if its algorithm is: a plain one, or a chosen scenario."""
+        scenario = title.partition(" ")[2]
+        return not scenario or self.scenarios is None or scenario in self.scenarios
+
+    def traces(self, title: str) -> bool:
+        """Whether a built-in training is traced."""
+        algorithm, _, scenario = title.partition(" ")
+        is_wanted = not self.algorithms or algorithm in self.algorithms
+        return (
+            is_wanted and self.chooses_scenario(title) and bool(scenario or not self.only_scenarios)
+        )
+
     @property
     def loads_files(self) -> bool:
         """Whether old files are loaded."""

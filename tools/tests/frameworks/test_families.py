@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -266,7 +267,7 @@ class Gone:
 
 sys.meta_path.insert(0, Gone())
 for name in frameworks.names():
-    print(name, *sorted(frameworks.get(name).trace_trainings()))
+    print(name, *sorted(frameworks.get(name).trace_trainings()), sep=";")
 """
 
 
@@ -275,7 +276,9 @@ def test_which_trainings_a_framework_has_is_read_without_it() -> None:
     answer = subprocess.run(
         [sys.executable, "-c", TRAININGS_WITHOUT], capture_output=True, text=True, check=True
     )
-    without = {name: names for name, *names in map(str.split, answer.stdout.splitlines())}
+    without = {
+        name: names for name, *names in csv.reader(answer.stdout.splitlines(), delimiter=";")
+    }
     for name in frameworks.names():
         adapter = frameworks.get(name)
         if type(adapter).trace_trainings is not Adapter.trace_trainings:

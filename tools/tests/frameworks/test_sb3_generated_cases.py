@@ -12,8 +12,8 @@ from rlregress import frameworks
 from rlregress.frameworks import option_variants
 from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.sb3 import generated_cases
+from rlregress.frameworks.trace_trainings import GeneratedCalls
 from rlregress.inside import events
-from rlregress.upgrade import scenario_files
 from tools.tests.nightly import every
 
 PARTS = generated_cases.subjects()
@@ -47,10 +47,5 @@ def test_the_defaults_are_no_error(part):
 
 def test_each_part_is_a_scenario():
     """A part that no scenario names is never traced."""
-    chosen = {
-        algorithm if each.features["calls"] == "agents" else each.features["calls"]
-        for each in scenario_files.of(frameworks.get("sb3"))
-        for algorithm in each.algorithms
-        if "calls" in each.features
-    }
-    assert set(PARTS) == chosen
+    trainings = frameworks.get("sb3").trace_trainings().values()
+    assert set(PARTS) == {each.part for each in trainings if isinstance(each, GeneratedCalls)}

@@ -22,12 +22,12 @@ from rlregress.frameworks import option_variants
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl import generated_cases
+from rlregress.frameworks.trace_trainings import GeneratedCalls
 from rlregress.inside import events, swap
 from rlregress.inside.recorder import Recorder
 from rlregress.model.recorded_traces import Trace
 from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import compare
-from rlregress.upgrade import scenario_files
 from tools.tests.nightly import every
 
 PARTS = generated_cases.subjects()
@@ -89,8 +89,8 @@ def test_losses_reach_the_parameters(call):
 
 def test_each_part_is_a_scenario():
     """A part that no scenario names is never traced."""
-    chosen = {each.features.get("calls") for each in scenario_files.of(frameworks.get("torchrl"))}
-    assert set(PARTS) == chosen - {None}
+    trainings = frameworks.get("torchrl").trace_trainings().values()
+    assert set(PARTS) == {each.part for each in trainings if isinstance(each, GeneratedCalls)}
 
 
 class Shift:
@@ -169,8 +169,7 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
     recorder = Recorder(events.Places([]))
     for name, value in generated_cases.use("shift", 0).items():
         recorder.answer(name, value)
-    job = {"scenario": {"features": {"calls": "shift"}}}
-    header = {"job": job, "failure": "", "seeded": [], "lines": {}}
+    header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
     events.write(str(folder / "trace"), header, recorder.events)
     return trace_reader.load(folder / "trace")
 

@@ -16,7 +16,7 @@ from rlregress.tracing.trace_comparison import compare
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
-PLAIN = {"framework": "sb3", "algorithm": "a2c", "seed": 0}
+PLAIN = {"framework": "sb3", "training": "a2c", "seed": 0}
 
 
 def of(folder, name, **more):
@@ -31,7 +31,7 @@ def recorded(tmp_path_factory, warm_executable):
     jobs = [
         of(folder, "one"),
         of(folder, "lost", framework="none"),
-        of(folder, "failed", algorithm="none"),
+        of(folder, "failed", training="none"),
         of(folder, "other"),
     ]
     path = folder / "jobs.json"

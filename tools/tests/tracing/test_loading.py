@@ -69,7 +69,7 @@ def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path: Path) -
 
 def test_what_is_loaded_before_the_fork_counts(tmp_path: Path) -> None:
     """Each training of a batch has loaded what was imported and read for all of them."""
-    job = {"framework": "sb3", "algorithm": "a2c", "seed": 0, "name": "a2c", "lines": False}
+    job = {"framework": "sb3", "training": "a2c", "seed": 0, "name": "a2c", "lines": False}
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))
     side = Side("A")

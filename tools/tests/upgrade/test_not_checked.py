@@ -49,7 +49,8 @@ def test_what_an_adapter_lacks_is_derived_from_it():
     assert _sentences(Bare(), ("ddpg",), files=False, returns=False) == [
         "scenarios, generated calls, defaults of public classes: its adapter has none"
     ]
-    assert _sentences(frameworks.get("sb3"), ("ppo", "sac", "td3")) == []
+    sb3 = frameworks.get("sb3")
+    assert _sentences(sb3, tuple(sb3.trace_trainings())) == []
 
 
 @pytest.mark.parametrize("name", frameworks.names())
@@ -79,12 +80,13 @@ def test_an_algorithm_without_training_is_listed(name, trainings, algorithm, bui
 
 def test_a_training_that_is_a_scenario_is_listed_unless_it_was_chosen():
     """An algorithm that only scenarios train is not trained without them."""
-    adapter, plain = frameworks.get("cleanrl"), ("ppo", "sac", "td3")
-    assert _sentences(adapter, plain, algorithms=["ddpg"], scenarios=[])[-1] == (
+    adapter = frameworks.get("cleanrl")
+    built_in = ("ppo", "sac", "td3", "ddpg one-environment")
+    assert _sentences(adapter, built_in, algorithms=["ddpg"], scenarios=[])[-1] == (
         "trainings of ddpg: only scenarios are built in, and none of them was chosen; its details "
         "and defaults are compared"
     )
-    assert not any("ddpg" in x for x in _sentences(adapter, plain, algorithms=["ddpg"]))
+    assert not any("ddpg" in x for x in _sentences(adapter, built_in, algorithms=["ddpg"]))
 
 
 @pytest.mark.parametrize(("algorithm", "known"), [("ddpg", True), ("td3", True), ("trpo", False)])

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl import CleanRL, scenarios
+from rlregress.frameworks.cleanrl import CleanRL
+from rlregress.frameworks.cleanrl.builtin_trainings import SCENARIOS, SETTINGS
 from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import compared_trainings, sides, training_selection
@@ -41,7 +42,8 @@ def checkout() -> Path:
 
 def test_every_script_that_is_trained_is_in_the_list() -> None:
     """A script that the suite begins to train has its fault here."""
-    assert set(TRAININGS) == set(scenarios._SCRIPTS.values())
+    plain = {f"{algorithm}_continuous_action" for algorithm in SETTINGS}
+    assert set(TRAININGS) == plain | {script for script, *_ in SCENARIOS.values()}
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,19 @@ import torch
 
 from rlregress import frameworks
 from rlregress.inside.trace_worker import record
-from rlregress.upgrade import scenario_files
+from rlregress.upgrade import compared_trainings
 
 
 def main(framework: str, folder: str, *titles: str) -> None:
     """Write a trace for each title into the folder."""
     adapter = frameworks.get(framework)
-    jobs = scenario_files.jobs(adapter)
-    if unknown := [title for title in titles if title not in jobs]:
-        sys.exit(f"no title {', '.join(unknown)}; of {framework} there are: {', '.join(jobs)}")
+    known = list(adapter.trace_trainings())
+    if unknown := [title for title in titles if title not in known]:
+        sys.exit(f"no title {', '.join(unknown)}; of {framework} there are: {', '.join(known)}")
     # what every fork would import for itself
     torch.optim.Adam(torch.nn.Linear(1, 1).parameters())
-    for title in titles or jobs:
-        job = {**jobs[title], "framework": framework, "seed": 0, "lines": True}
+    for title in titles or known:
+        job = {**compared_trainings.built_in(adapter, title).job, "lines": True}
         child = os.fork()
         if child == 0:
             try:

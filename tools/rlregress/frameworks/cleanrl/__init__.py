@@ -136,7 +136,7 @@ class CleanRL(Adapter):
         raise Unsupported("a script trains once, from the beginning to its end")
 
     def trace_trainings(self) -> Mapping[str, Any]:
-        """Built-in trainings for traces with this copy's scripts, by algorithm."""
+        """Built-in trainings for traces with this copy's scripts, by title."""
         return (
             {} if self.source.for_gym else self._sibling("builtin_trainings").trainings(self.source)
         )
@@ -144,10 +144,6 @@ class CleanRL(Adapter):
     def saved_files(self) -> Mapping[str, Any]:
         """What the scripts of this copy save; nothing of scripts that were written for gym."""
         return {} if self.source.for_gym else self._sibling("saved_weights").savings(self.source)
-
-    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> None:
-        """Run this copy's script with what a scenario sets on its command line."""
-        self._sibling("scenarios").trace(scenario, make_env, seed, self.source)
 
     def transitions(self, request: Any, environments: int = 1) -> Any:
         """Train with the script's own loop and return what it stored."""

@@ -58,7 +58,7 @@ class StableBaselines3(Adapter):
         "stable_baselines3.common.vec_env.base_vec_env:VecEnv.step_wait",
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_obs",
         "stable_baselines3.common.vec_env.vec_normalize:VecNormalize.normalize_reward",
-        # what a scenario looks at
+        # what a training looks at
         "rlregress.frameworks.sb3.user_code:Capture.capture",
     )
     logged = (
@@ -74,10 +74,6 @@ class StableBaselines3(Adapter):
         """Nothing from 2.0 on: ``learn`` has all of its state in the model between two rollouts."""
         before = int(self.version().partition(".")[0]) < 2
         return "that versions before 2.0 go on exactly is not known" if before else ""
-
-    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
-        """Train with the library's own classes through what a scenario switches on."""
-        return self._sibling("scenarios").trace(scenario, make_env, seed)
 
     def saved_files(self) -> Mapping[str, Any]:
         """Agents, policies, replay buffers and normalisers."""

@@ -21,7 +21,9 @@ from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.families import absent
 from rlregress.frameworks.sb3 import gyms
 
-_VERSION = tuple(int(number) for number in __version__.split(".")[:2])
+
+def _version() -> tuple[int, ...]:
+    return tuple(int(number) for number in __version__.split(".")[:2])
 
 
 def keywords(function: Any) -> Mapping[str, inspect.Parameter]:
@@ -98,7 +100,7 @@ def network_sizes(policy: Any, value: Any) -> Any:
 
 def networks(named: dict[str, Any]) -> Any:
     """Networks of an actor-critic by name, as ``net_arch`` takes them."""
-    return [named] if _VERSION < (1, 7) else named
+    return [named] if _version() < (1, 7) else named
 
 
 def adapted(agent: Any, required: Mapping[str, Any]) -> Any:
@@ -118,7 +120,7 @@ def adapted(agent: Any, required: Mapping[str, Any]) -> Any:
     unknown = "normalize_advantage" not in keywords(type(agent))
     if unknown and not required.get("normalize_advantage", True):
         _leave_advantages(agent.rollout_buffer)
-    if required.get("gradient_steps") == 0 and _VERSION < (1, 2):
+    if required.get("gradient_steps") == 0 and _version() < (1, 2):
         _collect_only(agent)
     return agent
 

@@ -22,7 +22,7 @@ from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.file_kinds import FileKind, Item, Saving, with_stored
 from rlregress.frameworks.sb3 import compat, gyms, user_code
-from rlregress.frameworks.sb3.scenario_request import algorithm_named, library, made, silent
+from rlregress.frameworks.sb3.library import algorithm_named, library, made, silent
 
 #: environment steps of the training, and of what goes on after it.
 _STEPS, _MORE = 64, 32

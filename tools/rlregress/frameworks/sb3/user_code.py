@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.scenario_request import library
+from rlregress.frameworks.sb3.library import library
 
 
 class Capture:

@@ -81,9 +81,5 @@ class TorchRL(Adapter):
         """Losses, optimizers, policies, replay buffers, normalisers and trainers."""
         return self._sibling("saved_modules").SAVED
 
-    def trace_scenario(self, scenario: Any, make_env: Any, seed: int) -> Any:
-        """Train in a loop of the library's own parts through what a scenario switches on."""
-        return self._sibling("scenarios").trace(scenario, make_env, seed)
-
 
 ADAPTER = TorchRL()

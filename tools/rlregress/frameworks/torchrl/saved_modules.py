@@ -32,8 +32,8 @@ from rlregress.frameworks.torchrl.network_factories import (
     stochastic,
     value,
 )
-from rlregress.frameworks.torchrl.scenarios.loss_setup import sum_of_losses
-from rlregress.frameworks.torchrl.scenarios.scenario_environments import make_transform
+from rlregress.frameworks.torchrl.recorded_training import sum_of_losses
+from rlregress.frameworks.torchrl.trace_environments import VECNORM
 
 _OBJECTIVES = "torchrl.objectives"
 _WEIGHTS, _OPTIMIZER, _ROWS, _TRAINER = "loss.pt", "optimizer.pt", "rows", "trainer"
@@ -310,7 +310,7 @@ def _replay_buffer(algorithm: str, dumped: bool) -> FileKind:
 def _normaliser(make_env: Callable[..., Any]) -> Any:
     from torchrl.envs import GymWrapper, TransformedEnv
 
-    environment = TransformedEnv(GymWrapper(make_env(), device="cpu"), make_transform("vecnorm"))
+    environment = TransformedEnv(GymWrapper(make_env(), device="cpu"), VECNORM())
     environment.set_seed(0)
     return environment
 

@@ -19,7 +19,7 @@ from rlregress.frameworks.sb3.generated_cases import (
     space_tables,
     wrapper_tables,
 )
-from rlregress.frameworks.sb3.scenario_request import library
+from rlregress.frameworks.sb3.library import library
 from rlregress.frameworks.signatures import parameters_of
 
 

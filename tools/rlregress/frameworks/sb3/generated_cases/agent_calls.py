@@ -37,7 +37,7 @@ from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     several,
 )
 from rlregress.frameworks.sb3.generated_cases.wrapper_tables import vectorised
-from rlregress.frameworks.sb3.scenario_request import library, silent
+from rlregress.frameworks.sb3.library import library, silent
 
 _FILES, _CALLBACKS = "common.save_util", "common.callbacks"
 #: what may be in a file of an agent: networks are not to be there twice.

@@ -22,7 +22,7 @@ from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     environment,
     several,
 )
-from rlregress.frameworks.sb3.scenario_request import library, silent
+from rlregress.frameworks.sb3.library import library, silent
 
 _BUFFERS = ("rollout_buffer", "replay_buffer")
 #: numbers that an agent counts with.

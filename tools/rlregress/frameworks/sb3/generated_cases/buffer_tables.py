@@ -11,7 +11,7 @@ import torch
 from rlregress.frameworks.option_variants import Kit, Subject, recorded
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import done, several
-from rlregress.frameworks.sb3.scenario_request import library
+from rlregress.frameworks.sb3.library import library
 
 _COPIES = 2
 

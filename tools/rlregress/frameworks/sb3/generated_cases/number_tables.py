@@ -16,7 +16,7 @@ from torch import nn
 from rlregress.frameworks.option_variants import Subject, recorded
 from rlregress.frameworks.sb3 import user_code
 from rlregress.frameworks.sb3.generated_cases.call_sequences import done, function, used
-from rlregress.frameworks.sb3.scenario_request import library
+from rlregress.frameworks.sb3.library import library
 
 _WIDE = 0.3 * np.ones(2)
 

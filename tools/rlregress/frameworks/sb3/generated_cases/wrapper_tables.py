@@ -23,7 +23,7 @@ from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     several,
     used,
 )
-from rlregress.frameworks.sb3.scenario_request import library
+from rlregress.frameworks.sb3.library import library
 
 #: more steps than the longest episode has.
 _MANY = 12

@@ -1,4 +1,4 @@
-"""What a scenario asks of Stable-Baselines3, and the library's own parts by name.
+"""The library's classes by name, and agents that log nothing.
 
 Whether a version has an option is asked of the signature that would take it, so that one that
 lacks it says so and everything else is traced.
@@ -6,10 +6,11 @@ lacks it says so and everything else is traced.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import inspect
 import os
 import traceback
-from collections.abc import Mapping
 from typing import Any
 
 import stable_baselines3
@@ -18,26 +19,7 @@ import torch
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.capabilities import check_arguments
 
-ON_POLICY = ("ppo", "a2c")
 _LIBRARY = stable_baselines3.__name__
-_ON_POLICY_DEFAULTS = {"rollout_steps": 32, "learning_rate": 3e-3, "hidden_sizes": [16, 16]}
-_DEFAULTS = {
-    "ppo": {**_ON_POLICY_DEFAULTS, "minibatch_size": 48, "epochs": 2},
-    "a2c": {**_ON_POLICY_DEFAULTS, "rollout_steps": 8},
-    **dict.fromkeys(
-        ("sac", "td3", "ddpg", "dqn"),
-        # 80 rows: the buffer is full after half of the training
-        {
-            "replay_size": 80,
-            "learning_starts": 24,
-            "minibatch_size": 16,
-            "learning_rate": 3e-3,
-            "hidden_sizes": [16, 16],
-            "steps_per_collection": 2,
-            "updates_per_collection": 1,
-        },
-    ),
-}
 
 
 def algorithm_named(name: str) -> Any:
@@ -48,10 +30,31 @@ def algorithm_named(name: str) -> Any:
     return algorithm
 
 
+def policy_class(algorithm: Any, policy: str) -> Any:
+    """The class of a policy by name; Unsupported where the algorithm has none."""
+    found = getattr(algorithm, "policy_aliases", {}).get(policy)
+    bases = [base for base in algorithm.__mro__ if "." in base.__module__]
+    for base in bases if found is None else ():
+        # before 1.5 an algorithm's policies were only in the module beside it, or its base's
+        with contextlib.suppress(ImportError):
+            module = importlib.import_module(f"{base.__module__.rpartition('.')[0]}.policies")
+            found = found or getattr(module, policy, None)
+    if found is None:
+        raise Unsupported(f"{algorithm.__name__} has no {policy}")
+    return found
+
+
 def made(
     algorithm: Any, policy: Any, environment: Any, device: str = "cpu", **arguments: Any
 ) -> Any:
     """An agent that logs nothing; Unsupported where the class lacks an argument."""
+    frequency = arguments.get("train_freq")
+    if (
+        isinstance(frequency, tuple)
+        and "n_episodes_rollout" in inspect.signature(algorithm.__init__).parameters
+    ):
+        # before 0.11
+        arguments.update(n_episodes_rollout=frequency[0], train_freq=-1)
     check_arguments(algorithm, arguments)
     try:
         model = algorithm(policy, environment, device=device, **arguments)
@@ -93,32 +96,3 @@ def library(module: str, name: str) -> Any:
         return getattr(importlib.import_module(f"{_LIBRARY}.{module}"), name)
     except (ImportError, AttributeError):
         raise Unsupported(f"this version has no {name}") from None
-
-
-class ScenarioOptions:
-    """What a scenario asks for, each name once: what is left over in the end is not offered.
-
-    Args:
-        scenario: as ``Adapter.trace_scenario`` takes it.
-        defaults: algorithm -> its settings where the scenario has none.
-    """
-
-    def __init__(
-        self, scenario: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]] = _DEFAULTS
-    ) -> None:
-        self.algorithm = str(scenario["algorithm"])
-        if self.algorithm not in defaults:
-            raise Unsupported(f"Stable-Baselines3 has no {self.algorithm.upper()}")
-        self.environment = dict(scenario.get("environment", {}))
-        self.settings = {**defaults[self.algorithm], **scenario.get("settings", {})}
-        self.features = dict(scenario.get("features", {}))
-
-    def take(self, name: str, default: Any = None) -> Any:
-        """A feature or setting, no longer among what is left over."""
-        return self.features.pop(name, self.settings.pop(name, default))
-
-    def nothing_left(self) -> None:
-        """Raise Unsupported for what nobody took."""
-        left = sorted({**self.settings, **self.features})
-        if left:
-            raise Unsupported(f"{self.algorithm.upper()} has no {', '.join(left)}")

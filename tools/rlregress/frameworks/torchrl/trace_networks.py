@@ -1,4 +1,4 @@
-"""Networks and actors of a scenario, of TorchRL's own modules."""
+"""Networks and actors of a traced training, of TorchRL's own modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.torchrl.api import (
     MLP,
     ConvNet,
@@ -20,30 +19,26 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
 )
 from rlregress.frameworks.torchrl.compat import action_spec, library, options
-from rlregress.frameworks.torchrl.scenarios.loop_settings import ScenarioOptions
 
-_DISTRIBUTIONS = {
-    "tanh-normal": "TanhNormal",
-    "truncated-normal": "TruncatedNormal",
-    "normal": "IndependentNormal",
-}
+_SIZES = [16, 16]
 
 
 class Networks:
-    """What the networks are built from: sizes, bounds and the kind of the observations."""
+    """What the networks are built from: bounds, and the kind of the observations and actions.
 
-    def __init__(self, requested: ScenarioOptions, environment: Any) -> None:
+    Args:
+        atoms: of a distribution of returns.
+        dueling: advantages and values come from one body, behind convolutions.
+    """
+
+    def __init__(self, environment: Any, atoms: int = 1, dueling: bool = False) -> None:
         self.shape = environment.observation_spec["observation"].shape[
             len(environment.batch_size) :
         ]
         self.spec = action_spec(environment)
         self.actions = int(self.spec.shape[-1])
-        self.discrete = requested.discrete
-        self._sizes = list(requested.take("hidden_sizes"))
-        self.atoms = 11 if requested.given.get("distributional") else 1
-        self._dueling = bool(requested.take("dueling"))
-        if requested.take("batch_norm"):
-            raise Unsupported("no networks with batch normalisation are put together")
+        self.discrete = hasattr(self.spec.space, "n")
+        self._atoms, self._dueling = atoms, dueling
 
     def network(self, outputs: int, with_actions: bool = False) -> Any:
         """A multilayer perceptron, behind convolutions where there are images."""
@@ -56,7 +51,7 @@ class Networks:
         return MLP(
             in_features=inputs,
             out_features=outputs,
-            num_cells=self._sizes,
+            num_cells=_SIZES,
             activation_class=nn.Tanh,
         )
 
@@ -94,9 +89,7 @@ class Networks:
                 distribution_class=kind,
                 return_log_prob=True,
             )
-        if distribution not in _DISTRIBUTIONS:
-            raise Unsupported(f"TorchRL has no distribution {distribution}")
-        kind = library("torchrl.modules", _DISTRIBUTIONS[distribution])
+        kind = library("torchrl.modules", distribution)
         return ProbabilisticActor(
             TensorDictModule(
                 nn.Sequential(self.network(2 * self.actions), NormalParamExtractor()),
@@ -106,15 +99,15 @@ class Networks:
             in_keys=["loc", "scale"],
             spec=self.spec,
             distribution_class=kind,
-            distribution_kwargs={} if distribution == "normal" else self._bounds(kind),
+            distribution_kwargs={} if distribution == "IndependentNormal" else self._bounds(kind),
             return_log_prob=True,
         )
 
     def deterministic(self, distribution: str) -> Any:
         """An actor without chance, through a squashing module or a distribution of one point."""
         network = TensorDictModule(self.network(self.actions), ["observation"], ["param"])
-        if distribution == "tanh-delta":
-            kind = library("torchrl.modules", "TanhDelta")
+        if distribution:
+            kind = library("torchrl.modules", distribution)
             return ProbabilisticActor(
                 network,
                 in_keys=["param"],
@@ -130,12 +123,12 @@ class Networks:
 
     def choices(self) -> Any:
         """Action values of every choice, with the greedy choice."""
-        if self.atoms > 1:
+        if self._atoms > 1:
             kind = library("torchrl.modules", "DistributionalQValueActor")
             network = nn.Sequential(
-                self.network(self.actions * self.atoms),
-                nn.Unflatten(-1, (self.atoms, self.actions)),
+                self.network(self.actions * self._atoms),
+                nn.Unflatten(-1, (self._atoms, self.actions)),
             )
-            support = torch.linspace(-5.0, 5.0, self.atoms)
+            support = torch.linspace(-5.0, 5.0, self._atoms)
             return kind(network, support=support, in_keys=["observation"], spec=self.spec)
         return QValueActor(self.network(self.actions), in_keys=["observation"], spec=self.spec)

@@ -1,0 +1,51 @@
+"""What the entries of ``TRAININGS`` are written with: values of a version, and generated calls.
+
+Runs inside foreign and old environments: Python 3.10 syntax.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+
+class Late(partial):
+    """An argument that is made when the training starts: a version may lack what it needs."""
+
+
+def make_late(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with those made that wait for the training, and copies of the others."""
+    return {
+        # a library may write into what it is given, and entries share it
+        name: item() if isinstance(item, Late) else copy.deepcopy(item)
+        for name, item in arguments.items()
+    }
+
+
+def is_generated(title: str) -> bool:
+    """Whether a title is that of ``GeneratedCalls``."""
+    return title.partition(" ")[2].startswith("calls-")
+
+
+@dataclass(frozen=True)
+class GeneratedCalls:
+    """In place of a training, all calls of a part that are generated from signatures.
+
+    The name of its scenario begins with "calls-".
+
+    Attributes:
+        module: its ``use`` makes them. It needs the framework, and titles do not.
+        part: classes or functions of the framework.
+    """
+
+    module: str
+    part: str
+
+    def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
+        """Make all of them, and return what each call returns."""
+        del make_env
+        return importlib.import_module(self.module).use(self.part, seed)

@@ -1,0 +1,146 @@
+"""Scenarios: which there are, that each is traced, and what they enter."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from operator import itemgetter
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.capabilities import check_arguments
+from rlregress.frameworks.trace_trainings import GeneratedCalls, is_generated, make_late
+from rlregress.model.recorded_traces import Trace
+from rlregress.tracing import recording_processes, trace_reader
+from rlregress.tracing.trace_comparison import compare
+from rlregress.upgrade import cascade, compared_trainings
+from rlregress.upgrade.upgrade_options import Options
+
+SB3 = frameworks.get("sb3")
+TITLE = re.compile(r"[a-z0-9]+( [a-z0-9]+(-[a-z0-9]+)*)?")
+
+
+@pytest.mark.parametrize("name", ["sb3", "torchrl", "cleanrl"])
+def test_titles_name_an_algorithm_and_a_scenario(name):
+    """A title is what ``--algorithm`` and ``--scenario`` select, and says whether calls follow."""
+    trainings = frameworks.get(name).trace_trainings()
+    assert [title for title in trainings if not TITLE.fullmatch(title)] == []
+    generated = {title for title, of in trainings.items() if isinstance(of, GeneratedCalls)}
+    assert generated == set(filter(is_generated, trainings))
+
+
+def test_the_installed_version_takes_every_argument():
+    """A misspelt argument would be one that no version has, and its training never traced."""
+    for title, training in SB3.trace_trainings().items():
+        if " " in title and not is_generated(title):
+            check_arguments(training.algorithm(), make_late(training.arguments), title)
+
+
+def test_a_training_leaves_the_arguments_of_others_alone():
+    """The library writes into what it is given, and entries share it."""
+    shared = {"features_extractor_kwargs": {"cnn_output_dim": 8}}
+    make_late(shared)["features_extractor_kwargs"]["normalized_image"] = True
+    assert shared == {"features_extractor_kwargs": {"cnn_output_dim": 8}}
+
+
+def test_a_scenario_of_one_framework_alone_is_known():
+    """Each framework has its own scenarios; one that none has is refused before any version."""
+    adapters = [SB3, frameworks.get("torchrl")]
+    cascade._check_names(adapters, Options(scenarios=["gsde", "v-trace"]))
+    with pytest.raises(UserError, match="unknown scenario 'gsdf'"):
+        cascade._check_names(adapters, Options(scenarios=["gsdf"]))
+
+
+def recorded(framework: str, folder: Path, *titles: str) -> dict[str, Trace]:
+    """Traces of trainings by title, recorded in forks of one process."""
+    script = Path(__file__).with_name("traced_scenarios.py")
+    subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), framework, str(folder), *titles],
+        env=recording_processes.current("A").environment(),
+        check=True,
+    )
+    return {path.name: trace_reader.load(path) for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    """Every training of Stable-Baselines3, traced once."""
+    return recorded("sb3", tmp_path_factory.mktemp("sb3"))
+
+
+#: what depends on the machine (no CUDA, OpenCV is installed), or is gone from the newest version.
+UNSUPPORTED = {"ppo missing-device", "sac missing-device", "ppo gsde-apart", "sac gsde-apart"} | {
+    f"{name} {scenario}" for name in ("ppo", "dqn") for scenario in ("atari", "atari-bare")
+}
+
+
+@pytest.mark.nightly
+def test_each_is_traced_or_not_offered(traced):
+    """No training fails in any other way than that the framework lacks what it asks for."""
+    assert [found.failure for found in traced.values() if found.failure] == []
+    supported = [title for title, found in traced.items() if not found.header["not_offered"]]
+    assert set(traced) - set(supported) <= UNSUPPORTED
+    assert all(traced[title].count("optimizer") for title in supported if not is_generated(title))
+
+
+#: what shows that scenarios are there for something: lines that they reach, faults that they see
+SEEN = tomllib.loads(Path(__file__).with_name("scenarios_seen.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("line", SEEN["line"], ids=itemgetter("scenario"))
+def test_it_enters_what_it_is_for(traced, line):
+    """The line that only this option runs is reached, and by no plain training."""
+    file = f"stable_baselines3/{line['file']}"
+    numbered = SB3.locate(file).read_text(encoding="utf-8").splitlines()
+    lines = {n for n, text in enumerate(numbered, start=1) if line["fragment"] in text}
+    assert lines, "the fragment is not in this version"
+
+    def executed(one: str) -> bool:
+        # the line of a definition is none of its own: what follows it is
+        near = lines | {n + 1 for n in lines}
+        found = traced[one].header["lines"].get(file, ([],))
+        return bool(near & set(found[0]))
+
+    assert executed(line["scenario"])
+    plain = [each for each in traced if " " not in each]
+    assert not any(executed(each) for each in plain)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "fault", SEEN["fault"], ids=lambda fault: f"{fault['scenario']}: {fault['old']}"
+)
+def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
+    """A fault in code that only an option runs makes the trace of its scenario diverge."""
+    title, file = fault["scenario"], f"stable_baselines3/{fault['file']}"
+    folder = tmp_path / "changed"
+    variables = SB3.copy_to_change(file, folder)
+    text = SB3.locate(file).read_text(encoding="utf-8")
+    assert fault["old"] in text
+    (folder / file).unlink()
+    (folder / file).write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
+    job = compared_trainings.built_in(SB3, title).job
+    found = recording_processes.record(
+        job, tmp_path / "trace", recording_processes.Side("B", paths=[variables["PYTHONPATH"]])
+    )
+    if found.failure:
+        # what the fault makes of the framework's own code ends the training
+        assert str(folder) in found.failure
+    else:
+        assert compare(traced[title], found).verdict != "equal"
+
+
+@pytest.mark.nightly
+def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
+    """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
+    titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
+    titles += ("ppo calls-distributions", "ppo calls-wrappers", "sac calls-agents")
+    again = recorded("sb3", tmp_path, *titles)
+    verdicts = {title: compare(traced[title], again[title]).verdict for title in titles}
+    assert verdicts == dict.fromkeys(titles, "equal")
