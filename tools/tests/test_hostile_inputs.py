@@ -105,7 +105,7 @@ class House:
         before = _seen(self.folder)
         words = [word.format(folder=self.given, out=self.out, package=PACKAGE, **self.names(what))
                  for word in line.split()]  # fmt: skip
-        signal.signal(signal.SIGALRM, _hangs)
+        handler = signal.signal(signal.SIGALRM, _hangs)
         signal.alarm(HANGS)
         started = time.process_time()
         try:
@@ -116,6 +116,7 @@ class House:
                 code, out, error = self._command(*words)
         finally:
             signal.alarm(0)
+            signal.signal(signal.SIGALRM, handler)
         seconds, error = time.process_time() - started, _without_banner(error)
         self.code = code
         self.counted[words[0], what] += 1

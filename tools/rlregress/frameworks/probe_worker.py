@@ -8,12 +8,13 @@ Judging what was observed is not done here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,13 +57,9 @@ def answers(
         }
         answer: dict[str, Any]
         try:
-            try:
-                # in nothing but a probe: elsewhere nobody would take it as an answer
-                _raise_at(until)
-                with called:
-                    numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
-            finally:
-                _raise_at(None)
+            # nothing but a probe: elsewhere nobody would take it as an answer
+            with _ended_at(until), called:
+                numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
             answer = {"observed": numbers.tolist()}
         except OutOfTime:
             answer = {"error": "--minutes were over", "why": "time"}
@@ -92,19 +89,25 @@ class OutOfTime(BaseException):
     """The time for probes is over; no handler of a framework catches it."""
 
 
-def _raise_at(until: float | None) -> None:
-    """Raise ``OutOfTime`` in whatever runs at a time; None: no longer."""
+@contextlib.contextmanager
+def _ended_at(until: float | None) -> Iterator[None]:
+    """Raise ``OutOfTime`` in the block at a time; None: never."""
+    if until is None:
+        yield
+        return
 
     def over(*_: Any) -> None:
         raise OutOfTime
 
-    if until is None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    elif until <= time.time():
+    if until <= time.time():
         raise OutOfTime
-    else:
-        signal.signal(signal.SIGALRM, over)
+    before = signal.signal(signal.SIGALRM, over)
+    try:
         signal.setitimer(signal.ITIMER_REAL, until - time.time())
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _folders(adapter: Adapter) -> Sequence[str]:
