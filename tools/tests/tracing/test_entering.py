@@ -53,24 +53,6 @@ def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     assert "PPO.train" in found["ppo"].functions[ppo]
 
 
-def test_what_no_version_has_is_settled_unless_code_that_differs_says_so() -> None:
-    """SB3's SAC takes no discrete actions, as its own constructor says."""
-    names = ("sac choices", "ppo masked")
-    requested = [item for item in compared_trainings.every(SB3) if item.name in names]
-
-    def executed(function: str) -> dict[str, sides.ExecutedFunctions]:
-        compared = Triggers(frozenset({(SAC[0], function)}))
-        return sides.executed_functions(requested, Side("B"), compared, SB3.code_folders())
-
-    idle, differs = executed("SAC.train"), executed("SAC.__init__")
-    assert "only supports" in idle["sac choices"].unsupported
-    assert differs["sac choices"].met == (SAC[0], "SAC.__init__")
-    assert not differs["sac choices"].unsupported
-    for found in (idle, differs):
-        assert found["ppo masked"].unsupported == "PPO has no masked"
-        assert found["ppo masked"].functions is None
-
-
 STARTING = """
 import multiprocessing, subprocess, sys
 from rlregress.inside import entering, events, trace_worker
@@ -126,6 +108,43 @@ with Marks(places, ["calling.py"], [("calling.py", sys.argv[2])]) as marks:
     trace_worker.built_in = lambda job: forked
     entering._train({"output": sys.argv[3]}, marks, places)
 """
+
+
+REFUSING = """
+import sys
+from rlregress.frameworks.base import Unsupported
+from rlregress.inside import entering, events, trace_worker
+from rlregress.inside.marks import Marks
+
+sys.path.insert(0, sys.argv[1])
+places = events.Places([sys.argv[1] + "/calling.py"])
+with Marks(places, ["calling.py"], [("calling.py", sys.argv[2])]) as marks:
+    import calling
+
+    def refused(_):
+        calling.Kind().method()
+        raise Unsupported("this version has none")
+
+    trace_worker.built_in = lambda job: refused
+    entering._train({"output": sys.argv[3]}, marks, places)
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [
+        ("Kind.method", {"met": ["calling.py", "Kind.method"]}),
+        ("gone", {"unsupported": "this version has none"}),
+    ],
+)
+def test_what_no_version_has_is_settled_unless_code_that_differs_says_so(
+    calling: str, tmp_path: Path, function: str, answer: dict[str, object]
+) -> None:
+    """Only where the training entered nothing that differs, the other version says the same."""
+    output = tmp_path / "answer.json"
+    command = [sys.executable, "-c", REFUSING, str(Path(calling).parent), function, str(output)]
+    subprocess.run(command, check=True, timeout=60)
+    assert json.loads(output.read_text(encoding="utf-8")) == answer
 
 
 @pytest.mark.parametrize("function", ["Kind.method", "gone"])
