@@ -288,7 +288,7 @@ def test_further_packages_work_from_wheels(environment, tmp_path):
     ("arguments", "value"),
     [
         (["details", "ppo.value_clip"], "ppo.value_clip"),
-        (["plan"], "CPU minutes at most"),
+        (["plan"], "CPU minutes of fresh seeds, at most"),
         (["details", "--installed", "--framework", "sb3"], "sac.critic_loss.scale"),
         (["compare", "sb3", "torchrl"], "sac.critic_loss.scale"),
         (
