@@ -453,8 +453,7 @@ def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprin
     try:
         return answers[0].result(), answers[1].result()
     except OutOfTime:
-        note_cut(f"details of {adapter.full_name}")
-        why = "time was over"
+        why = note_cut(f"details of {adapter.full_name}")
         late = Fingerprint({}, (), {}, unread={"all details": why}, no_algorithms=why)
         return late, late
 
