@@ -103,7 +103,8 @@ def _ended_at(until: float | None) -> Iterator[None]:
         raise OutOfTime
     before = signal.signal(signal.SIGALRM, over)
     try:
-        signal.setitimer(signal.ITIMER_REAL, until - time.time())
+        # 0 would mean never
+        signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 1e-6))
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

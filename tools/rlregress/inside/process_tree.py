@@ -28,8 +28,9 @@ if TYPE_CHECKING:  # a supervisor starts in a twentieth of a second without it
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LINUX = sys.platform == "linux"
-#: how the name of a folder of temporary files begins; the process that removes it follows.
-_FOLDER = "rlregress"
+#: how the name of a folder of temporary files begins, as no user names one: it is removed. The
+#: process that removes it follows.
+_FOLDER = "rlregress.tmp-"
 #: whether this process has made such a folder, and will remove it.
 _owned = False
 #: seconds after which a process that goes on after SIGTERM is killed.
@@ -127,9 +128,12 @@ def temporary_folder() -> Iterator[str]:
     if _owned or owner not in (0, os.getpid()):
         yield folder
         return
-    if not owner:
-        # else this command was executed in the place of another one
-        tempfile.tempdir = folder = tempfile.mkdtemp(prefix=f"{_FOLDER}-{os.getpid()}-")
+    if owner:
+        # this command was executed in the place of another one; what it hands to Slurm outlives it
+        os.environ["TMPDIR"] = os.path.dirname(folder)
+        tempfile.tempdir = folder
+    else:
+        tempfile.tempdir = folder = tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-")
     _owned = True
     try:
         yield folder
@@ -140,9 +144,9 @@ def temporary_folder() -> Iterator[str]:
 
 def folder_owner(folder: str) -> int:
     """Return the process that removes a folder of temporary files; 0: it is no such folder."""
-    name, _, rest = os.path.basename(folder).partition("-")
+    before, _, rest = os.path.basename(folder).partition(_FOLDER)
     number = rest.partition("-")[0]
-    return int(number) if name == _FOLDER and number.isdecimal() else 0
+    return int(number) if not before and number.isdecimal() else 0
 
 
 def _remove_left_folder() -> None:

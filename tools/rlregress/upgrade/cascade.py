@@ -412,12 +412,16 @@ def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> l
     if options.script is not None:
         names = [file for executed in ran for files in executed.headers("functions").values()
                  for file in files if file.partition("/")[0] in adapter.modules]  # fmt: skip
-    words = {word for name in names for word in re.split(r"[/_.]", name)}
+    of_names = [set(re.split(r"[/_.]", name)) for name in names]
+    words = set().union(*of_names)
     # without any, nothing is chosen, or it is not known what the script executes
     every = _algorithms() if words else ()
     others = [name for name in every if not adapter.is_about(name, words)]
-    # a script may use what is an algorithm's without its class
-    return sorted(others if options.script else requested_names.families_of_only(others))
+    # a script may use what is an algorithm's without its class; and which further families A2C
+    # uses, which has no details of its own, is known of none
+    if options.script or not all(any(adapter.is_about(a, of) for a in every) for of in of_names):
+        return sorted(set(others) - words)
+    return sorted(requested_names.families_of_only(others) - words)
 
 
 def _algorithms() -> frozenset[str]:
@@ -449,8 +453,7 @@ def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprin
     try:
         return answers[0].result(), answers[1].result()
     except OutOfTime:
-        note_cut(f"details of {adapter.full_name}")
-        why = "time was over"
+        why = note_cut(f"details of {adapter.full_name}")
         late = Fingerprint({}, (), {}, unread={"all details": why}, no_algorithms=why)
         return late, late
 

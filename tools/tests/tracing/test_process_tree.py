@@ -162,3 +162,45 @@ def test_no_wait_goes_beyond_the_deadline(mark):
             child_processes.call(command, os.environ, None)
     with pytest.raises(child_processes.OutOfTime):
         child_processes.call(command, os.environ, None, until=time.time() + 1)
+
+
+@pytest.mark.parametrize("name", ["rlregress-99999999", "rlregress-99999999-baseline"])
+def test_a_folder_of_the_user_stays(tmp_path, name):
+    """Whatever the user calls the folder of temporary files, such as by the number of a job."""
+    folder = tmp_path / name
+    folder.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    assert process_tree.run([sys.executable, "-c", ""], env=environment).returncode == 0
+    with subprocess.Popen(
+        process_tree.supervised([sys.executable, "-c", _TEMPORARY]),
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout.read().startswith(f"{folder}/")
+    assert list(tmp_path.iterdir()) == [folder]
+    assert list(folder.iterdir()) == []
+
+
+def test_what_a_command_hands_on_has_no_folder_that_ends_with_it(tmp_path):
+    """A job of Slurm has the variables of the command, and goes on after it."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "AGAIN": "1"}
+    done = process_tree.run(
+        [sys.executable, "-c", _TEMPORARY], stdout=subprocess.PIPE, env=environment
+    )
+    folder, *handed_on = done.stdout.split()
+    assert folder.startswith(f"{tmp_path}/")
+    assert handed_on == [str(tmp_path)]
+    assert list(tmp_path.iterdir()) == []
+
+
+#: prints the folder of temporary files, and what other programs get; once more if it says AGAIN.
+_TEMPORARY = """
+import os, sys, tempfile
+from rlregress.inside import process_tree
+with process_tree.temporary_folder() as folder:
+    if os.environ.pop("AGAIN", ""):
+        os.environ["TMPDIR"] = folder
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    print(tempfile.gettempdir(), os.environ["TMPDIR"])
+"""

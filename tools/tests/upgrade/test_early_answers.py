@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rlregress.upgrade import early_answers
+from rlregress.upgrade import early_answers, public_names
 from rlregress.upgrade.inventory import Inventory
 from rlregress.upgrade.public_names import PublicChange
 
@@ -27,6 +27,12 @@ def test_names_and_packages_that_are_gone_are_printed():
         "  gone or incompatible: frame.f is gone",
         "  no longer installed: z 3, b 1",
     ]
+
+
+def test_a_package_whose_names_were_not_compared_has_lost_none():
+    """Neither is a file that could not be read printed as gone or incompatible."""
+    late = public_names.not_compared("frame", "--minutes 3 were over")
+    assert early_answers.of_inventory(Inventory(public=(late,))) == []
 
 
 def test_what_probes_find_is_printed_with_old_and_new():

@@ -212,3 +212,23 @@ def test_details_that_no_named_algorithm_uses_are_left_out(algorithm, left_out, 
     of_upgrade = cascade._left_out(frameworks.get("sb3"), [], Options(algorithms=[algorithm]))
     for families in (set(of_upgrade), requested_names.other_families([algorithm])):
         assert (left_out - families, kept & families) == (set(), set())
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "kept"),
+    [
+        ("sb3", "a2c", {"gae"}),
+        ("skrl", "trpo", {"gae", "trpo"}),
+        ("skrl", "recurrent_a2c", {"gae"}),
+        ("torchrl", "reinforce", {"advantage", "gae"}),
+        ("cleanrl", "sac_atari", {"atari", "sac"}),
+        ("contrib", "trpo", {"gae", "ppo", "trpo"}),
+        ("contrib", "tqc", {"sac", "tqc"}),
+    ],
+)
+def test_details_that_a_named_training_may_use_are_probed(name, chosen, kept):
+    """Also where it is of an algorithm without details of its own, or is beside one that has."""
+    for names in ([chosen], [chosen, "td3"]):
+        options = Options(algorithms=names)
+        left_out = cascade._left_out(frameworks.get(name), [], options)
+        assert not kept & set(left_out)

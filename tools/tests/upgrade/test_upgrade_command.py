@@ -266,7 +266,7 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
         chosen, one_sided = cascade._trainings([SB3], [prints], options)
     assert [side.found for side in prints] == [{}, {}]
     (entry, _) = entries.of_defaults([], side_fingerprints.unread(*prints), "sb3")
-    assert (entry.state, "time was over" in entry.reason) == (model.CANNOT, True)
+    assert (entry.state, entry.is_late) == (model.CANNOT, True)
     assert (chosen, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
