@@ -105,6 +105,8 @@ def parameters(item: pytest.Item) -> Mapping[str, Any]:
 def framework_of(item: pytest.Item) -> str:
     """The framework that a test is about, or nothing."""
     params = parameters(item)
+    if is_empty(item):
+        return ""
     if "framework" in params:
         return params["framework"].full_name
     if "implementation" in params:
