@@ -150,6 +150,11 @@ class Estimate:
                 number = names.index(name)
                 self._following[number] = replace(self._following[number], parts=parts)
 
+    def expect_left(self, parts: float) -> None:
+        """Expect so many parts more of the present stage."""
+        with self._lock:
+            self._stage = replace(self._stage, parts=self._done + parts)
+
     def begin(self, name: str, parts: int = 0, size: float = 0.0) -> None:
         """Begin a stage; those that were expected before it are over.
 
@@ -264,6 +269,11 @@ def limit(seconds: float) -> None:
 def change(name: str, parts: float) -> None:
     """As ``Estimate.change``."""
     _estimate.change(name, parts)
+
+
+def expect_left(parts: float) -> None:
+    """As ``Estimate.expect_left``."""
+    _estimate.expect_left(parts)
 
 
 def begin(name: str, parts: int = 0, size: float = 0.0) -> None:

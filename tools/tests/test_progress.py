@@ -11,7 +11,7 @@ import pytest
 
 from rlregress import progress
 from rlregress.progress import CommandStage, Durations, Estimate
-from rlregress.upgrade import expected_stages
+from rlregress.upgrade import culprit_search, expected_stages
 
 
 @pytest.fixture
@@ -200,8 +200,22 @@ def test_what_follows_a_difference_counts_by_the_chance_of_one():
         }
         for differs in (False, True)
     )
-    chance = maybe[expected_stages.CULPRITS].starts / certain[expected_stages.CULPRITS].starts
+    chance = maybe[culprit_search.STAGE].starts / certain[culprit_search.STAGE].starts
     assert 0 < chance < 1
-    for name in (expected_stages.REPETITION, expected_stages.CULPRITS):
+    for name in (expected_stages.REPETITION, culprit_search.STAGE):
         assert maybe[name].parts == pytest.approx(chance * certain[name].parts)
         assert maybe[name].starts == pytest.approx(chance * certain[name].starts)
+
+
+def test_a_stage_that_learns_what_follows_says_so(clock):
+    """Ten parts took ten seconds, and so many as are expected from then on take as long each."""
+    estimate = Estimate()
+    estimate.expect([CommandStage("one", 4)])
+    estimate.begin("one")
+    for _ in range(10):
+        clock[0] += 1.0
+        estimate.done()
+    estimate.expect_left(200)
+    assert estimate.seconds_left() == pytest.approx(200.0)
+    estimate.expect_left(4)
+    assert estimate.seconds_left() == pytest.approx(4.0)

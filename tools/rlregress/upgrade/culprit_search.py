@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from rlregress import progress
 from rlregress.model.code import CHANGED, Changed
 from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Cause
@@ -16,6 +17,8 @@ from rlregress.source import UNREADABLE
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.delta_debugging import Earlier, Group, Search, at, executed, job, search
 
+#: the stage of a command; a part of it is a recording.
+STAGE = "looking for culprits"
 #: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
 #: down to the least.
 LIMIT = 300
@@ -24,8 +27,21 @@ _LONG, _LEAST = 1000, 0.3
 _EACH = 40
 #: trainings that are searched at once: the first ones; then twice as many, up to the most.
 WAVE, _MOST = 2, 32
+#: recordings for each function that a search is expected to take; and the share of them that one
+#: after the first takes, which begins with what those found.
+_RECORDINGS, _LATER = 1.75, 0.6
 #: records trainings on the new version: traces by name.
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
+
+
+def expected_recordings(functions: float, is_later: bool = False) -> float:
+    """Return how many recordings one search is expected to take, before it has begun.
+
+    Args:
+        functions: how many of those that differ its training executes.
+        is_later: it begins with what the first searches found.
+    """
+    return min(_RECORDINGS * functions, _EACH) * (_LATER if is_later else 1)
 
 
 def with_one_sided_functions(cause: Cause, functions: Sequence[Changed]) -> Cause:
@@ -133,10 +149,12 @@ def causes(
         order.sort(key=lambda item: earlier.knows(ran[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
+        later = sum(expected_recordings(len(ran[t.name]), is_later=True) for t in order)
+        expected = {name: expected_recordings(len(ran[name]), bool(by_name)) for name in wave}
         searches = {name: search(training, functions, earlier) for name, training in wave.items()}
         if until is not None and time.time() > until:
             limit = 0.0
-        limit -= _run(searches, wave, trainings, record, limit, by_name)
+        limit -= _run(searches, wave, trainings, record, limit, by_name, expected, later)
     return {training.name: by_name[training.name] for training in parted}
 
 
@@ -147,8 +165,15 @@ def _run(
     record: Record,
     limit: float,
     by_name: dict[str, Cause],
+    expected: Mapping[str, float],
+    later: float,
 ) -> float:
-    """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``."""
+    """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``.
+
+    Args:
+        expected: recordings that each is expected to take.
+        later: the same of all searches after these.
+    """
     requested: dict[str, list[Group]] = {}
     spent = 0.0
     taken = 0
@@ -164,6 +189,14 @@ def _run(
                     jobs[name, group] = job(trainings[name], group, taken + len(jobs))
                     of_each[name] += 1
                     spent += cost
+        following = sum(
+            # of one that has taken longer, half as many again
+            min(max(expected[name] - of_each[name], of_each[name] / 2), _EACH - of_each[name])
+            for name in requested
+        )
+        # if these take longer than was expected, so do the later ones
+        excess = max(sum(of_each.values()) / max(sum(expected.values()), 1), 1)
+        progress.expect_left(len(jobs) + following + later * excess)
         recorded = record(list(jobs.values())) if jobs else {}
         taken += len(jobs)
         for name, groups in list(requested.items()):

@@ -18,7 +18,6 @@ DETAILS = "probing details on both versions"
 SELECTION = "looking which trainings run changed code"
 RECORDING = "recording trainings on both versions"
 REPETITION = "recording trainings again, to see whether they repeat themselves"
-CULPRITS = "looking for culprits"
 COSTS = "timing trainings on both versions"
 FILES = "loading old files"
 RETURNS = "training, to judge returns"
@@ -27,10 +26,11 @@ RETURNS = "training, to judge returns"
 _FEW, _RUN_BY_HALF = 5, 4
 #: what follows the details depends on them: no time is known for it.
 UNKNOWN = "what the details leave open"
-#: share of trainings with changed code that is expected to diverge where no detail differs. What
-#: follows a difference takes as long as all the rest: with a small part of it, the time left is
-#: not much too long if nothing diverges, and more than half if something does.
-_DIVERGES = 0.2
+#: share of trainings that is expected to diverge where no detail differs: at least, and changed
+#: functions of which half of the trainings do. What follows a difference takes as long as all the
+#: rest: with a small part of it, the time left is not much too long if nothing diverges, and more
+#: than half if something does.
+_DIVERGES, _DIVERGE_IN_HALF = 0.2, 40
 #: turns of a search for culprits, each in processes of its own: one, and so many halvings at most.
 _HALVINGS = 4
 #: times as long as a script takes when all that it executes is noted: it is recorded again without.
@@ -66,15 +66,17 @@ def of_trainings(
     for trainings, differing, differs, selected in frameworks:
         share = differing / (differing + (0 if trainings < _FEW else _RUN_BY_HALF) or 1)
         recorded = share * trainings if selected else trainings
-        chance = 1.0 if differs else _DIVERGES * bool(differing)
+        share_diverging = max(_DIVERGES, differing / (differing + _DIVERGE_IN_HALF))
+        chance = 1.0 if differs else share_diverging * bool(differing)
         stand = min(recorded * chance, _STAND_FOR_ALL)
         # of what follows a difference, processes start only if there is one
+        reverted = expected_reverted(stand, differing)
         turns = chance * (1 + min(math.log2(max(differing, 1)), _HALVINGS))
         stages += [
             CommandStage(SELECTION, trainings if selected else 0, at_once),
             CommandStage(RECORDING, 2 * recorded, at_once, both),
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
-            CommandStage(CULPRITS, count_reverted(stand, differing), at_once, starts=turns),
+            CommandStage(culprit_search.STAGE, reverted, at_once, starts=turns),
             # functions that make trainings differ need no further evidence
             of_calls(recorded, differing - stand),
             CommandStage(COSTS, bool(recorded), seconds=_TIMED),
@@ -91,10 +93,10 @@ def of_script(
         differing: how many changed functions there are.
         differs: the script does not do the same with both versions.
     """
-    at_once, reverted = options.at_once, count_reverted(1, differing)
+    at_once, reverted = options.at_once, expected_reverted(1, differing)
     return [
         CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
-        CommandStage(CULPRITS, differs * reverted, at_once, seconds=_AGAIN * seconds),
+        CommandStage(culprit_search.STAGE, differs * reverted, at_once, seconds=_AGAIN * seconds),
         of_calls(1, differing - differs),
         CommandStage(COSTS, bool(differing), seconds=max(_TIMED, _TURNS_OF_SCRIPT * seconds)),
         *of_details([catalogue.all_details()], options),
@@ -137,12 +139,14 @@ def of_returns(
     return [CommandStage(RETURNS, sum(seconds), options.at_once)]
 
 
-def count_reverted(trainings: float, functions: int) -> float:
+def expected_reverted(trainings: float, differing: float) -> float:
     """Return how many recordings with reverted functions a search is expected to take.
 
-    The first trainings are halved down to single functions; the others begin with what these found.
+    Args:
+        differing: how many functions differ, half of which a training executes.
     """
-    if not functions:
-        return 0
     first = min(trainings, culprit_search.WAVE)
-    return first * (1 + 2 * math.ceil(math.log2(functions))) + 2 * (trainings - first)
+    functions = differing if differing == 1 else differing / 2
+    return first * culprit_search.expected_recordings(functions) + (
+        trainings - first
+    ) * culprit_search.expected_recordings(functions, is_later=True)

@@ -139,7 +139,7 @@ def compared(
     stand_for_all = len(set(of.values()))
     progress.change(expected_stages.REPETITION, 2 * stand_for_all)
     progress.change(
-        expected_stages.CULPRITS, expected_stages.count_reverted(stand_for_all, len(differing))
+        culprit_search.STAGE, expected_stages.expected_reverted(stand_for_all, len(differing))
     )
     again: dict[str, tuple[Repeated, Repeated]] = {}
     wanted = [training for training in trainings if of.get(training.name) == training.name]
@@ -263,7 +263,7 @@ def causes_of(
         of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
         options.say(f"looking for the functions that make {of}")
     if parted:
-        progress.begin(expected_stages.CULPRITS)
+        progress.begin(culprit_search.STAGE)
     found = culprit_search.causes(
         parted,
         by_name,

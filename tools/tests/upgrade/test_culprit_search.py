@@ -560,3 +560,23 @@ def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
     assert delta_debugging.at(first, [moved]) == (moved,)
     elsewhere = divergence(loss(15), None)
     assert delta_debugging.at(elsewhere, [moved]) == ()
+
+
+@pytest.mark.parametrize("movers", [("f3",), ("f2", "f9", "f14"), FAR[::2]], ids=len)
+def test_what_is_expected_of_a_search_follows_it(functions, monkeypatch, movers):
+    """The first turn is right within a factor of 1.6; later ones tell two fifths at least."""
+    told = []
+    monkeypatch.setattr(culprit_search.progress, "expect_left", told.append)
+    before = []
+    several = [parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(5)]
+    recorder = Recorder({name: -0.1 * (n + 1) for n, name in enumerate(movers)})
+
+    def record(jobs):
+        before.append(len(recorder.groups))
+        return recorder(jobs)
+
+    looked(record, functions, *several)
+    left = [len(recorder.groups) - done for done in before]
+    assert len(told) == len(left) > 1
+    assert left[0] / 1.6 <= told[0] <= 1.6 * left[0]
+    assert [pair for pair in zip(left, told, strict=True) if pair[1] < 0.4 * pair[0]] == []
