@@ -69,15 +69,25 @@ def test_the_top_of_the_help_is_short(command, monkeypatch):
 
 @pytest.mark.usefixtures("warm_python")
 def test_the_tests_run_from_any_folder(tmp_path):
-    """By pytest, with its arguments; what they write lies in the folder that one is in."""
+    """By pytest, with its arguments; what they write lies in the folder that one is in.
+
+    What a test writes into its ``tmp_path`` is kept, as by pytest alone.
+    """
+    own, temporary = tmp_path / "test_own.py", tmp_path / "temporary"
+    own.write_text("def test_own(tmp_path):\n    (tmp_path / 'written.txt').touch()\n")
+    temporary.mkdir()
     ended = subprocess.run(
-        [sys.executable, "-m", "rlregress", "test", "tests_unit/test_sac.py", "-v",
-         "--framework", "sb3", "-k", "test_critic_loss_scale", "--junitxml", "found.xml"],
+        [sys.executable, "-m", "rlregress", "test", "tests_unit/test_sac.py", str(own), "-v",
+         "--framework", "sb3", "-k", "test_critic_loss_scale or test_own",
+         "--junitxml", "found.xml"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "TMPDIR": str(temporary)},
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "tests_unit/test_sac.py::test_critic_loss_scale[" in ended.stdout
     assert (tmp_path / "found.xml").is_file()
+    assert list(temporary.glob("rlregress*")) == []
+    assert len(list(temporary.rglob("written.txt"))) == 1
 
 
 @pytest.mark.usefixtures("uncollected_tests")
