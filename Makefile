@@ -82,7 +82,9 @@ $(INSTALLED) $(ALL): $(PYPROJECTS) constraints.txt
 	fi; \
 	echo "making $(VENV) with $$($$python --version)"; \
 	$$python -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PACKAGES)
+# Python compiles what is imported when it is: a third of the time is saved.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  -c constraints.txt $(PACKAGES)
 # Scripts that are read and asked, never imported as a package: their own dependencies are of 2020.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps cleanrl==0.4.8
 	@touch $@
