@@ -228,8 +228,10 @@ def _options(trainings: Mapping[str, TraceTraining], *packages: str) -> OptionTr
     return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
 
 
-#: trainings by what they sample from a replay buffer.
-_SAMPLING = ("sac slices", "sac delayed-actor", "dqn prioritised", "td3 n-step-of-two")
+def _named(titles: str) -> dict[str, TraceTraining]:
+    """Return trainings by title; the titles are separated by commas."""
+    return {title: _TRAININGS[title] for title in titles.split(", ")}
+
 
 TRAININGS: Mapping[str, TraceTraining] = {
     **_TRAININGS,
@@ -238,10 +240,17 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "ppo calls-collectors": _options(short_trainings.collectors(), "collectors"),
     "ppo calls-hooks": _options(short_trainings.hooks(), "trainers.trainers"),
     "ppo calls-trainers": _options(short_trainings.algorithms(), "trainers.algorithms"),
-    "sac calls-buffers": _options({title: _TRAININGS[title] for title in _SAMPLING}, "data"),
+    "sac calls-buffers": _options(
+        _named("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"), "data"),
+    "sac calls-noise": _options(
+        _named("sac vectorised-noise, td3 one-environment, dqn one-environment"),
+        "modules.tensordict_module.exploration"),
+    "dqn calls-networks": _options(
+        _named("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
+        "modules.models", "modules.tensordict_module"),
     **_calls("ppo", "PPOLoss", "ClipPPOLoss", "KLPENPPOLoss", "A2CLoss", "ReinforceLoss",
              "LossModule", "GAE", "MultiAgentGAE", "TD0Estimator", "TD1Estimator",
              "TDLambdaEstimator", "VTrace", "returns", "recurrent"),
     **_calls("sac", "SACLoss", "DiscreteSACLoss", "TD3Loss", "DDPGLoss", "DQNLoss",
-             "DistributionalDQNLoss", "distributions", "noise", "helpers", "networks"),
+             "DistributionalDQNLoss", "distributions", "helpers"),
 }  # fmt: skip

@@ -12,10 +12,9 @@ from rlregress.frameworks.torchrl.generated_cases import (
     action_tables,
     estimator_tables,
     loss_tables,
-    network_tables,
 )
 
 TABLES = Tables(
     Names(compat.library, compat.keyword),
-    (loss_tables, estimator_tables, action_tables, network_tables),
+    (loss_tables, estimator_tables, action_tables),
 )
