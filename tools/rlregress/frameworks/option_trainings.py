@@ -112,6 +112,7 @@ class OptionTrainings:
             yield name, partial(captured.during, train)
             seconds = _TIMES * (time.process_time() - begun) + _MORE
             # what is there already need not be looked through whenever a network is let go
+            gc.collect()
             gc.freeze()
             for option in captured.take():
                 for value in values_of(option.described, option.parameter):

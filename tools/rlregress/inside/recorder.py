@@ -219,10 +219,12 @@ class Recorder:
         Raises:
             Unsupported: the version lacks all of them.
         """
-        lacking = True
+        lacking, moved = True, self._moved
         for name, run in runs:
-            first, answer = len(self.events), refused(run)
-            own, self.events[first:] = self.events[first:], []
+            # the numbers of events are those of answers
+            first, self._moved = len(self.events), None
+            answer = refused(run)
+            own, self.events[first:], self._moved = self.events[first:], [], moved
             if isinstance(answer, Lacking):
                 continue
             lacking = False

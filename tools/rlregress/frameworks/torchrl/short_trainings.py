@@ -46,9 +46,6 @@ _STEPS, _FRAMES, _ROLLED = 36, 12, 14
 class _Trainers:
     """Trains the parts of a loop by the library's trainer, with a file that another one reads."""
 
-    #: further arguments of the trainer.
-    given: Mapping[str, Any] = {}
-
     def trainer(self, **files: Any) -> Any:
         """Return the trainer of the algorithm, or of any loss."""
         raise NotImplementedError
@@ -76,12 +73,12 @@ class Hooked(_Trainers, OnPolicy):
     Args:
         hook: name of its class.
         arguments: returns those of the hook, of this loop and the trainer.
-        stepper: name of the class of an optimization stepper in place of a hook.
+        is_stepper: it makes the steps of the optimizer, and is given to the trainer.
     """
 
-    def __init__(self, environment: Any, hook: str, arguments: Any, stepper: bool) -> None:
+    def __init__(self, environment: Any, hook: str, arguments: Any, is_stepper: bool) -> None:
         super().__init__(environment, loss="ClipPPOLoss", steps=_STEPS)
-        self._hook, self._arguments, self._is_stepper = hook, arguments, stepper
+        self._hook, self._arguments, self._is_stepper = hook, arguments, is_stepper
 
     def trainer(self, **files: Any) -> Any:
         stepper: dict[str, Any] = {}
@@ -175,7 +172,9 @@ _STEPPERS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
 def hooks() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
     return {
-        name: train(Hooked, Environments(), hook=name, arguments=given, stepper=table is _STEPPERS)
+        name: train(
+            Hooked, Environments(), hook=name, arguments=given, is_stepper=table is _STEPPERS
+        )
         for table in (_HOOKS, _STEPPERS)
         for name, given in table.items()
     }
