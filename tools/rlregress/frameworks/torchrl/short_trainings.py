@@ -59,12 +59,14 @@ class _Trainers:
             again.load_from_file(file)
             again.train()
 
-    def _made(self, loop: Any, module: str, name: str, policy: Any, **given: Any) -> Any:
-        return made(
-            library(module, name), collector=loop.collector(policy, _FRAMES),
-            total_frames=_STEPS, loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2,
-            progress_bar=False, seed=0, log_interval=1, **given,
-        )  # fmt: skip
+
+def _trainer(loop: Any, module: str, name: str, policy: Any, **given: Any) -> Any:
+    """A trainer of the library's, by the name of its class."""
+    return made(
+        library(module, name), collector=loop.collector(policy, _FRAMES), total_frames=_STEPS,
+        loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
+        log_interval=1, **given,
+    )  # fmt: skip
 
 
 class Hooked(_Trainers, OnPolicy):
@@ -84,7 +86,7 @@ class Hooked(_Trainers, OnPolicy):
         stepper: dict[str, Any] = {}
         if self._is_stepper:
             stepper["optimization_stepper"] = self._made_hook(None)
-        trainer = self._made(
+        trainer = _trainer(
             self, _ENGINE, "Trainer", self.actor, optimizer=self.adam, **stepper, **files
         )
         if not self._is_stepper:
@@ -113,7 +115,7 @@ class OnPolicyAlgorithm(_Trainers, OnPolicy):
         rows = TensorDictReplayBuffer(
             storage=LazyTensorStorage(_FRAMES), sampler=SamplerWithoutReplacement(), batch_size=8
         )
-        return self._made(
+        return _trainer(
             self, _ALGORITHMS, self._name, self.actor, optimizer=self.adam, replay_buffer=rows,
             num_epochs=2, **files,
         )  # fmt: skip
@@ -136,7 +138,7 @@ class OffPolicyAlgorithm(_Trainers, OffPolicy):
             given["optimizer"] = self.optimizer(self.loss.parameters())
         # the trainer hands weights to a policy that explores by what it knows
         policy = self.acting if self._exploring else self.actor
-        return self._made(
+        return _trainer(
             self, _ALGORITHMS, self._name, policy, replay_buffer=self.buffer,
             target_net_updater=self.updater, **given, **files,
         )  # fmt: skip
