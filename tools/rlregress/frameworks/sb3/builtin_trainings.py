@@ -514,6 +514,9 @@ _TRAININGS: Mapping[str, TraceTraining] = {
               own=user_code.Successes), steps=64, callbacks=[utility_calls.checkpoint_callback,
               utility_calls.listed_callback, utility_calls.improvement_callback],
               then=[learn, utility_calls.exchange_parameters, utility_calls.load_from_memory]),
+    **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
+              around=[_MONITOR], normalize={}), steps=64,
+              then=[utility_calls.look_into_environments]),
     # -- around DQN
     **entries("dqn", "target-interval", Environments(copies=3),
               learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,
@@ -578,7 +581,8 @@ def _options(titles: str, *packages: str) -> OptionTrainings:
 
 TRAININGS: Mapping[str, TraceTraining] = {
     **_TRAININGS,
-    "ppo calls-options": _options("ppo normalised, ppo callbacks, ppo monitored, ppo gsde", ""),
+    "ppo calls-options": _options("ppo normalised, ppo callbacks, ppo monitored, ppo gsde, "
+                                  "ppo transposed, ppo made-by-name", ""),
     "a2c calls-options": _options("a2c callbacks, a2c rmsprop", ".a2c", ".common.sb2_compat"),
     "sac calls-options": _options("sac saved, sac gsde, sac goals", ".sac", ".her",
                                   ".common.off_policy_algorithm", ".common.buffers",
@@ -588,6 +592,6 @@ TRAININGS: Mapping[str, TraceTraining] = {
     "dqn calls-options": _options("dqn callbacks", ".dqn"),
     **{
         f"ppo calls-{part}": GeneratedCalls(_CALLS, part)
-        for part in ("spaces", "numbers", "files", "layers", "distributions", "buffers", "wrappers")
+        for part in ("spaces", "numbers", "files", "layers", "distributions", "buffers")
     },
 }  # fmt: skip

@@ -137,6 +137,24 @@ def exchange_parameters(session: Session) -> None:
         act_alone(model, session.environments)
 
 
+def look_into_environments(session: Session) -> None:
+    """Attributes, methods and wrappers of environments side by side; how they are reset."""
+    environment = session.environments.wrapped()
+    if not hasattr(environment, "set_options"):
+        raise Unsupported("environments side by side take no options")
+    environment.set_attr("mark", 3)
+    environment.set_attr("mark", 4, indices=[1])
+    marks = [environment.get_attr("mark"), environment.get_attr("mark", 1)]
+    notes = environment.env_method("extra_info", np.ones(3), indices=[1, 0])
+    kinds = (user_code.Successes, user_code.MatrixActions)
+    show([*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]])
+    for options in ({"level": 1}, [{"level": 2}, {}]):
+        environment.seed(3)
+        environment.set_options(options)
+        show([environment.reset(), environment.reset()])
+    environment.close()
+
+
 def load_from_memory(session: Session) -> None:
     """An agent that is kept in memory without some of its parts, and loaded with others."""
     memory = io.BytesIO()

@@ -15,7 +15,6 @@ from rlregress.frameworks.sb3.generated_cases import (
     layer_tables,
     number_tables,
     space_tables,
-    wrapper_tables,
 )
 from rlregress.frameworks.sb3.library import library
 from rlregress.frameworks.signatures import parameters_of
@@ -29,5 +28,5 @@ def _keyword(called: Any, name: str) -> str:
 
 TABLES = Tables(
     Names(library, _keyword),
-    (space_tables, number_tables, layer_tables, buffer_tables, wrapper_tables),
+    (space_tables, number_tables, layer_tables, buffer_tables),
 )
