@@ -516,7 +516,7 @@ _TRAININGS: Mapping[str, TraceTraining] = {
               then=[learn, utility_calls.exchange_parameters, utility_calls.load_from_memory]),
     **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
               around=[_MONITOR], normalize={}), steps=64,
-              then=[utility_calls.look_into_environments]),
+              then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
     # -- around DQN
     **entries("dqn", "target-interval", Environments(copies=3),
               learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,
@@ -589,7 +589,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
                                   ".common.distributions", ".common.monitor"),
     "td3 calls-options": _options("td3 callbacks, td3 vectorised-noise", ".td3", ".common.noise"),
     "ddpg calls-options": _options("ddpg callbacks", ".ddpg"),
-    "dqn calls-options": _options("dqn callbacks", ".dqn"),
+    "dqn calls-options": _options("dqn callbacks", ".dqn", ".common.callbacks"),
     **{
         f"ppo calls-{part}": GeneratedCalls(_CALLS, part)
         for part in ("spaces", "numbers", "files", "layers", "distributions", "buffers")

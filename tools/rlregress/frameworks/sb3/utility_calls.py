@@ -6,7 +6,10 @@ What they hand back is shown to the trace. Runs inside old environments: Python 
 from __future__ import annotations
 
 import io
+import os
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -153,6 +156,17 @@ def look_into_environments(session: Session) -> None:
         environment.set_options(options)
         show([environment.reset(), environment.reset()])
     environment.close()
+
+
+def learn_by_default(session: Session) -> None:
+    """An agent of an environment that has a name; the logger is the library's own."""
+    name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
+    make = partial(session.environments.made, first=0)
+    # it takes no arguments, as most environments
+    with gyms.registered(name, lambda: make()), mock.patch.dict(os.environ, folder):
+        model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")
+        model.learn(session.steps, callback=lambda known, others: len(known) > 0)
+    act_alone(model, session.environments)
 
 
 def load_from_memory(session: Session) -> None:
