@@ -109,7 +109,7 @@ def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
         return [not default]
     if isinstance(default, (int, float)) and default == default:
         other = 0.5 * default + 0.05 if isinstance(default, float) else default + 1
-        return [other, type(default)(0)]
+        return [value for value in (other, type(default)(0)) if value != default]
     words = _words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
     if words:
         return [word for word in words if word != default]
@@ -192,21 +192,42 @@ def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], A
     return by_name
 
 
-def outputs_of(calls: Mapping[str, Callable[[], Any]], part: str) -> dict[str, Any]:
-    """What each call of a part shows, in the order of their names, which versions share.
+@dataclass(frozen=True)
+class Tables:
+    """The subjects of a framework, and the calls that are generated of them.
 
-    Raises:
-        Unsupported: the version has none of them.
+    Attributes:
+        names: how what they name is found.
+        modules: the ``subjects()`` of each returns them by part.
     """
-    outputs: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        # about what is done on purpose
-        warnings.simplefilter("ignore")
-        for name, call in sorted(calls.items()):
-            outputs.update(events_of(name, call()))
-    if not outputs:
-        raise Unsupported(f"this version has nothing of {part}")
-    return outputs
+
+    names: Names
+    modules: Sequence[Any]
+
+    def subjects(self) -> dict[str, list[Subject]]:
+        """Return classes and functions by part."""
+        return {part: some for table in self.modules for part, some in table.subjects().items()}
+
+    def calls(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
+        """Return the calls of a part by name."""
+        of_part = [cases(subject, seed, self.names) for subject in self.subjects()[part]]
+        return {name: call for calls in of_part for name, call in calls.items()}
+
+    def use(self, part: str, seed: int) -> dict[str, Any]:
+        """Make the calls of a part in the order of their names, which versions share.
+
+        Raises:
+            Unsupported: the version has none of them.
+        """
+        outputs: dict[str, Any] = {}
+        with warnings.catch_warnings():
+            # about what is done on purpose
+            warnings.simplefilter("ignore")
+            for name, call in sorted(self.calls(part, seed).items()):
+                outputs.update(events_of(name, call()))
+        if not outputs:
+            raise Unsupported(f"this version has nothing of {part}")
+        return outputs
 
 
 def _held(called: Any, names: Names, arguments: Callable[[], dict[str, Any]]) -> Any:

@@ -38,7 +38,7 @@ class GeneratedCalls:
     The name of its scenario begins with "calls-".
 
     Attributes:
-        module: its ``use`` makes them. It needs the framework, and titles do not.
+        module: its ``TABLES`` generate them. It needs the framework, and titles do not.
         part: classes or functions of the framework.
     """
 
@@ -48,4 +48,4 @@ class GeneratedCalls:
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
         """Make all of them, and return what each call returns."""
         del make_env
-        return importlib.import_module(self.module).use(self.part, seed)
+        return importlib.import_module(self.module).TABLES.use(self.part, seed)

@@ -16,13 +16,15 @@ import random
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.framework_errors import ExpectedError, through
+from rlregress.frameworks.option_variants import Lacking, refused
 from rlregress.inside import final, leaves
 from rlregress.inside.events import (
     RAISED,
@@ -45,7 +47,6 @@ from rlregress.inside.recorded_methods import (
     Importing,
     RecordedMethods,
     named_output,
-    parts_of_output,
 )
 from rlregress.inside.replaced import Hook, compiling, stand_in
 
@@ -69,6 +70,10 @@ _TORCH_DATA = ("tensor", "as_tensor", "from_numpy")
 _NAMED = 1000
 #: times that a script may eat ``Stop``; after them it runs to its own end, unrecorded.
 _EATEN = 1000
+
+
+#: kinds of events by which trainings are compared that need not have the same events.
+_TELLING = ("reset", "step", "loss", "backward", "optimizer", "output", "log")
 
 
 #: the recorder whose hooks are in place.
@@ -202,10 +207,35 @@ class Recorder:
     def answer(self, name: str, value: Any) -> None:
         """What a training shows itself; of an error where it was raised, and no value."""
         if not isinstance(value, ExpectedError):
-            self.add("output", name, parts_of_output(value), None, lambda: named_output(value))
+            # all of it: what is no array tells as much here
+            self.add("output", name, {"value": part(value)}, None, lambda: named_output(value))
             return
         parts = {"value": in_words(value, RAISED)}
         self.add("output", name, parts, ["", 0, "", self.places.of(value.frames)])
+
+    def answer_with_events(self, runs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
+        """Run trainings that a version may lack; the events of each are one answer of each kind.
+
+        Raises:
+            Unsupported: the version lacks all of them.
+        """
+        lacking, moved = True, self._moved
+        for name, run in runs:
+            # the numbers of events are those of answers
+            first, self._moved = len(self.events), None
+            answer = refused(run)
+            own, self.events[first:], self._moved = self.events[first:], [], moved
+            if isinstance(answer, Lacking):
+                continue
+            lacking = False
+            for kind in _TELLING:
+                of_kind = [event for event in own if event["kind"] == kind]
+                parts = [each for event in of_kind for each in event["parts"].values()]
+                if parts:
+                    self.add("output", f"{name}: {kind}", {"value": joined(parts)}, None)
+            self.answer(name, answer)
+        if lacking:
+            raise Unsupported("this version has none of these trainings")
 
     def end(self) -> None:
         """The last event: the networks as the training leaves them."""

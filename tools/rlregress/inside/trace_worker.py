@@ -43,6 +43,7 @@ import torch
 from rlregress import missing_packages
 from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.option_trainings import OptionTrainings
 from rlregress.frameworks.trace_trainings import is_generated
 from rlregress.inside import arithmetic, error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
@@ -141,8 +142,11 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
             outputs = training(make_env, int(job.get("seed", 0)))
         finally:
             recorder.quiet = quiet
-        for name, value in (outputs or {}).items():
-            recorder.answer(name, value)
+        if isinstance(training, OptionTrainings):
+            recorder.answer_with_events(outputs)
+        else:
+            for name, value in (outputs or {}).items():
+                recorder.answer(name, value)
         # nor do the networks that are left of them
         recorder.over = recorder.over or generated
 

@@ -16,7 +16,8 @@ from rlregress.frameworks.trace_trainings import GeneratedCalls
 from rlregress.inside import events
 from tools.tests.nightly import every
 
-PARTS = generated_cases.subjects()
+TABLES = generated_cases.TABLES
+PARTS = TABLES.subjects()
 
 
 def shown(call: Any) -> Any:
@@ -31,7 +32,7 @@ def shown(call: Any) -> Any:
 @pytest.mark.parametrize("part", every(6, sorted(PARTS)))
 def test_calls_repeat_themselves(part):
     """Every tenth call, whatever was called in between."""
-    some = list(generated_cases.calls(part, 0).items())[::10]
+    some = list(TABLES.calls(part, 0).items())[::10]
     first = {name: shown(call) for name, call in some}
     assert any(first.values())
     assert {name: shown(call) for name, call in reversed(some)} == first
@@ -41,7 +42,7 @@ def test_calls_repeat_themselves(part):
 def test_the_defaults_are_no_error(part):
     """A factory that no longer fits would turn all of the calls into the same error."""
     for subject in PARTS[part]:
-        name, call = next(iter(option_variants.cases(subject, 0, generated_cases.NAMES).items()))
+        name, call = next(iter(option_variants.cases(subject, 0, TABLES.names).items()))
         assert not isinstance(call(), (ExpectedError, option_variants.Lacking)), name
 
 

@@ -30,7 +30,8 @@ from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import compare
 from tools.tests.nightly import every
 
-PARTS = generated_cases.subjects()
+TABLES = generated_cases.TABLES
+PARTS = TABLES.subjects()
 ROOT = Path(torchrl.__file__).parent
 FAULTS = tomllib.loads(
     Path(__file__).with_name("faults_of_calls.toml").read_text(encoding="utf-8")
@@ -50,7 +51,7 @@ def shown(call: Any) -> Any:
 @pytest.mark.parametrize("part", every(9, sorted(PARTS)))
 def test_calls_repeat_themselves(part):
     """Every twentieth call, whatever was called in between."""
-    some = list(generated_cases.calls(part, 0).items())[::20]
+    some = list(TABLES.calls(part, 0).items())[::20]
     if not some:
         pytest.skip("a package that its classes need is not installed")
     first = {name: shown(call) for name, call in some}
@@ -64,7 +65,7 @@ def test_the_defaults_are_no_error(part):
     for subject in PARTS[part]:
         # the installed version lacks some, and refuses the wrappers that older ones have
         name, call = next(
-            iter(option_variants.cases(subject, 0, generated_cases.NAMES).items()), ("Wrapper", str)
+            iter(option_variants.cases(subject, 0, TABLES.names).items()), ("Wrapper", str)
         )
         assert "Wrapper" in name or not isinstance(
             call_once(call), (ExpectedError, option_variants.Lacking)
@@ -84,7 +85,7 @@ def call_once(call: Any) -> Any:
 def test_losses_reach_the_parameters(call):
     """There are gradients."""
     part = call.partition("(")[0]
-    assert call_once(generated_cases.calls(part, 0)[call])["gradient"]
+    assert call_once(TABLES.calls(part, 0)[call])["gradient"]
 
 
 def test_each_part_is_a_scenario():
@@ -165,9 +166,10 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
 
     calls = {"": lambda shift, number: shift(number), "both": both}
     subject = option_variants.Subject("shifting:Shift", {"": kit}, ["1"], calls=calls)
-    monkeypatch.setattr(generated_cases, "subjects", lambda: {"shift": [subject]})
+    table = types.SimpleNamespace(subjects=lambda: {"shift": [subject]})
+    tables = option_variants.Tables(TABLES.names, [table])
     recorder = Recorder(events.Places([]))
-    for name, value in generated_cases.use("shift", 0).items():
+    for name, value in tables.use("shift", 0).items():
         recorder.answer(name, value)
     header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
     events.write(str(folder / "trace"), header, recorder.events)
@@ -225,9 +227,7 @@ def test_a_call_shows_a_fault(fault):
     """What the call shows is something else."""
     call = next(
         calls[fault["call"]]
-        for calls in (
-            option_variants.cases(s, 0, generated_cases.NAMES) for s in PARTS[fault["part"]]
-        )
+        for calls in (option_variants.cases(s, 0, TABLES.names) for s in PARTS[fault["part"]])
         if fault["call"] in calls
     )
     sound = shown(call)

@@ -14,6 +14,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.capabilities import check_arguments
+from rlregress.frameworks.option_trainings import OptionTrainings
 from rlregress.frameworks.trace_trainings import GeneratedCalls, is_generated, make_late
 from rlregress.model.recorded_traces import Trace
 from rlregress.tracing import recording_processes, trace_reader
@@ -30,7 +31,8 @@ def test_titles_name_an_algorithm_and_a_scenario(name):
     """A title is what ``--algorithm`` and ``--scenario`` select, and says whether calls follow."""
     trainings = frameworks.get(name).trace_trainings()
     assert [title for title in trainings if not TITLE.fullmatch(title)] == []
-    generated = {title for title, of in trainings.items() if isinstance(of, GeneratedCalls)}
+    kinds = (GeneratedCalls, OptionTrainings)
+    generated = {title for title, training in trainings.items() if isinstance(training, kinds)}
     assert generated == set(filter(is_generated, trainings))
 
 
@@ -140,7 +142,7 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
 def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
     """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
     titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
-    titles += ("ppo calls-distributions", "ppo calls-wrappers", "sac calls-agents")
+    titles += ("ppo calls-distributions", "ppo calls-options", "sac calls-options")
     again = recorded("sb3", tmp_path, *titles)
     verdicts = {title: compare(traced[title], again[title]).verdict for title in titles}
     assert verdicts == dict.fromkeys(titles, "equal")

@@ -18,6 +18,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.base import TraceTraining
 from rlregress.frameworks.capabilities import check_arguments
+from rlregress.frameworks.option_trainings import OptionTrainings
 from rlregress.frameworks.sb3 import compat, gyms, user_code, utility_calls
 from rlregress.frameworks.sb3.library import algorithm_named, library, made, missing_device
 from rlregress.frameworks.sb3.recorded_training import (
@@ -263,7 +264,7 @@ _BARE_ATARI = partial(
     atari, noop_max=0, frame_skip=3, terminal_on_life_loss=False, clip_reward=False
 )
 
-TRAININGS: Mapping[str, TraceTraining] = {
+_TRAININGS: Mapping[str, TraceTraining] = {
     "ppo": _train("ppo", ppo, False),
     "a2c": _train("a2c", _a2c, True),
     "sac": _train("sac", sac, False),
@@ -508,6 +509,14 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # numbers in a dictionary that have the shape of an image and are none
     **entries("ppo sac", "numbers-like-images", Environments(observations="dict-image",
               own=user_code.FloatImages), steps=60),
+    # callbacks of the library, each in its place, and files of an agent that is used again
+    **entries("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
+              own=user_code.Successes), steps=64, callbacks=[utility_calls.checkpoint_callback,
+              utility_calls.listed_callback, utility_calls.improvement_callback],
+              then=[learn, utility_calls.exchange_parameters, utility_calls.load_from_memory]),
+    **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
+              around=[_MONITOR], normalize={}), steps=64,
+              then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
     # -- around DQN
     **entries("dqn", "target-interval", Environments(copies=3),
               learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,
@@ -552,14 +561,37 @@ TRAININGS: Mapping[str, TraceTraining] = {
     # more environments than steps between copies of the target
     **entries("dqn", "target-at-every-step", Environments(copies=3), train_freq=1,
               target_update_interval=2),
-    # -- calls that are generated from signatures
+}  # fmt: skip
+
+
+# -- generated from trainings and signatures ----------------------------------------------------
+
+
+def _options(titles: str, *packages: str) -> OptionTrainings:
+    """Return short trainings, and each again with its options changed.
+
+    Args:
+        titles: those of the trainings, separated by commas.
+        packages: below the library's own, whose options are changed.
+    """
+    named = {title: _TRAININGS[title] for title in titles.split(", ")}
+    short = {title: replace(training, steps=48) for title, training in named.items()}
+    return OptionTrainings(short, [f"stable_baselines3{package}" for package in packages])
+
+
+TRAININGS: Mapping[str, TraceTraining] = {
+    **_TRAININGS,
+    "ppo calls-options": _options("ppo normalised, ppo callbacks, ppo monitored, ppo gsde, "
+                                  "ppo transposed, ppo made-by-name", ""),
+    "a2c calls-options": _options("a2c callbacks, a2c rmsprop", ".a2c", ".common.sb2_compat"),
+    "sac calls-options": _options("sac saved, sac gsde, sac goals", ".sac", ".her",
+                                  ".common.off_policy_algorithm", ".common.buffers",
+                                  ".common.distributions", ".common.monitor"),
+    "td3 calls-options": _options("td3 callbacks, td3 vectorised-noise", ".td3", ".common.noise"),
+    "ddpg calls-options": _options("ddpg callbacks", ".ddpg"),
+    "dqn calls-options": _options("dqn callbacks", ".dqn", ".common.callbacks"),
     **{
         f"ppo calls-{part}": GeneratedCalls(_CALLS, part)
-        for part in ("spaces", "numbers", "files", "layers", "distributions", "buffers", "wrappers")
-    },
-    # agents with every option: trained, evaluated, called back, saved and loaded
-    **{
-        f"{name} calls-agents": GeneratedCalls(_CALLS, name)
-        for name in ("ppo", "a2c", "sac", "td3", "ddpg", "dqn")
+        for part in ("spaces", "numbers", "files", "layers", "distributions", "buffers")
     },
 }  # fmt: skip

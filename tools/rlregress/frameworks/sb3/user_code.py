@@ -155,19 +155,6 @@ def monitored(env: Any) -> Any:
     return library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
 
 
-#: word of ``own_wrapper`` -> wrapper.
-WRAPPERS: dict[str, Callable[[Any], Any]] = {
-    "unbounded-actions": UnboundedActions,
-    "matrix-actions": MatrixActions,
-    "matrix-bits": MatrixBits,
-    "own-space": OwnSpace,
-    "float-images": FloatImages,
-    "lopsided-goals": LopsidedGoals,
-    "informations": Informations,
-    "monitored": monitored,
-}
-
-
 class Game(gyms.Env):
     """A game with three buttons and three lives, as the library's Atari wrappers expect one.
 

@@ -17,6 +17,8 @@ from torchrl.envs import GymWrapper
 
 from rlregress.frameworks import memory_sizes
 from rlregress.frameworks.base import TraceTraining, TrainingRequest
+from rlregress.frameworks.option_trainings import OptionTrainings
+from rlregress.frameworks.torchrl import short_trainings
 from rlregress.frameworks.torchrl.collection import transitions
 from rlregress.frameworks.torchrl.recorded_training import (
     OffPolicy,
@@ -146,7 +148,7 @@ _CLIPPED: Sequence[Late] = (
 _DISCRETE = Environments(actions="discrete")
 _ENDS = ("deterministic", "stochastic")
 
-TRAININGS: Mapping[str, TraceTraining] = {
+_TRAININGS: Mapping[str, TraceTraining] = {
     **{algorithm: _training(algorithm) for algorithm in SETTINGS},
     **entries("sac td3 ddpg", "vectorised-noise", Environments(3), exploration=correlated(0.4),
               learning_starts=12),
@@ -217,12 +219,38 @@ TRAININGS: Mapping[str, TraceTraining] = {
               max_norm=0.05, interval=10, exploration=greedy(0.8)),
     # more environments than steps of a collection
     **entries("dqn", "target-at-every-step", Environments(3), per_collection=1, interval=2),
-    # -- calls that are generated from signatures
+}  # fmt: skip
+
+# -- generated from trainings and signatures ---------------------------------------------------
+
+
+def _options(trainings: Mapping[str, TraceTraining], *packages: str) -> OptionTrainings:
+    return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
+
+
+def _named(titles: str) -> dict[str, TraceTraining]:
+    """Return trainings by title; the titles are separated by commas."""
+    return {title: _TRAININGS[title] for title in titles.split(", ")}
+
+
+TRAININGS: Mapping[str, TraceTraining] = {
+    **_TRAININGS,
+    "ppo calls-environments": _options(short_trainings.environments(), "envs"),
+    "ppo calls-transforms": _options(short_trainings.transforms(), "envs.transforms"),
+    "ppo calls-collectors": _options(short_trainings.collectors(), "collectors"),
+    "ppo calls-hooks": _options(short_trainings.hooks(), "trainers.trainers"),
+    "ppo calls-trainers": _options(short_trainings.algorithms(), "trainers.algorithms"),
+    "sac calls-buffers": _options(
+        _named("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"), "data"),
+    "sac calls-noise": _options(
+        _named("sac vectorised-noise, td3 one-environment, dqn one-environment"),
+        "modules.tensordict_module.exploration"),
+    "dqn calls-networks": _options(
+        _named("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
+        "modules.models", "modules.tensordict_module"),
     **_calls("ppo", "PPOLoss", "ClipPPOLoss", "KLPENPPOLoss", "A2CLoss", "ReinforceLoss",
              "LossModule", "GAE", "MultiAgentGAE", "TD0Estimator", "TD1Estimator",
              "TDLambdaEstimator", "VTrace", "returns", "recurrent"),
     **_calls("sac", "SACLoss", "DiscreteSACLoss", "TD3Loss", "DDPGLoss", "DQNLoss",
-             "DistributionalDQNLoss", "distributions", "noise", "helpers", "networks"),
-    **_calls("dqn", "buffers", "samplers", "environments", "transforms", "collectors", "processes"),
-    **_calls("td3", "trainers", "hooks", "steppers", "algorithms", "configurations"),
+             "DistributionalDQNLoss", "distributions", "helpers"),
 }  # fmt: skip

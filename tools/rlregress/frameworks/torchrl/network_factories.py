@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,14 +10,12 @@ from torch import nn
 
 from rlregress.frameworks.torchrl.api import (
     Bounded,
-    ExplorationType,
     NormalParamExtractor,
     ProbabilisticActor,
     QValueActor,
     TensorDict,
     TensorDictModule,
     ValueOperator,
-    set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import library
 
@@ -144,9 +142,3 @@ def actor_of_heads(move: Any, nested: bool, choice: Any = torch.distributions.Ca
         distribution_kwargs=options,
         return_log_prob=True,
     )
-
-
-def exploring(name: str, call: Callable[[], Any]) -> Any:
-    """What a call returns under a type of exploration: random, mean."""
-    with set_exploration_type(ExplorationType[name.upper()]), torch.no_grad():
-        return call()

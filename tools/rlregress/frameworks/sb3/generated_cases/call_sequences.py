@@ -11,7 +11,7 @@ import numpy as np
 
 from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.option_variants import Call, Items, Kit, Subject, items_of, refused
-from rlregress.frameworks.sb3 import gyms, user_code
+from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.toys import Ends
 
 Step = str | tuple[Any, ...] | Callable[[Any], Any]
@@ -74,25 +74,6 @@ def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **more: Any) ->
 # -- environments -----------------------------------------------------------------------------
 
 
-class Noting(user_code.Informations):
-    """An environment that notes with what it was reset and how often it was closed."""
-
-    closed = 0
-
-    def reset(self, **options: Any) -> Any:
-        """The first observation; with the names of what was given."""
-        given = super().reset(**options)
-        if not isinstance(given, tuple):
-            return given
-        named = {**(options.get("options") or {}), "seeded": options.get("seed") is not None}
-        return given[0], {**given[1], **named}
-
-    def close(self) -> None:
-        """Close it, once more."""
-        self.closed += 1
-        super().close()
-
-
 def environment(
     observations: str = "box", actions: str = "box", first: int = 0, around: Any | None = None
 ) -> Any:
@@ -109,17 +90,3 @@ def several(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
     make: Any = environment
     made = [make(*kinds, first=number, around=around) for number in range(count)]
     return gyms.side_by_side(*made)
-
-
-def lowest(made: Any, shift: float = 0.0) -> Any:
-    """Actions for each of some environments: the least of each number."""
-    low = np.zeros(made.action_space.shape) + getattr(made.action_space, "low", 0) + shift
-    return np.stack([low] * made.num_envs) if hasattr(made, "num_envs") else low
-
-
-def moved(made: Any) -> Any:
-    """A step by these actions, without the informations that are not the same twice."""
-    *results, infos = made.step(lowest(made))
-    notes = [infos] if isinstance(infos, dict) else infos
-    episodes = [dict(info["episode"], t=0) for info in notes if "episode" in info]
-    return [*results, episodes, [info.get("terminal_observation") for info in notes]]

@@ -1,4 +1,4 @@
-"""Distributions of actions, noise on actions, and the functions that help losses."""
+"""Distributions of actions, and the functions that help losses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.network_factories import (
-    ACTIONS,
     CHOICES,
-    bounds,
-    composite,
-    deterministic,
     dictionary,
     value,
 )
@@ -305,133 +301,6 @@ def _helpers() -> list[Subject]:
     ]  # fmt: skip
 
 
-# -- noise -----------------------------------------------------------------------------------------
-
-
-def _specification(kind: str, key: Any = "action", *shape: int) -> Any:
-    spec = bounds(-0.8, 0.9).expand(*shape, ACTIONS) if shape else bounds(-0.8, 0.9)
-    if kind == "composite":
-        return composite({key: spec}, shape=shape)
-    if kind == "nested":
-        return composite({"body": composite({"action": spec}, shape=shape)}, shape=shape)
-    if kind == "one_hot":
-        return library("torchrl.data", "OneHot", "OneHotDiscreteTensorSpec")(CHOICES)
-    if kind == "index":
-        return library("torchrl.data", "Categorical", "DiscreteTensorSpec")(CHOICES)
-    return spec
-
-
-def _acting(label: str) -> Any:
-    """Steps with an action under every name, of which some begin an episode."""
-    shape, _, acts = label.partition(" ")
-    given = batch(acts or "continuous", shape)
-    given["turn"] = given["action"].clone()
-    given["body"] = dictionary({"action": given["action"].clone()}, given.shape)
-    given["rare mask"] = torch.zeros_like(given["mask"])
-    return given
-
-
-def _noised(noise: Any, given: Any) -> Any:
-    """Three steps, some of them starts, under each type of exploration; rates that fall."""
-    from torchrl.envs.utils import ExplorationType, set_exploration_type
-
-    outputs: dict[str, Any] = {}
-    for kind in ("RANDOM", "DETERMINISTIC", "MODE", "MEAN"):
-        if not hasattr(ExplorationType, kind):
-            continue
-        set_seed(0)
-        with set_exploration_type(getattr(ExplorationType, kind)), torch.no_grad():
-            data = given.clone()
-            for turn in range(3):
-                outputs[f"{kind} {turn}"] = refused(partial(noise, data))
-                data["is_init"] = given["is_init"] & (turn > 0)
-    for frames in (1, 3, 20, 100):
-        outputs[f"step {frames}"] = [refused(partial(noise.step, frames)), recorded(noise)]
-    with set_exploration_type(ExplorationType.RANDOM):
-        outputs["later"] = refused(partial(noise, given.clone()))
-    outputs["keys"] = [refused(lambda: str(noise.in_keys)), refused(lambda: str(noise.out_keys))]
-    outputs["spec"] = refused(lambda: str(sorted(map(str, noise.spec.keys()))))
-    return Items(outputs)
-
-
-def _later_spec(noise: Any, given: Any) -> Any:
-    """A specification that is set later, and one that is none."""
-    outputs = []
-    for kind in ("bounded", "composite"):
-        outputs.append(refused(lambda: setattr(noise, "_spec", None)))
-        outputs.append(refused(partial(setattr, noise, "spec", _specification(kind))))
-        outputs.append(refused(lambda: _noised(noise, given)))
-    return outputs
-
-
-def _noise() -> list[Subject]:
-    def kit(kind: str, *shape: int, key: Any = "action", policy: bool = False, **more: Any) -> Kit:
-        def arguments() -> dict[str, Any]:
-            given: dict[str, Any] = {"spec": _specification(kind, key, *shape)}
-            if policy:
-                given["policy"] = deterministic()
-            return {**given, **more, **({"action_key": key} if key != "action" else {})}
-
-        return Kit(arguments, _acting)
-
-    every: list[Subject] = []
-    nested = ("body", "action")
-    for name in ("AdditiveGaussian", "OrnsteinUhlenbeckProcess", "EGreedy"):
-        options: dict[str, Sequence[Any]] = {
-            "annealing_num_steps": [0, 1, 7], "safe": [True, False], "sigma_init": [0.1, 0.5],
-            "sigma_end": [0.5], "eps_init": [0.1, 0.5], "eps_end": [0.5], "mean": [0.3, 0],
-            "std": [0.5, 1], "x0": [0.3, torch.tensor([0.4, -0.2])], "sigma_min": [0.05],
-            "n_steps_annealing": [2], "is_init_key": ["other"],
-            "action_mask_key": ["mask", "rare mask"],
-            "theta": [0.5], "mu": [0.4], "sigma": [0.8], "dt": [0.1], "device": ["cpu"],
-        }  # fmt: skip
-        together = (
-            {"sigma_min": 0.05, "n_steps_annealing": 2}, {"sigma": 0.8, "dt": 0.1, "theta": 0.5},
-            {"eps_init": 0.9, "eps_end": 0.1, "annealing_num_steps": 7},
-            {"sigma_init": 0.9, "sigma_end": 0.1, "annealing_num_steps": 7},
-            {"eps_init": 0.1, "eps_end": 0.5}, {"sigma_init": 0.1, "sigma_end": 0.5},
-            {"eps_init": 1.0, "action_mask_key": "mask"},
-        )  # fmt: skip
-        kits = {
-            "": kit("bounded"), "composite": kit("composite"),
-            "nested": kit("nested", key=nested), "turn": kit("bounded", key="turn"),
-            "composite turn": kit("composite", key="turn"), "other": kit("bounded", 2),
-            "rows": kit("bounded", 6), "lacking": kit("composite", key="turn", spec=None),
-            "nested bounds": kit("bounded", key=nested),
-        }  # fmt: skip
-        inputs: Sequence[str] = ("rows", "time", "one")
-        if name == "EGreedy":
-            kits = {"": kit("one_hot"), "index": kit("index"), **kits}
-            inputs = ("rows one_hot", "time one_hot", "rows index", "rows", "time")
-        calls = {"": _noised, "later": _later_spec}
-        wrapped = {"": kit("bounded", policy=True)}
-        every += [
-            Subject(f"torchrl.modules:{name}Module", kits, inputs, inputs[:2], options, together,
-                    calls),
-            Subject(f"torchrl.modules:{name}Wrapper", wrapped, ("rows",),
-                    ("rows",) if name == "EGreedy" else ("rows", "time"), calls=calls,
-                    skip=tuple(options)),
-        ]  # fmt: skip
-    return every
-
-
-def _drawn(layer: Any, given: torch.Tensor) -> Any:
-    """A noisy layer in training and in evaluation, and once more."""
-    outputs = [recorded(layer), recorded(layer(given))]
-    layer.reset_noise()
-    outputs.append(recorded(layer(given)))
-    layer.eval()
-    outputs.append(recorded(layer(given)))
-    layer.reset_parameters()
-    return [*outputs, recorded(layer), recorded(layer.weight), recorded(layer.bias)]
-
-
-def _noisy() -> Subject:
-    sizes = {"in_features": 3, "out_features": 2}
-    kit = Kit(sizes.copy, lambda _: numbers(2, 3, of="noisy"))
-    return Subject("torchrl.modules:NoisyLinear", {"": kit}, ("",), calls={"": _drawn})
-
-
 # -- functions that help losses --------------------------------------------------------------------
 
 
@@ -568,9 +437,8 @@ def _losses_helpers() -> list[Subject]:
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """Distributions, noise and helpers by name."""
+    """Distributions and helpers by name."""
     return {
         "distributions": _distributions(),
-        "noise": [*_noise(), _noisy()],
         "helpers": [*_helpers(), *_losses_helpers()],
     }

@@ -1,0 +1,158 @@
+"""Trainings that are generated from one: its options are changed one by one, and faults show."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.frameworks import option_trainings
+from rlregress.frameworks.base import Unsupported
+from rlregress.frameworks.framework_errors import ExpectedError
+from rlregress.frameworks.option_trainings import CapturedOptions, OptionTrainings
+from rlregress.frameworks.option_variants import Lacking, refused
+from rlregress.frameworks.toys import Ends
+from rlregress.inside import events
+from rlregress.inside.recorder import Recorder
+from rlregress.model.recorded_traces import Trace
+from rlregress.tracing import trace_reader
+from rlregress.tracing.trace_comparison import compare
+from tools.tests.nightly import every
+
+LIBRARY = """
+class Base:
+    def __init__(self, scale=1.0, common=2):
+        self.scale, self.common = scale, common
+
+
+class Shift(Base):
+    def __init__(self, by, twice=False, given=3, common=2{more}):
+        super().__init__(common=common)
+        self.by, self.twice = by, twice
+        while {ends}:
+            pass
+
+    def back(self, number, half=False):
+        return {back}
+
+
+def library_calls(shift):
+    return shift.back(1.0)
+"""
+
+
+def library(monkeypatch, more="", ends="False", back="number - self.by * self.scale") -> None:
+    """Put a version of a library where trainings import it."""
+    module = types.ModuleType("shifting")
+    exec(LIBRARY.format(more=more, ends=ends, back=back), vars(module))  # noqa: S102
+    monkeypatch.setitem(sys.modules, "shifting", module)
+
+
+def training(make_env, seed):
+    """Shift a number by the library."""
+    from shifting import Shift, library_calls
+
+    shift = Shift(0.5, given=1)
+    return {"back": library_calls(shift), "twice": shift.twice}
+
+
+SHIFTING = OptionTrainings({"shift": training}, ["shifting"])
+
+
+def traced(folder: Path) -> Trace:
+    """Return what is recorded of the trainings with this version of the library."""
+    recorder = Recorder(events.Places([]))
+    recorder.answer_with_events(SHIFTING(Ends, 0))
+    header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
+    events.write(str(folder / "trace"), header, recorder.events)
+    return trace_reader.load(folder / "trace")
+
+
+def test_options_are_what_constructors_leave_at_their_defaults(monkeypatch):
+    """What the training gives, what a subclass hands down and what the library calls is none."""
+    library(monkeypatch)
+    outputs = {name: run() for name, run in SHIFTING(Ends, 0)}
+    plain = {"back": 0.5, "twice": False}
+    assert outputs == {
+        "shift": plain,
+        "shift: Base(scale=0.55)": {"back": 0.725, "twice": False},
+        "shift: Base(scale=0.0)": {"back": 1.0, "twice": False},
+        "shift: Shift(common=3)": plain,
+        "shift: Shift(common=0)": plain,
+        "shift: Shift(twice=True)": {"back": 0.5, "twice": True},
+    }
+    assert training(Ends, 0) == plain, "a default stays changed"
+
+
+def test_a_training_with_an_option_that_goes_on_for_ever_is_ended(monkeypatch):
+    """The answer is that it does not end."""
+    monkeypatch.setattr(option_trainings, "_MORE", 0.05)
+    library(monkeypatch, ends="twice")
+    outputs = {name: run() for name, run in SHIFTING(Ends, 0)}
+    assert outputs["shift: Shift(twice=True)"] == "does not end"
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict", "lacking"),
+    [
+        ({}, "equal", set()),
+        # what one version lacks is no difference of the trainings that are left
+        ({"more": ", late=False"}, "equal", {"shift: Shift(late=True)"}),
+        # the same option does something else, and only where it is changed
+        ({"back": "number - self.by * self.scale ** 2"}, "diverged", set()),
+        ({"back": "number - self.by * self.scale + 0 / self.scale"}, "diverged", set()),
+    ],
+)
+def test_what_a_version_lacks_is_no_difference_and_what_it_does_otherwise_is(
+    other, verdict, lacking, monkeypatch, tmp_path
+):
+    """Whichever version is the old one."""
+    library(monkeypatch)
+    whole = traced(tmp_path)
+    library(monkeypatch, **other)
+    changed = traced(tmp_path)
+    assert {event.name for event in changed.events} - {e.name for e in whole.events} == lacking
+    assert compare(whole, changed).verdict == compare(changed, whole).verdict == verdict
+
+
+def test_a_version_that_lacks_all_trainings_does_not_offer_them():
+    """It is reported as gone, or as new, and never as the same."""
+
+    def lacking(make_env, seed):
+        raise Unsupported("this version has no Shift")
+
+    runs = OptionTrainings({"shift": lacking}, ["shifting"])(Ends, 0)
+    with pytest.raises(Unsupported, match="none of these trainings"):
+        Recorder(events.Places([])).answer_with_events(runs)
+
+
+ENTRIES = [
+    (framework, title, name)
+    for framework in ("sb3", "torchrl")
+    for title, entry in frameworks.get(framework).trace_trainings().items()
+    if isinstance(entry, OptionTrainings)
+    for name in entry.trainings
+]
+
+
+@pytest.mark.parametrize(("owner", "title", "name"), every(12, ENTRIES, " ".join))
+def test_each_runs_with_all_defaults(owner, title, name):
+    """A training that no longer fits would turn all of its variants into the same error."""
+    entry = frameworks.get(owner).trace_trainings()[title]
+    run = CapturedOptions(entry.packages).during
+    training = entry.trainings[name]
+    answer = refused(lambda: run(lambda: option_trainings._train(training, Ends, 0)))
+    assert not isinstance(answer, (ExpectedError, Lacking)), answer
+
+
+def test_functions_that_a_training_calls_itself_have_options():
+    """The library's own calls of functions have none: what it hands them is no choice of users."""
+    entry = frameworks.get("sb3").trace_trainings()["ppo calls-options"]
+    captured = CapturedOptions(entry.packages)
+    captured.during(lambda: entry.trainings["ppo normalised"](Ends, 0))
+    names = {option.label(None).partition("(")[0] for option in captured.take()}
+    assert {"PPO", "PPO.learn", "evaluate_policy", "VecNormalize"} <= names
+    assert not {"PPO.train", "PPO.collect_rollouts", "OnPolicyAlgorithm.learn"} & names
