@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
-from rlregress.frameworks.heads import Heads
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.heads import Heads
+from rlregress.probing.interface import Trained, TrainingRequest
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 from tests_behavior.bounds import (
     Bounds,
     critical_distance,

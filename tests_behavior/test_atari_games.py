@@ -11,7 +11,7 @@ import torch
 
 from rlregress.environments.atari_play import Player, Step
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.isolation import shifted
+from rlregress.probing.isolation import shifted
 
 NOOP, FIRE = 0, 1
 #: what shoots in Assault

@@ -13,7 +13,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior import value_sources
 from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
 from tests_behavior.clock import Clock, Notes

@@ -17,10 +17,11 @@ import pytest
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Adapter, TrainingRequest
-from rlregress.frameworks.heads import Heads
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.heads import Heads
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 from tests_behavior.action_spaces import CHOOSING
 from tests_behavior.questions import asked
 from tests_behavior.toy_settings import ONE_ENVIRONMENT, setting

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
 from rlregress.inside.evaluation import Evaluator
+from rlregress.probing.interface import Checkpoint, TrainingRequest
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import task
 from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
 from tests_behavior.toy_settings import setting

@@ -24,10 +24,11 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.base import Adapter, TrainingRequest, Unsupported
-from rlregress.frameworks.heads import Heads
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.seeded_training import SeededTraining, Seeds
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.heads import Heads
+from rlregress.probing.interface import TrainingRequest, Unsupported
+from rlregress.probing.isolation import shifted
+from rlregress.probing.seeded_training import SeededTraining, Seeds
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
 from tests_behavior.questions import asked

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch
 from tests_behavior import clock_trainings
 from tests_behavior.assertions import (
     assert_each_row_read,

@@ -10,7 +10,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior.clock import Clock, Notes, played
 from tests_behavior.clock_trainings import hyperparameters, read
 from tests_behavior.limit import LimitIs

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior import value_sources
 from tests_behavior.clock import Clock, played
 from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read

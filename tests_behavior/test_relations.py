@@ -15,8 +15,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, Trained, TrainingRequest, Unsupported
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, Trained, TrainingRequest, Unsupported
+from rlregress.probing.isolation import shifted
 from tests_behavior import clock
 from tests_behavior.action_spaces import task
 from tests_behavior.assertions import (

@@ -14,7 +14,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Policy, RunningStatistics, Unsupported
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Policy, RunningStatistics, Unsupported
 from tests_behavior.clock import TIME, Clock
 from tests_behavior.clock_trainings import is_on_policy, request
 from tests_behavior.questions import asked

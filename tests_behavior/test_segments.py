@@ -11,8 +11,9 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import TrainingRequest, Transitions
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_stored
 from tests_behavior.counter import (

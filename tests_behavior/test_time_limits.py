@@ -21,8 +21,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, TrainingRequest
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_values_far, assert_values_near
 from tests_behavior.limit import LimitIs

@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import TrainingRequest, Transitions
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_rows_belong_together, assert_stored
 from tests_behavior.counter import EPISODE, STEP, ResetAsFinal, StepCounter, numbered

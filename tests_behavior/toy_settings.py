@@ -17,8 +17,9 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import one_of
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Minibatch
+from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import hyperparameter_set
+from rlregress.probing.interface import Minibatch
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
 #: trained on the ladder by ``Adapter.train_seeded``

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.measurements import dqn
 from rlregress.measurements.driven_agents import Settings
+from rlregress.probing.interface import Inputs, Probe
 from rlregress_tianshou.driver import LibraryDriver, TrainerDriver
 
 

@@ -12,7 +12,7 @@ from typer.main import get_command
 from rlregress import __version__, frameworks
 from rlregress.cli.parsing import CommandGroup, Lazy, Row
 from rlregress.errors import UserError
-from rlregress.frameworks import installed_metadata
+from rlregress.probing import installed_metadata
 
 #: packages of this project that bring commands: group -> name of the distribution.
 PACKAGES: Mapping[str, str] = {"study": "rlregress-studies", "selftest": "rlregress-power"}

@@ -8,9 +8,9 @@ from typing import Protocol
 from rlregress import missing_packages
 from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
-from rlregress.frameworks.base import Probe, Unprobed
-from rlregress.frameworks.isolation import observe
 from rlregress.model.detail_answers import UNPROBED
+from rlregress.probing.interface import Probe, Unprobed
+from rlregress.probing.isolation import observe
 
 
 class Probed(Protocol):

@@ -29,7 +29,8 @@ from rlregress.missing_packages import MissingPackage
 from rlregress.model.detail_answers import variant_words
 
 if TYPE_CHECKING:
-    from rlregress.frameworks.base import Adapter, Probe
+    from rlregress.frameworks.base import Adapter
+    from rlregress.probing.interface import Probe
 
 
 #: what tells the code of an adapter from any other that this process may ask.

@@ -9,8 +9,8 @@ from functools import cache
 
 from rlregress import files
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.base import Adapter
+from rlregress.probing import installed_metadata
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
 

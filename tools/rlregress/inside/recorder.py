@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.framework_errors import ExpectedError, through
 from rlregress.inside import final, leaves
 from rlregress.inside.events import (
     RAISED,
@@ -48,6 +47,7 @@ from rlregress.inside.recorded_methods import (
     parts_of_output,
 )
 from rlregress.inside.replaced import Hook, compiling, stand_in
+from rlregress.probing.framework_errors import ExpectedError, through
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",

@@ -34,12 +34,13 @@ from typing import Any
 from unittest import mock
 
 from rlregress import frameworks
-from rlregress.frameworks.base import Adapter, Unsupported
-from rlregress.frameworks.file_kinds import FileKind, Saving
-from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.toys import Ends
+from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin, saved_items, user_files
 from rlregress.inside.events import Places
+from rlregress.probing.file_kinds import FileKind, Saving
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.isolation import isolated
+from rlregress.probing.toys import Ends
 
 #: seed of the training that is saved.
 _SEED = 1

@@ -41,9 +41,6 @@ import numpy as np
 import torch
 
 from rlregress import missing_packages
-from rlregress.frameworks import memory_sizes
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.trace_trainings import is_generated
 from rlregress.inside import arithmetic, error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
@@ -51,6 +48,9 @@ from rlregress.inside.recorder import Recorder, Stop
 from rlregress.inside.worker import peak_mib
 from rlregress.inside.written_files import WrittenFiles
 from rlregress.model.extra_packages import ON_SIDES
+from rlregress.probing import memory_sizes
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.trace_trainings import is_generated
 
 
 def roots_of(packages: list[str]) -> list[str]:
@@ -121,7 +121,7 @@ def _repository(folder: str) -> list[str]:
 def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
     """A built-in training, to be called with a recorder."""
     from rlregress import frameworks
-    from rlregress.frameworks.toys import Ends
+    from rlregress.probing.toys import Ends
 
     adapter = frameworks.get(job["framework"])
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.file_kinds import FileKind, Item
+from rlregress.probing.file_kinds import FileKind, Item
 
 #: observations that an environment gives.
 _STEPS = 32

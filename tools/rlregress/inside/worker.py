@@ -194,7 +194,6 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
         torch.set_num_threads(1)
 
     from rlregress import frameworks
-    from rlregress.frameworks.base import TrainingRequest
     from rlregress.inside import arithmetic, machine, pickled
     from rlregress.inside.checkpoint import Keeper, identity
     from rlregress.inside.diagnostics import at_the_end
@@ -203,6 +202,7 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
     from rlregress.inside.identity import source_digest
     from rlregress.inside.run_record import SCHEMA, finite_or_none
     from rlregress.inside.trail import Trail
+    from rlregress.probing.interface import TrainingRequest
 
     cell, protocol = job["cell"], job["protocol"]
     adapter = frameworks.get(cell["framework"])

@@ -36,13 +36,13 @@ from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate_options import GateOptions
 from rlregress.inside import process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.model import option
 from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
+from rlregress.probing.isolation import shift_seeds
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.reporting import harmless, terminal, words
 from rlregress.training.budgets import budget

@@ -11,9 +11,10 @@ import gymnasium
 
 from rlregress import frameworks, missing_packages
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Unsupported
-from rlregress.frameworks.isolation import isolated
+from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.isolation import isolated
 from rlregress.training.budgets import MOST_SEEDS, Budget, budget, hyperparameters
 from rlregress.training.cell import LAST_SEED, Cell, Job
 

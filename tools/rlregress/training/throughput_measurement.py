@@ -24,9 +24,10 @@ from pydantic import Field
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Number, Text
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
+from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.inside import worker
+from rlregress.probing.interface import Trained, TrainingRequest
 from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.trace_trainings import is_generated
+from rlregress.probing.trace_trainings import is_generated
 from rlregress.upgrade.upgrade_options import Options
 
 

@@ -92,7 +92,8 @@ def own_digest(*more: str) -> str:
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    for part in ("inside", "tracing", "frameworks", "details", "formulas", "measurements", *more):
+    parts = ("inside", "tracing", "frameworks", "probing", "measurements", "details", "formulas")
+    for part in (*parts, *more):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

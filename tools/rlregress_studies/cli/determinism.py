@@ -17,8 +17,8 @@ from rlregress.details import requested_names
 from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.frameworks.base import Unsupported
 from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.probing.interface import Unsupported
 from rlregress_studies.determinism import chance, determinism_study, discrete
 from rlregress_studies.determinism.discrete import Protocol, Starts
 

@@ -21,10 +21,11 @@ import torch
 
 from rlregress import datafiles
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Trained
-from rlregress.frameworks.seeded_training import SeededTraining, Seeds
+from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import checksum, write_atomically
 from rlregress.inside.worker import digest
+from rlregress.probing.interface import Trained
+from rlregress.probing.seeded_training import SeededTraining, Seeds
 from rlregress_studies.determinism import discrete
 from rlregress_studies.determinism.chance import HELD, THREADS, Checkpoint, Runs
 from rlregress_studies.determinism.discrete import Protocol, Starts

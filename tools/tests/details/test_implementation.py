@@ -17,7 +17,8 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import documented, implementations
 from rlregress.details.judge import record
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Unprobed
 
 DETAIL = "sac.critic_loss.scale"
 ENTRY = """

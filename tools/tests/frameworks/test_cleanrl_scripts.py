@@ -15,7 +15,7 @@ from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import Walk
 from rlregress.frameworks.cleanrl.script import AnchorLost
-from rlregress.frameworks.scripted import counting
+from rlregress.probing.scripted import counting
 
 
 def _labels() -> list[str]:

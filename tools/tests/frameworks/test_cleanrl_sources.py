@@ -9,9 +9,9 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
-from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.script import known_scripts
+from rlregress.probing.interface import Unprobed
 
 
 @pytest.fixture

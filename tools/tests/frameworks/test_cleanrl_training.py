@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.cleanrl import probes, shim
 from rlregress.frameworks.cleanrl.probes import ddpg
 from rlregress.frameworks.cleanrl.running import run_script
@@ -20,6 +19,7 @@ from rlregress.frameworks.cleanrl.training import (
     train,
     wrappers,
 )
+from rlregress.probing.interface import TrainingRequest
 from tests_behavior.counter import StepCounter
 
 

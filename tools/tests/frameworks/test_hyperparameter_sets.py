@@ -12,9 +12,9 @@ import pytest
 from rlregress import frameworks
 from rlregress.details import documented_defaults
 from rlregress.errors import UserError
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.isolation import isolated
 from rlregress.hyperparameters import hyperparameter_set, names
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import isolated
 from rlregress.training import job_plan
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell

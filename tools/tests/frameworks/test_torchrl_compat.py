@@ -14,16 +14,16 @@ import pytest
 import torch
 
 from rlregress.details import catalogue
-from rlregress.frameworks.base import Unprobed, Unsupported
-from rlregress.frameworks.families import absent
+from rlregress.probing.families import absent
+from rlregress.probing.interface import Unprobed, Unsupported
 
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
 
-from rlregress.frameworks.scripted import Scripted  # noqa: E402
 from rlregress.frameworks.torchrl import api, compat  # noqa: E402
 from rlregress.frameworks.torchrl.probes.helpers import known_networks, programs  # noqa: E402
 from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet, quietly  # noqa: E402
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped  # noqa: E402
+from rlregress.probing.scripted import Scripted
 
 TOOLS = Path(__file__).resolve().parents[2]
 
@@ -52,7 +52,7 @@ def answers_without(module: str, ids: list[str]) -> dict:
     }
     program = (
         f"import json, sys; sys.modules[{module!r}] = None; sys.path.insert(0, {str(TOOLS)!r}); "
-        f"from rlregress.frameworks import probe_worker; "
+        f"from rlregress.inside import probe_worker; "
         f"found = probe_worker.answers('torchrl', json.loads(sys.argv[1])); "
         f"print(json.dumps(found))"
     )

@@ -53,7 +53,7 @@ NOT_IMPORTED = {
     "types-pyyaml": "mypy reads it",
 }
 # What is started inside a foreign or old environment; with it goes all that it imports.
-FOREIGN = ("frameworks/**/*.py", "inside/worker.py", "inside/trace_worker.py")
+FOREIGN = ("frameworks/**/*.py", "probing/**/*.py", "inside/worker.py", "inside/trace_worker.py")
 
 
 @cache

@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from rlregress import frameworks
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.isolation import isolated
 from rlregress.inside import pickled
 from rlregress.inside.events import Places
 from rlregress.inside.recorded_environments import _SEEDED
 from rlregress.inside.recorder import Recorder
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import isolated
 
 from .test_checkpoints import job_of
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.frameworks.base import TrainingRequest
 from rlregress.inside.critic import CriticAccuracy, assess, discounted, judged_number
 from rlregress.inside.evaluation import Episode, Evaluator
+from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
 from tests_behavior.toy_settings import setting

@@ -13,9 +13,9 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.frameworks.capabilities import check_arguments
-from rlregress.frameworks.trace_trainings import GeneratedCalls, is_generated, make_late
 from rlregress.model.recorded_traces import Trace
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.trace_trainings import GeneratedCalls, is_generated, make_late
 from rlregress.tracing import recording_processes, trace_reader
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import cascade, compared_trainings

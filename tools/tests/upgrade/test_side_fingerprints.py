@@ -9,9 +9,10 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.details import catalogue
-from rlregress.frameworks import probe_worker
-from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.frameworks.base import Adapter
+from rlregress.inside import probe_worker
 from rlregress.model.upgrade_result import Answer, ChangedDefault
+from rlregress.probing.interface import Unprobed
 from rlregress.upgrade import attribution, side_fingerprints
 
 SCALE = "sac.critic_loss.scale"

@@ -14,9 +14,9 @@ from gymnasium.envs.classic_control import CartPoleEnv
 
 from rlregress import cli, frameworks
 from rlregress.frameworks.sb3 import saved_agents
-from rlregress.frameworks.toys import Ends
 from rlregress.inside import checkpoint, saved_files_worker
 from rlregress.model import differences as model
+from rlregress.probing.toys import Ends
 from rlregress.upgrade import entries, side_files
 from tools.tests.nightly import every
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.frameworks import installed_metadata
-from rlregress.frameworks.base import PLAIN, Adapter, Probe, TrainingVariant, Unsupported
+from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.cleanrl.script_sources import VARIABLE, Source, all_sources, find_source
 from rlregress.model.extra_packages import not_installed
+from rlregress.probing import installed_metadata
+from rlregress.probing.interface import PLAIN, Probe, TrainingVariant, Unsupported
 
 ALGORITHMS = ("ppo", "sac", "td3")
 WITHOUT_CELLS = ("dqn", "ddpg")

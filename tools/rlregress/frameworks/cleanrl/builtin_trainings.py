@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rlregress.frameworks import memory_sizes
-from rlregress.frameworks.base import TraceTraining, Unsupported
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Unreadable
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing import memory_sizes
+from rlregress.probing.interface import TraceTraining, Unsupported
 
 _OFF_POLICY: dict[str, Any] = {
     "total_timesteps": 160,

@@ -10,10 +10,10 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import TrainingRequest, Transitions
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.training import prepared, run_prepared
+from rlregress.probing.interface import TrainingRequest, Transitions
 
 
 class _Untouched(gymnasium.Wrapper):

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.probing.interface import Unprobed
 
 #: hyperparameter -> flags that set it, of which a version has one.
 _PPO = {

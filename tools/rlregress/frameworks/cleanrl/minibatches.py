@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from rlregress.frameworks.base import PLAIN, Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.cleanrl.collection import NOT_NORMALISED, before_zero_grad
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.training import prepared, run_prepared
-from rlregress.frameworks.samples import array, note_samples, noted_targets
+from rlregress.probing.interface import PLAIN, Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, note_samples, noted_targets
 
 #: the script's name of a flattened rollout -> the field that its rows are
 _ROLLOUT = {

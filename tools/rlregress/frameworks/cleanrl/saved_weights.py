@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.cleanrl.builtin_trainings import SETTINGS
 from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
 from rlregress.frameworks.cleanrl.script import read
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.file_kinds import FileKind, Item, Saving
+from rlregress.probing.file_kinds import FileKind, Item, Saving
+from rlregress.probing.interface import Unsupported
 
 _FILE = "script.cleanrl_model"
 #: algorithm -> what a script calls the networks that it saves, in this order.

@@ -13,12 +13,12 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Trained, Unsupported
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.heads import Heads, prepare
-from rlregress.frameworks.layers import last_linear
-from rlregress.frameworks.seeded_training import SeededTraining, arrays
+from rlregress.probing.heads import Heads, prepare
+from rlregress.probing.interface import Trained, Unsupported
+from rlregress.probing.layers import last_linear
+from rlregress.probing.seeded_training import SeededTraining, arrays
 
 #: source of chance -> what it is drawn from, and what the framework lets one do about it
 SOURCES = {

@@ -14,26 +14,23 @@ import torch
 from torch import nn
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import (
-    Passing,
-    Policy,
-    Trained,
-    TrainingRequest,
-    refuse,
-    with_exploration_fraction,
-    without_fixed,
-)
 from rlregress.frameworks.cleanrl import defaults
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.heads import (
+from rlregress.probing.heads import (
     Heads,
     constant_deviation,
     constant_parameter,
     normal_draws,
     prepare,
 )
-from rlregress.frameworks.layers import last_linear
+from rlregress.probing.hyperparameter_mapping import (
+    refuse,
+    with_exploration_fraction,
+    without_fixed,
+)
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
 
 #: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {

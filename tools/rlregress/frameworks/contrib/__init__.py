@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks import families
 from rlregress.frameworks.base import Adapter
+from rlregress.probing import families
 
 
 class Contrib(Adapter):

@@ -15,7 +15,6 @@ from sb3_contrib.common.maskable import callbacks, evaluation
 from sb3_contrib.common.vec_env import AsyncEval
 from sb3_contrib.common.wrappers import ActionMasker, TimeFeatureWrapper
 
-from rlregress.frameworks.base import TraceTraining
 from rlregress.frameworks.contrib.saved_agents import class_named
 from rlregress.frameworks.sb3 import gyms, user_code, utility_calls
 from rlregress.frameworks.sb3.builtin_trainings import STEPS, dqn, off_policy, on_policy, ppo, sac
@@ -35,6 +34,7 @@ from rlregress.frameworks.sb3.recorded_training import (
 )
 from rlregress.frameworks.sb3.recorded_training import evaluation as library_evaluation
 from rlregress.frameworks.sb3.trace_environments import Environments, around
+from rlregress.probing.interface import TraceTraining
 
 _GSDE = {"use_sde": True, "sde_sample_freq": 4, "use_sde_at_warmup": True}
 _SMALL = {"net_arch": [16, 16]}

@@ -8,8 +8,8 @@ from typing import Any
 
 from sb3_contrib import QRDQN, TQC, TRPO, CrossQ, MaskablePPO, RecurrentPPO
 
-from rlregress.frameworks.families import read_each
 from rlregress.frameworks.sb3 import defaults as of_sb3
+from rlregress.probing.families import read_each
 
 #: (algorithm whose hyperparameters it has, scope) -> the class, and if its actions are discrete.
 #: What TRPO has of PPO's: its trust region is a detail.

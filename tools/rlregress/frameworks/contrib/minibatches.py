@@ -9,8 +9,8 @@ from sb3_contrib.qrdqn import qrdqn
 from sb3_contrib.tqc import tqc
 
 from rlregress.frameworks.contrib.training import LIBRARY
-from rlregress.frameworks.samples import noted_targets
 from rlregress.frameworks.sb3 import minibatches as of_sb3
+from rlregress.probing.samples import noted_targets
 
 
 def _mean_of_quantiles(targets: np.ndarray, rows: int) -> np.ndarray:

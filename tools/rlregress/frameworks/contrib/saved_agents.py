@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import sb3_contrib
 
-from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.saved_agents import OFF_POLICY, ON_POLICY, SavedAgent, savings
+from rlregress.probing.interface import Unsupported
 
 
 def class_named(title: str) -> Any:

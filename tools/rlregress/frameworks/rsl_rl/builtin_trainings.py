@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from rsl_rl import runners
 
-from rlregress.frameworks.base import TraceTraining
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
+from rlregress.probing.interface import TraceTraining
 
 _STEPS, _ROLLOUTS = 24, 3
 _PPO: dict[str, Any] = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import TrainingRequest, Transitions
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.training import before_updates, learn, new
-from rlregress.frameworks.samples import array
+from rlregress.probing.interface import TrainingRequest, Transitions
+from rlregress.probing.samples import array
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:

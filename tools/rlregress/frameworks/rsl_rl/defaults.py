@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from rsl_rl.algorithms import PPO
 
-from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.families import read_each
-from rlregress.frameworks.layers import linear_layers
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.training import ARGUMENTS, configured, made
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.families import read_each
+from rlregress.probing.interface import Unprobed
+from rlregress.probing.layers import linear_layers
+from rlregress.probing.scripted import Scripted
 
 #: hyperparameters that a keyword of PPO sets with another value
 _FURTHER = {

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.training import learn, new
-from rlregress.frameworks.samples import array, flat
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, flat
 
 
 def minibatches(

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.file_kinds import FileKind, Item, Saving
 from rlregress.frameworks.rsl_rl import compat, training
 from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.probing.file_kinds import FileKind, Item, Saving
 
 _STEPS, _FILE = 16, "agent.pt"
 _ALGORITHM: dict[str, Any] = {

@@ -13,18 +13,12 @@ import torch
 from rsl_rl.algorithms import PPO
 from rsl_rl.runners import OnPolicyRunner
 
-from rlregress.frameworks.base import (
-    Passing,
-    Policy,
-    Trained,
-    TrainingRequest,
-    refuse,
-    without_fixed,
-)
-from rlregress.frameworks.heads import Heads, constant_parameter, normal_draws, prepare
-from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
+from rlregress.probing.heads import Heads, constant_parameter, normal_draws, prepare
+from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
 
 #: hyperparameter -> keyword of PPO
 ARGUMENTS = {

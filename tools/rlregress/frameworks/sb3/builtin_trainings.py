@@ -15,9 +15,6 @@ import numpy as np
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from rlregress.frameworks import memory_sizes
-from rlregress.frameworks.base import TraceTraining
-from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.sb3 import compat, gyms, user_code, utility_calls
 from rlregress.frameworks.sb3.library import algorithm_named, library, made, missing_device
 from rlregress.frameworks.sb3.recorded_training import (
@@ -45,7 +42,10 @@ from rlregress.frameworks.sb3.trace_environments import (
     made_by_name,
     same_instance,
 )
-from rlregress.frameworks.trace_trainings import GeneratedCalls, Late
+from rlregress.probing import memory_sizes
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.interface import TraceTraining
+from rlregress.probing.trace_trainings import GeneratedCalls, Late
 
 #: environment steps of a training.
 STEPS = 180

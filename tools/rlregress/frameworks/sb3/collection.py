@@ -9,10 +9,10 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import PLAIN, TrainingRequest, TrainingVariant, Transitions
-from rlregress.frameworks.heads import prepare
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.training import OWN, Library, arguments_for, heads
+from rlregress.probing.heads import prepare
+from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
 class AtRolloutEnd(BaseCallback):

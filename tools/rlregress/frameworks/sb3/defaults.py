@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.families import read_each
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.training import ALGORITHMS, ARGUMENTS, arguments_of
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.families import read_each
+from rlregress.probing.interface import Unprobed
+from rlregress.probing.scripted import Scripted
 
 #: hyperparameters that are no keyword of their own -> the keyword that sets them.
 _INSIDE = {

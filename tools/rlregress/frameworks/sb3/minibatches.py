@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.frameworks.samples import array, flat, note_samples, noted_targets
 from rlregress.frameworks.sb3.collection import agent
 from rlregress.frameworks.sb3.training import OWN, Library
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, flat, note_samples, noted_targets
 
 
 def minibatches(

@@ -9,10 +9,10 @@ import numpy as np
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import RunningStatistics, TrainingRequest, TrainingVariant
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.collection import agent
 from rlregress.frameworks.sb3.training import OWN, Library, policy_of
+from rlregress.probing.interface import RunningStatistics, TrainingRequest, TrainingVariant
 
 
 def running_statistics(

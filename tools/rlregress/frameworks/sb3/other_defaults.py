@@ -10,9 +10,9 @@ import torch
 from stable_baselines3 import A2C, DDPG, DQN
 from torch import nn
 
-from rlregress.frameworks.families import read_each
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.defaults import construct
+from rlregress.probing.families import read_each
 
 _ALGORITHMS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
 _PLAIN = (bool, int, float, str, tuple, type(None))

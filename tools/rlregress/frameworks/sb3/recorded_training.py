@@ -19,9 +19,6 @@ import torch
 from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, sync_envs_normalization
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.capabilities import check_arguments
-from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.library import (
     by_library,
@@ -32,7 +29,10 @@ from rlregress.frameworks.sb3.library import (
     silent,
 )
 from rlregress.frameworks.sb3.trace_environments import Environments
-from rlregress.frameworks.trace_trainings import make_late
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.trace_trainings import make_late
 
 #: steps of an agent that acts alone: two ends of episodes are among them.
 _ALONE = 18

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress.frameworks.base import Trained, TrainingRequest
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.sb3.training import OWN, Library, new, trained
+from rlregress.probing.interface import Trained, TrainingRequest
+from rlregress.probing.isolation import isolated
 
 
 def train_and_resume(request: TrainingRequest, restored: bool, library: Library = OWN) -> Trained:

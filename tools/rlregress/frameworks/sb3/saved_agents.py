@@ -18,11 +18,11 @@ from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.capabilities import check_arguments
-from rlregress.frameworks.file_kinds import FileKind, Item, Saving, with_stored
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.library import algorithm_named, library, made, silent
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.file_kinds import FileKind, Item, Saving, with_stored
+from rlregress.probing.interface import Unsupported
 
 #: environment steps of the training, and of what goes on after it.
 _STEPS, _MORE = 64, 32

@@ -7,17 +7,12 @@ from typing import Any
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
-from rlregress.frameworks.base import Trained
-from rlregress.frameworks.heads import prepare
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.training import OWN, Library, arguments_for, heads, trained
-from rlregress.frameworks.seeded_training import (
-    SeededTraining,
-    Stream,
-    from_stream,
-    seed_everything,
-)
+from rlregress.probing.heads import prepare
+from rlregress.probing.interface import Trained
+from rlregress.probing.isolation import isolated
+from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream, seed_everything
 
 #: source of chance -> what it is drawn from, and what the framework lets one do about it
 SOURCES = {

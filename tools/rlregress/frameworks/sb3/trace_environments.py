@@ -10,11 +10,11 @@ from typing import Any
 
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.library import library
 from rlregress.model.extra_packages import not_installed
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.interface import Unsupported
 
 #: what the environment is called where it is made by name.
 _NAME = "RlregressEnds-v0"
@@ -68,7 +68,7 @@ class Environments:
     """Environments side by side, and what a training puts around them.
 
     Attributes:
-        actions, observations: spaces, as ``rlregress.frameworks.toys.Ends`` takes them.
+        actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.
         copies: how many; their episodes end at different steps.
         own: what the user wraps each of them in.
         together: puts them side by side.

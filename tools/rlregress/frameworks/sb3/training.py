@@ -13,24 +13,21 @@ from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks.base import (
-    Passing,
-    Policy,
-    Trained,
-    TrainingRequest,
-    refuse,
-    with_exploration_fraction,
-    without_fixed,
-)
-from rlregress.frameworks.heads import (
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.heads import (
     Heads,
     constant_deviation,
     constant_parameter,
     normal_draws,
     prepare,
 )
-from rlregress.frameworks.layers import last_linear
-from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.hyperparameter_mapping import (
+    refuse,
+    with_exploration_fraction,
+    without_fixed,
+)
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.library import library
 from rlregress.frameworks.sb3.recorded_training import Session, show
+from rlregress.probing.interface import Unsupported
 
 #: episodes that are counted, of 7 and 10 steps.
 _EPISODES = 2

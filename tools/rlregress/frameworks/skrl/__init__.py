@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks.base import Adapter, RunningStatistics, Unsupported
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import RunningStatistics, Unsupported
 
 
 class Skrl(Adapter):

@@ -22,10 +22,10 @@ from skrl.resources.preprocessors.torch import RunningStandardScaler
 from skrl.utils import set_seed
 from torch.optim.lr_scheduler import ExponentialLR, LinearLR
 
-from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.skrl import compat, runner_trainings
 from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, together
 from rlregress.frameworks.skrl.recurrent_layers import Memory
+from rlregress.probing.framework_errors import raised_in
 
 _STEPS = 64
 #: it tracks what it would write, and does not come to that

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import TrainingRequest, Transitions
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.training import new
+from rlregress.probing.interface import TrainingRequest, Transitions
 
 
 def _array(made: Training, name: str) -> np.ndarray:

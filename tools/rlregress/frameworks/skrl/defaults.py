@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from rlregress.frameworks.base import Unprobed
-from rlregress.frameworks.families import read_each
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.training import SETTINGS, SWITCHED_OFF_BY_ZERO, arguments_of
+from rlregress.probing.families import read_each
+from rlregress.probing.interface import Unprobed
+from rlregress.probing.scripted import Scripted
 
 #: hyperparameters that another setting sets, or several -> that setting
 _OTHERS: Mapping[str, Mapping[str, str]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.frameworks.samples import array, flat, noted_targets
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training, watch
 from rlregress.frameworks.skrl.training import new
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, flat, noted_targets
 
 _AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Disabled"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rlregress.frameworks.base import Trained, TrainingRequest
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.skrl.training import new, trained
+from rlregress.probing.interface import Trained, TrainingRequest
+from rlregress.probing.isolation import isolated
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:

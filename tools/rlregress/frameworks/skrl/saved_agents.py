@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from skrl.utils import set_seed
 
-from rlregress.frameworks.file_kinds import FileKind, Item, Saving
 from rlregress.frameworks.skrl import training
 from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.builtin_trainings import SETTINGS
+from rlregress.probing.file_kinds import FileKind, Item, Saving
 
 _STEPS, _FILE = 48, "agent.pt"
 _LAYERS = Layers(sizes=(8, 8))

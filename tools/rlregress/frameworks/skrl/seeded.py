@@ -5,17 +5,12 @@ from __future__ import annotations
 from skrl import config
 from skrl.memories.torch import RandomMemory
 
-from rlregress.frameworks.base import Trained, Unsupported
-from rlregress.frameworks.heads import prepare
-from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.seeded_training import (
-    SeededTraining,
-    Stream,
-    from_stream,
-    seed_everything,
-)
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.training import arguments_of, behind_steps, heads, trained
+from rlregress.probing.heads import prepare
+from rlregress.probing.interface import Trained, Unsupported
+from rlregress.probing.isolation import isolated
+from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream, seed_everything
 
 #: source of chance -> what it is drawn from, and what the framework lets one do about it
 SOURCES = {

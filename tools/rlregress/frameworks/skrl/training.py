@@ -13,17 +13,11 @@ from skrl.utils import set_seed
 from torch import nn
 from torch.optim.lr_scheduler import LinearLR
 
-from rlregress.frameworks.base import (
-    Passing,
-    Policy,
-    Trained,
-    TrainingRequest,
-    refuse,
-    without_fixed,
-)
-from rlregress.frameworks.heads import Heads, constant_parameter, normal_draws, prepare
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.probing.heads import Heads, constant_parameter, normal_draws, prepare
+from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
 
 _OFF_POLICY = {
     "minibatch_size": "batch_size",

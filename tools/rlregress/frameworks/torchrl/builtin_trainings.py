@@ -15,8 +15,6 @@ import gymnasium
 import numpy as np
 from torchrl.envs import GymWrapper
 
-from rlregress.frameworks import memory_sizes
-from rlregress.frameworks.base import TraceTraining, TrainingRequest
 from rlregress.frameworks.torchrl.collection import transitions
 from rlregress.frameworks.torchrl.recorded_training import (
     OffPolicy,
@@ -28,7 +26,9 @@ from rlregress.frameworks.torchrl.recorded_training import (
 from rlregress.frameworks.torchrl.recorded_training import train as train_in_loop
 from rlregress.frameworks.torchrl.trace_environments import VECNORM, Environments, transform
 from rlregress.frameworks.torchrl.training import train
-from rlregress.frameworks.trace_trainings import GeneratedCalls, Late
+from rlregress.probing import memory_sizes
+from rlregress.probing.interface import TraceTraining, TrainingRequest
+from rlregress.probing.trace_trainings import GeneratedCalls, Late
 
 _SHARED = {"learning_rate": 1e-3, "adam_epsilon": 1e-8, "discount": 0.99, "hidden_sizes": [16, 16]}
 _OFF_POLICY = {

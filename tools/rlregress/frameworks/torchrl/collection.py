@@ -9,7 +9,6 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import PLAIN, TrainingRequest, TrainingVariant, Transitions
 from rlregress.frameworks.torchrl.api import (
     GymWrapper,
     MultiStep,
@@ -19,6 +18,7 @@ from rlregress.frameworks.torchrl.api import (
     VecNorm,
 )
 from rlregress.frameworks.torchrl.training import BUILDERS, Space, single_precision
+from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
 def _environment(request: TrainingRequest, environments: int, around: TrainingVariant) -> Any:

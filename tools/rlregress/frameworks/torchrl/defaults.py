@@ -14,8 +14,6 @@ from typing import Any
 
 from torch import nn
 
-from rlregress.frameworks.base import Unprobed, Unsupported
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
     GAE,
     MLP,
@@ -60,6 +58,8 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
+from rlregress.probing.interface import Unprobed, Unsupported
+from rlregress.probing.isolation import isolated
 
 __all__ = ["applied", "names", "values"]
 

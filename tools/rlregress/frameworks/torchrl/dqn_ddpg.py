@@ -14,8 +14,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.heads import Heads, prepare
-from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.torchrl.api import (
     MLP,
     Collector,
@@ -44,6 +42,8 @@ from rlregress.frameworks.torchrl.compat import (
     silent_trainer,
     with_gaussian_noise,
 )
+from rlregress.probing.heads import Heads, prepare
+from rlregress.probing.layers import last_linear
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.base import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.frameworks.samples import array, noted_targets
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.compat import LOG_PROBS
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, noted_targets
 
 
 def minibatches(

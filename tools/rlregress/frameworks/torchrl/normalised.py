@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import RunningStatistics, TrainingRequest, TrainingVariant
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import SerialEnv
 from rlregress.frameworks.torchrl.collection import trainer_and_loss
 from rlregress.frameworks.torchrl.training import policy_of
+from rlregress.probing.interface import RunningStatistics, TrainingRequest, TrainingVariant
+from rlregress.probing.isolation import isolated
 
 _RUNNING = TrainingVariant(running=True)
 

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import TraceTraining, Unsupported
-from rlregress.frameworks.capabilities import check_arguments
 from rlregress.frameworks.torchrl import compat
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
@@ -37,6 +35,8 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.trace_environments import Environments, transform
 from rlregress.frameworks.torchrl.trace_networks import Networks
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.interface import TraceTraining, Unsupported
 
 _SAMPLERS = "torchrl.data.replay_buffers.samplers"
 #: batches of a collection off policy after which the buffer is full.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from rlregress.frameworks.base import Trained, TrainingRequest, Unsupported
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.training import new, trained
+from rlregress.probing.interface import Trained, TrainingRequest, Unsupported
+from rlregress.probing.isolation import isolated
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:

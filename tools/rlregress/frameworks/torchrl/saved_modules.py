@@ -16,8 +16,6 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.file_kinds import FileKind, Item, Saving, with_stored
 from rlregress.frameworks.torchrl import training
 from rlregress.frameworks.torchrl.compat import LOG_PROBS, library, ppo_loss, sac_loss, td3_loss
 from rlregress.frameworks.torchrl.network_factories import (
@@ -34,6 +32,8 @@ from rlregress.frameworks.torchrl.network_factories import (
 )
 from rlregress.frameworks.torchrl.recorded_training import sum_of_losses
 from rlregress.frameworks.torchrl.trace_environments import VECNORM
+from rlregress.probing.file_kinds import FileKind, Item, Saving, with_stored
+from rlregress.probing.interface import TrainingRequest
 
 _OBJECTIVES = "torchrl.objectives"
 _WEIGHTS, _OPTIMIZER, _ROWS, _TRAINER = "loss.pt", "optimizer.pt", "rows", "trainer"

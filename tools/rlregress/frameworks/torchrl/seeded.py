@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from rlregress.frameworks.base import Trained
-from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.seeded_training import (
+from rlregress.frameworks.torchrl.api import GymWrapper, TensorDictReplayBuffer
+from rlregress.frameworks.torchrl.dqn_ddpg import parts_of, policy_of, trainer_of, value_of
+from rlregress.frameworks.torchrl.training import single_precision
+from rlregress.probing.interface import Trained
+from rlregress.probing.isolation import isolated
+from rlregress.probing.seeded_training import (
     SeededTraining,
     Stream,
     arrays,
     from_stream,
     seed_everything,
 )
-from rlregress.frameworks.torchrl.api import GymWrapper, TensorDictReplayBuffer
-from rlregress.frameworks.torchrl.dqn_ddpg import parts_of, policy_of, trainer_of, value_of
-from rlregress.frameworks.torchrl.training import single_precision
 
 #: source of chance -> what it is drawn from, and what the framework lets one do about it
 SOURCES = {

@@ -11,7 +11,7 @@ import torch
 
 from rlregress.frameworks.torchrl.api import Compose, GymWrapper, SerialEnv, TransformedEnv
 from rlregress.frameworks.torchrl.compat import library
-from rlregress.frameworks.trace_trainings import Late
+from rlregress.probing.trace_trainings import Late
 
 _OBSERVATION = ["observation"]
 
@@ -53,7 +53,7 @@ class Environments:
 
     Attributes:
         copies: how many; their episodes end at different steps.
-        actions, observations: spaces, as ``rlregress.frameworks.toys.Ends`` takes them.
+        actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.
         transforms: behind those that the observations need.
     """
 

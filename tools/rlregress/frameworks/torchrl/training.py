@@ -16,22 +16,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import (
-    Passing,
-    Policy,
-    Trained,
-    TrainingRequest,
-    refuse,
-    without_fixed,
-)
-from rlregress.frameworks.heads import (
-    Heads,
-    constant_deviation,
-    constant_parameter,
-    normal_draws,
-    prepare,
-)
-from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.torchrl import dqn_ddpg
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
@@ -78,6 +62,16 @@ from rlregress.frameworks.torchrl.dqn_ddpg import (
     trainer_of,
     value_of,
 )
+from rlregress.probing.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    normal_draws,
+    prepare,
+)
+from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
 
 #: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
 _OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}

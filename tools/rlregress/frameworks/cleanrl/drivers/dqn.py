@@ -16,10 +16,10 @@ from rlregress.frameworks.cleanrl.drivers.parts import part
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults, replaced
-from rlregress.frameworks.driven import ScriptedEnvs, fill
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.recorded_update import differentiated
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
+from rlregress.probing.recorded_update import differentiated
 
 _SCRIPT = "dqn"
 

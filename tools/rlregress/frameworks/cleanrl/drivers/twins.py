@@ -13,18 +13,18 @@ import torch
 from torch import nn
 from torch.distributions import Normal
 
-from rlregress.frameworks import layers, watched_updates
 from rlregress.frameworks.cleanrl.drivers.parts import OPTIMIZERS, optimizer, part, q_networks
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import CPU, Bag, Fn, defaults, replaced
-from rlregress.frameworks.driven import ScriptedEnvs, fill, fill_pairs, parameters_of_targets
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.journal import Recorder
-from rlregress.frameworks.layers import last_linear, linear_layers, make_constant, make_pinned
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
+from rlregress.probing import layers, watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill, fill_pairs, parameters_of_targets
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder
+from rlregress.probing.layers import last_linear, linear_layers, make_constant, make_pinned
 
 SAC, TD3 = "sac_continuous_action", "td3_continuous_action"
 _TARGETS = ("qf1_target", "qf2_target")

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs, Probe, absences
 from rlregress.frameworks.cleanrl.probes import ddpg
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Inputs, Probe, absences
 
 _FAMILIES: Sequence[Any] = [
     importlib.import_module(f"{__name__}.{module.name}")

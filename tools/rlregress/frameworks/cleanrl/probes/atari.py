@@ -10,9 +10,9 @@ import numpy as np
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import atari_games
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Inputs
 
 _WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
 _STACKING = ("FrameStack", "FrameStackObservation", "ImageToPyTorch")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages, value_targets
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Inputs
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "gae.truncation": advantages,

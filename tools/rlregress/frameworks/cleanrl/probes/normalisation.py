@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import (
     Walk,
     environments,
@@ -20,6 +19,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import 
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
+from rlregress.probing.interface import Inputs
 
 SourceProbe = Callable[[Source, Inputs], Any]
 

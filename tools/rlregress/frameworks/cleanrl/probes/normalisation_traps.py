@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import (
     Walk,
     alternating,
     environments,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Inputs
 
 SourceProbe = Callable[[Source, Inputs], Any]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.scripted import ending_both_ways
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import ending_both_ways
 
 _SAC = "sac_continuous_action"
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import Optimiser, constant_rollouts
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import precise
-from rlregress.frameworks.layers import log_epsilon
+from rlregress.probing.interface import Inputs
+from rlregress.probing.layers import log_epsilon
 
 
 def policy_loss(source: Source, inputs: Inputs) -> np.ndarray:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     ScriptTraining,
     counter,
@@ -19,9 +18,10 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
-from rlregress.frameworks.parallel_updates import parallel_gradient
-from rlregress.frameworks.scripted import end_after
 from rlregress.measurements import ppo_loop as loop
+from rlregress.probing.interface import Inputs
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import end_after
 
 
 def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
@@ -74,16 +74,7 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "ppo.minibatches": _of_script(loop.minibatches),
-    "ppo.minibatches.remainder": _of_script(loop.remainder),
-    "ppo.minibatches.parameter": _of_script(loop.parameter),
-    "ppo.epochs.shuffle": _of_script(loop.shuffle),
-    "ppo.early_stop.default": _of_script(loop.early_stop_default),
-    "ppo.early_stop": _of_script(loop.early_stop),
-    "ppo.advantages.recomputed": _of_script(loop.recomputed),
-    "ppo.advantage.granularity": _of_script(loop.granularity),
-    "ppo.iterations": _of_script(loop.iterations),
-    "ppo.vectorisation": _of_script(loop.vectorisation),
+    **{id: _of_script(measure) for id, measure in loop.MEASUREMENTS.items()},
     "ppo.parallel_gradient": _of_script(parallel_gradient),
     "ppo.segments": segments,
 }

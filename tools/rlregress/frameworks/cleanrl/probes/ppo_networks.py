@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import (
     Optimiser,
     constant_rollouts,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.layers import last_linear, linear_layers, ppo_architecture
+from rlregress.probing.interface import Inputs
+from rlregress.probing.layers import last_linear, linear_layers, ppo_architecture
 
 
 def networks(source: Source, inputs: Inputs) -> np.ndarray:

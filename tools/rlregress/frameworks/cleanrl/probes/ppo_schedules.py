@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
     ScriptTraining,
     counter,
@@ -17,6 +16,7 @@ from rlregress.frameworks.cleanrl.probes.helpers.ppo_trainings import (
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.measurements.ppo_loop import diverging
+from rlregress.probing.interface import Inputs
 
 _NO_CLIP = 1e9
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.interface import Inputs
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 
 _SCRIPT = "td3_continuous_action"
 _BUFFERS = "cleanrl_utils/buffers.py"

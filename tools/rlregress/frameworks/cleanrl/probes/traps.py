@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.drivers.parts import optimizer
 from rlregress.frameworks.cleanrl.probes.helpers import small_runs
 from rlregress.frameworks.cleanrl.probes.helpers.advantages import advantages
@@ -19,9 +18,10 @@ from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.scripted import Scripted, end_after
+from rlregress.probing.interface import Inputs
+from rlregress.probing.isolation import shifted
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted, end_after
 
 _PPO = "ppo_continuous_action"
 _SAC = "sac_continuous_action"

@@ -7,11 +7,11 @@ from functools import partial
 
 from sb3_contrib import TQC
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers import constant_agents
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements.driven_agents import Settings
+from rlregress.probing import watched_updates
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 
 class Driver:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks import families
-from rlregress.frameworks.base import Probe, absences
+from rlregress.probing import families
+from rlregress.probing.interface import Probe, absences
 
 _FAMILIES = families.load_all(
     __name__,

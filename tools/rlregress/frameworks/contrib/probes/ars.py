@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from sb3_contrib import ARS
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import Scripted
 
 #: a coefficient that rounding leaves of none, relative to the largest.
 _NONE = 1e-4

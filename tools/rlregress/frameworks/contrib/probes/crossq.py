@@ -11,13 +11,13 @@ import torch
 from sb3_contrib import CrossQ
 from sb3_contrib.common.torch_layers import BatchRenorm1d
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import last_linear, linear_layers
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.drivers.twins import Driver
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements.twin_details import loop
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear, linear_layers
+from rlregress.probing.scripted import Scripted
 
 #: a warm-up is looked for among so many updates
 _LONGEST = 2**21

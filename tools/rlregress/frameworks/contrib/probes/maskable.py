@@ -11,12 +11,12 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.distributions import make_masked_proba_distribution
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.contrib.probes.helpers.masked import Masked
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.drivers import constant_agents
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
 
 _ROWS = 64
 #: beyond what rounding leaves of a gradient that is none

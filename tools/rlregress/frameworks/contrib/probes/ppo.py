@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from rlregress.frameworks.base import Probe
 from rlregress.frameworks.contrib.probes.helpers.on_policy_classes import KINDS
 from rlregress.frameworks.sb3.probes import (
     ppo,
@@ -16,6 +15,7 @@ from rlregress.frameworks.sb3.probes import (
     traps,
 )
 from rlregress.frameworks.sb3.probes.helpers import on_policy
+from rlregress.probing.interface import Probe
 
 _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 #: with actions within bounds

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from sb3_contrib import QRDQN, TQC
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.contrib.drivers import quantile_targets
 from rlregress.frameworks.contrib.drivers.dqn import Driver as QuantileNetwork
 from rlregress.frameworks.contrib.drivers.quantiles import Driver as Critics
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers import constant_agents
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import quantiles
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 _ROWS = 8
 

@@ -10,14 +10,14 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.contrib.probes.helpers.on_policy_classes import KINDS
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers import ppo_trainings
-from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import Scripted, end_after
 
 _KIND = KINDS["RecurrentPPO"]
 #: a size in which no shape takes the place of another

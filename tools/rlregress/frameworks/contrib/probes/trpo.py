@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from sb3_contrib import TRPO
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers import constant_agents
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import trpo
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 
 def _step(

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.probes.helpers.trainings import NO_CLIP, keep_still, make, train
 from rlregress.frameworks.rsl_rl.probes.ppo_loop import rates
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import Scripted
 
 
 def _asked(inputs: Inputs) -> Mapping[str, Any]:

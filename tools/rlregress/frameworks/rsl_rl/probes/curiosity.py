@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import gradient_norm, linear_layers, make_constant
-from rlregress.frameworks.recorded_update import differentiated
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.probes.helpers.trainings import FROZEN, AgentTraining, train
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import gradient_norm, linear_layers, make_constant
+from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.scripted import Scripted
 
 
 def freeze(agent: Any) -> None:

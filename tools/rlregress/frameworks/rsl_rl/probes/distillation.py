@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from rsl_rl import runners
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.probes.helpers.trainings import FROZEN, SMALL
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.scripted import Scripted
 
 
 class _Distilled(NamedTuple):

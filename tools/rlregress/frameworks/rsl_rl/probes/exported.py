@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe, Unsupported
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
-from rlregress.frameworks.scripted import counting
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.scripted import counting
 
 #: every way to make an action; the two laws of Gaussians take their mean apart by different lines
 _POLICIES: list[dict[str, Any]] = [

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import linear_layers
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
-from rlregress.frameworks.scripted import Scripted, counting
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import linear_layers
+from rlregress.probing.scripted import Scripted, counting
 
 _NORMALISED = Networks(hidden=[16], normalised=True)
 

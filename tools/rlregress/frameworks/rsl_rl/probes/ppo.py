@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import log_epsilon, make_constant
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import ppo
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import log_epsilon, make_constant
+from rlregress.probing.scripted import Scripted
 
 
 def _update(settings: ppo.Settings) -> ppo.Effects:
@@ -95,21 +95,10 @@ def _adam_epsilon(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.policy_loss.clip": partial(ppo.policy_loss, _update),
+    **{id: partial(measure, _update) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": _normalisation,
     "ppo.advantage_normalisation.epsilon": partial(_of_rewards, minibatches=1),
     "ppo.advantage_normalisation.single": _normalisation_of_one,
-    "ppo.value_loss.scale": partial(ppo.value_loss_scale, _update),
-    "ppo.value_loss.coefficient": partial(ppo.value_loss_coefficient, _update),
-    "ppo.value_loss.distance": partial(ppo.value_loss_distance, _update),
-    "ppo.value_clip": partial(ppo.value_clip, _update),
-    "ppo.value_clip.default": partial(ppo.value_clip_default, _update),
-    "ppo.value_clip.range": partial(ppo.value_clip_range, _update),
-    "ppo.value_clip.gradient": partial(ppo.value_clip_gradient, _update),
-    "ppo.entropy.bonus": partial(ppo.entropy_bonus, _update),
-    "ppo.entropy.coefficient": partial(ppo.entropy_coefficient, _update),
-    "ppo.gradient_clip": partial(ppo.gradient_clip, _update),
-    "ppo.loss.sign": partial(ppo.loss_sign, _update),
     "ppo.adam.epsilon": _adam_epsilon,
 }
 ABSENT: Mapping[str, str] = {

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
-from rlregress.frameworks.scripted import Scripted, counting, end_after
 from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import diverging
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import Scripted, counting, end_after
 
 
 def _train(settings: loop.Settings) -> trainings.AgentTraining:
@@ -143,23 +143,6 @@ def _adaptive(inputs: Inputs) -> np.ndarray:
     )
 
 
-PROBES: Mapping[str, Probe] = {
-    "ppo.minibatches": partial(loop.minibatches, _train),
-    "ppo.minibatches.remainder": partial(loop.remainder, _train),
-    "ppo.minibatches.parameter": partial(loop.parameter, _train),
-    "ppo.epochs.shuffle": partial(loop.shuffle, _train),
-    "ppo.early_stop.default": partial(loop.early_stop_default, _train),
-    "ppo.early_stop": partial(loop.early_stop, _train),
-    "ppo.advantages.recomputed": partial(loop.recomputed, _train),
-    "ppo.advantage.granularity": partial(loop.granularity, _train),
-    "ppo.parallel_gradient": partial(parallel_gradient, _train),
-    "ppo.segments": _segments,
-    "ppo.learning_rate.schedule.asked": _requested_rates,
-    "ppo.learning_rate.adaptive": _adaptive,
-    "ppo.clip_range.schedule": _clip_range,
-    "ppo.clip_range.schedule.asked": lambda i: np.tile(_clip_range(i), 2),
-    "ppo.entropy.schedule": _entropy,
-}
 _NO_SCHEDULE = "has no linear schedule (adaptive.default: the rate follows the divergence)"
 ABSENT: Mapping[str, str] = {
     "ppo.kl_estimator": "compares distributions, and estimates nothing (adaptive.divergence)",
@@ -167,4 +150,18 @@ ABSENT: Mapping[str, str] = {
     "ppo.vectorisation": "has a number of rollouts to set, not of steps",
     "ppo.learning_rate.schedule": _NO_SCHEDULE,
     "ppo.learning_rate.negative": _NO_SCHEDULE,
+}
+PROBES: Mapping[str, Probe] = {
+    **{
+        id: partial(measure, _train)
+        for id, measure in loop.MEASUREMENTS.items()
+        if id not in ABSENT
+    },
+    "ppo.parallel_gradient": partial(parallel_gradient, _train),
+    "ppo.segments": _segments,
+    "ppo.learning_rate.schedule.asked": _requested_rates,
+    "ppo.learning_rate.adaptive": _adaptive,
+    "ppo.clip_range.schedule": _clip_range,
+    "ppo.clip_range.schedule.asked": lambda i: np.tile(_clip_range(i), 2),
+    "ppo.entropy.schedule": _entropy,
 }

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Probe
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.probing.interface import Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 
 def _forget(agent: Any, name: str) -> None:

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from rsl_rl.algorithms import PPO
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.probes.curiosity import freeze
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
 from rlregress.frameworks.rsl_rl.probes.symmetry import mirror
-from rlregress.frameworks.scripted import counting
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import counting
 
 
 def _beside() -> dict[str, Any]:

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import (
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.probes.helpers import trainings
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import (
     linear_layers,
     make_constant,
     ppo_architecture,
     ppo_initialisation,
 )
-from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.compat import Networks
-from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.probes.helpers import trainings
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.scripted import Scripted
 
 #: log of a standard deviation that does not matter beside a mean
 _NARROW = -12.0

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.probes.helpers import trainings
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 
 def mirror(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:

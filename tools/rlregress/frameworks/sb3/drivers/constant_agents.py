@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from stable_baselines3.common.evaluation import evaluate_policy
 
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.layers import make_constant, make_pinned
 from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.isolation import shifted
+from rlregress.probing.layers import make_constant, make_pinned
 
 #: no warning that the environment has no ``Monitor``
 _QUIET = compat.taken(evaluate_policy, warn=False)

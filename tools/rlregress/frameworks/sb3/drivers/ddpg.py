@@ -6,11 +6,11 @@ import numpy as np
 from stable_baselines3 import DDPG
 from stable_baselines3.common.noise import NormalActionNoise
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.driven import ScriptedEnvs, fill
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
 
 
 class Driver:

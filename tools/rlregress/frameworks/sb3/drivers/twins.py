@@ -12,16 +12,16 @@ import torch
 from stable_baselines3.common.noise import NormalActionNoise
 from torch import nn
 
-from rlregress.frameworks import layers, watched_updates
-from rlregress.frameworks.driven import fill, fill_pairs, parameters_of_targets
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.journal import Recorder, parts_of
-from rlregress.frameworks.layers import last_linear, linear_layers, make_constant
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.drivers.constant_agents import ACTION, NEXT, OBSERVATION
-from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing import layers, watched_updates
+from rlregress.probing.driven import fill, fill_pairs, parameters_of_targets
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder, parts_of
+from rlregress.probing.layers import last_linear, linear_layers, make_constant
+from rlregress.probing.scripted import Scripted, end_after
 
 _SETTINGS = {
     "discount": "gamma",

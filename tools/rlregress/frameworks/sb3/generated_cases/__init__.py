@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.option_variants import Names, Subject, cases, outputs_of
 from rlregress.frameworks.sb3.generated_cases import (
     agent_calls,
     buffer_tables,
@@ -20,7 +18,9 @@ from rlregress.frameworks.sb3.generated_cases import (
     wrapper_tables,
 )
 from rlregress.frameworks.sb3.library import library
-from rlregress.frameworks.signatures import parameters_of
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.option_variants import Names, Subject, cases, outputs_of
+from rlregress.probing.signatures import parameters_of
 
 
 def _keyword(called: Any, name: str) -> str:

@@ -14,8 +14,6 @@ import numpy as np
 import torch
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.option_variants import Subject, recorded
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.generated_cases.agent_tables import (
     STEPS,
@@ -38,6 +36,8 @@ from rlregress.frameworks.sb3.generated_cases.call_sequences import (
 )
 from rlregress.frameworks.sb3.generated_cases.wrapper_tables import vectorised
 from rlregress.frameworks.sb3.library import library, silent
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.option_variants import Subject, recorded
 
 _FILES, _CALLBACKS = "common.save_util", "common.callbacks"
 #: what may be in a file of an agent: networks are not to be there twice.

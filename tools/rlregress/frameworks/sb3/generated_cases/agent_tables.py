@@ -13,8 +13,6 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.option_variants import Items, Kit, Subject
 from rlregress.frameworks.sb3 import compat, user_code
 from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     Named,
@@ -23,6 +21,8 @@ from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     several,
 )
 from rlregress.frameworks.sb3.library import library, silent
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.option_variants import Items, Kit, Subject
 
 _BUFFERS = ("rollout_buffer", "replay_buffer")
 #: numbers that an agent counts with.

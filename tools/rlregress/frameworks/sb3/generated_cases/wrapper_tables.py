@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.option_variants import Call, Subject
 from rlregress.frameworks.sb3 import user_code
 from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     Named,
@@ -24,6 +23,7 @@ from rlregress.frameworks.sb3.generated_cases.call_sequences import (
     used,
 )
 from rlregress.frameworks.sb3.library import library
+from rlregress.probing.option_variants import Call, Subject
 
 #: more steps than the longest episode has.
 _MANY = 12

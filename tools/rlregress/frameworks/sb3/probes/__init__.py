@@ -5,8 +5,8 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Mapping
 
-from rlregress.frameworks import families
-from rlregress.frameworks.base import Probe, absences
+from rlregress.probing import families
+from rlregress.probing.interface import Probe, absences
 
 #: every module of this package is one.
 _FAMILIES = families.load_all(

@@ -10,9 +10,9 @@ import numpy as np
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.probes.helpers import atari_games
+from rlregress.probing.interface import Inputs, Probe
 
 
 def _lucky(most: bool) -> AtariGame:

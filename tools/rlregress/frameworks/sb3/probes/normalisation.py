@@ -11,7 +11,6 @@ from stable_baselines3 import PPO, SAC
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
@@ -21,6 +20,7 @@ from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     vectorised,
     walk,
 )
+from rlregress.probing.interface import Inputs, Probe
 
 
 def _observations(observations: Any) -> np.ndarray:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.normalised_environments import (
     normalised,
     showing,
     walk,
 )
+from rlregress.probing.interface import Inputs, Probe
 
 
 def _terminal_statistics(i: Inputs) -> np.ndarray:

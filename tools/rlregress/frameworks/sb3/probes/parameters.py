@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from stable_baselines3 import SAC
 
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.drivers import constant_agents
-from rlregress.frameworks.scripted import ending_both_ways
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import ending_both_ways
 
 
 def _next_observation(inputs: Inputs) -> np.ndarray:

@@ -7,14 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.layers import log_epsilon
-from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.sb3.probes.helpers import ppo_updates
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy, measured
 from rlregress.measurements import ppo
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import log_epsilon
+from rlregress.probing.recorded_update import recorded_update
 
 
 def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
@@ -89,19 +89,8 @@ def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.policy_loss.clip": partial(measured(ppo.policy_loss, _update), OF_PPO),
+    **{id: partial(measured(measure, _update), OF_PPO) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": partial(_normalisation, OF_PPO),
     "ppo.advantage_normalisation.epsilon": partial(_normalisation_epsilon, OF_PPO),
-    "ppo.value_loss.scale": partial(measured(ppo.value_loss_scale, _update), OF_PPO),
-    "ppo.value_loss.coefficient": partial(measured(ppo.value_loss_coefficient, _update), OF_PPO),
-    "ppo.value_loss.distance": partial(measured(ppo.value_loss_distance, _update), OF_PPO),
-    "ppo.value_clip": partial(measured(ppo.value_clip, _update), OF_PPO),
-    "ppo.value_clip.default": partial(measured(ppo.value_clip_default, _update), OF_PPO),
-    "ppo.value_clip.range": partial(measured(ppo.value_clip_range, _update), OF_PPO),
-    "ppo.value_clip.gradient": partial(measured(ppo.value_clip_gradient, _update), OF_PPO),
-    "ppo.entropy.bonus": partial(measured(ppo.entropy_bonus, _update), OF_PPO),
-    "ppo.entropy.coefficient": partial(measured(ppo.entropy_coefficient, _update), OF_PPO),
-    "ppo.gradient_clip": partial(measured(ppo.gradient_clip, _update), OF_PPO),
-    "ppo.loss.sign": partial(measured(ppo.loss_sign, _update), OF_PPO),
     "ppo.adam.epsilon": partial(_adam_epsilon, OF_PPO),
 }

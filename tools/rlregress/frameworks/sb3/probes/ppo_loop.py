@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.parallel_updates import parallel_gradient
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers import ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy, measured
-from rlregress.frameworks.scripted import counting, end_after
 from rlregress.measurements import ppo_loop as loop
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import counting, end_after
 
 
 def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
@@ -80,17 +80,8 @@ def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.minibatches": partial(measured(loop.minibatches, _train), OF_PPO),
-    "ppo.minibatches.remainder": partial(measured(loop.remainder, _train), OF_PPO),
-    "ppo.minibatches.parameter": partial(measured(loop.parameter, _train), OF_PPO),
-    "ppo.epochs.shuffle": partial(measured(loop.shuffle, _train), OF_PPO),
-    "ppo.early_stop.default": partial(measured(loop.early_stop_default, _train), OF_PPO),
-    "ppo.early_stop": partial(measured(loop.early_stop, _train), OF_PPO),
+    **{id: partial(measured(measure, _train), OF_PPO) for id, measure in loop.MEASUREMENTS.items()},
     "ppo.kl_estimator": partial(_kl_estimator, OF_PPO),
-    "ppo.advantages.recomputed": partial(measured(loop.recomputed, _train), OF_PPO),
-    "ppo.advantage.granularity": partial(measured(loop.granularity, _train), OF_PPO),
-    "ppo.iterations": partial(measured(loop.iterations, _train), OF_PPO),
-    "ppo.vectorisation": partial(measured(loop.vectorisation, _train), OF_PPO),
     "ppo.parallel_gradient": partial(measured(parallel_gradient, _train), OF_PPO),
     "ppo.segments": partial(_segments, OF_PPO),
 }

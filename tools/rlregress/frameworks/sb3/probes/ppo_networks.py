@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import linear_layers, make_constant, ppo_architecture
 from rlregress.frameworks.sb3.probes.helpers import ppo_updates
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import linear_layers, make_constant, ppo_architecture
 
 
 def _policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs, Probe
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers import ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.sb3.probes.helpers.ppo_updates import NO_CLIP
 from rlregress.measurements.ppo_loop import diverging
+from rlregress.probing.interface import Inputs, Probe
 
 
 def _falling(start: float) -> Callable[[float], float]:

@@ -11,13 +11,13 @@ import numpy as np
 from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe, Unsupported
-from rlregress.frameworks.isolation import shifted
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers import nstep_targets
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 
 
 def _window(inputs: Inputs) -> np.ndarray:

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
 
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:

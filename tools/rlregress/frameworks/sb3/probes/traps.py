@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
-from rlregress.frameworks.base import Inputs, Probe, Unsupported
-from rlregress.frameworks.framework_errors import raised_in
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.drivers.dqn import Driver
 from rlregress.frameworks.sb3.probes.helpers import ppo_trainings
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OF_PPO, OnPolicy
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.isolation import shifted
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 _ROWS = 8
 

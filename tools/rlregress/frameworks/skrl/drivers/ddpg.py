@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from skrl.resources.noises.torch import GaussianNoise
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.driven import ScriptedEnvs, fill
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.skrl.agents import NEVER, Training, watch
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
 
 
 def constant_noise(number: float) -> dict[str, Any]:

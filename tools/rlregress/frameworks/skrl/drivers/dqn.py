@@ -10,13 +10,13 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.driven import ScriptedEnvs, fill
-from rlregress.frameworks.framework_errors import raised_in
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.layers import make_constant
 
 
 class Driver:

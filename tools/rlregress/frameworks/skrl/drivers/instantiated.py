@@ -10,9 +10,9 @@ import torch
 from skrl.models.torch import Model
 from skrl.utils.model_instantiators.torch import deterministic_model, gaussian_model
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.scripted import Scripted
 
 _OBSERVATIONS = "STATES" if compat.FIRST else "OBSERVATIONS"
 

@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from skrl.resources.noises.torch import GaussianNoise
 
-from rlregress.frameworks import layers, watched_updates
-from rlregress.frameworks.driven import fill, fill_pairs, parameters_of_targets
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.journal import Recorder, parts_of
-from rlregress.frameworks.layers import last_linear, linear_layers, make_constant, make_pinned
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, report, watch
 from rlregress.frameworks.skrl.drivers import instantiated
 from rlregress.frameworks.skrl.drivers.ddpg import constant_noise
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
+from rlregress.probing import layers, watched_updates
+from rlregress.probing.driven import fill, fill_pairs, parameters_of_targets
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder, parts_of
+from rlregress.probing.layers import last_linear, linear_layers, make_constant, make_pinned
+from rlregress.probing.scripted import Scripted
 
 CRITICS = ("critic_1", "critic_2")
 _TARGETS = tuple(f"target_{name}" for name in CRITICS)

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.layers import last_linear
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import train
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear
+from rlregress.probing.scripted import Scripted
 
 #: values are scaled, with statistics of so many rows that a rollout does not move them
 _MEAN, _DEVIATION, _ROWS = 1.0, 2.0, 1e12

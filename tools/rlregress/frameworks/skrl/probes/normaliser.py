@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.scripted import Scripted, counting
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import train
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted, counting
 
 
 def _rows(numbers: Any) -> torch.Tensor:

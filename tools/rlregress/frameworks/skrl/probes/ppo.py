@@ -8,15 +8,15 @@ from functools import partial
 import numpy as np
 import torch
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.layers import linear_layers, log_epsilon, make_constant
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.drivers import instantiated
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import feed, train
 from rlregress.measurements import ppo
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import linear_layers, log_epsilon, make_constant
+from rlregress.probing.scripted import Scripted
 
 
 def _update(settings: ppo.Settings) -> ppo.Effects:
@@ -154,21 +154,10 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "ppo.policy_loss.clip": partial(ppo.policy_loss, _update),
+    **{id: partial(measure, _update) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": _normalisation,
     "ppo.advantage_normalisation.epsilon": lambda i: _estimated(i, 1),
     "ppo.advantage_normalisation.single": _normalisation_of_one,
-    "ppo.value_loss.scale": partial(ppo.value_loss_scale, _update),
-    "ppo.value_loss.coefficient": partial(ppo.value_loss_coefficient, _update),
-    "ppo.value_loss.distance": partial(ppo.value_loss_distance, _update),
-    "ppo.value_clip": partial(ppo.value_clip, _update),
-    "ppo.value_clip.default": partial(ppo.value_clip_default, _update),
-    "ppo.value_clip.range": partial(ppo.value_clip_range, _update),
-    "ppo.value_clip.gradient": partial(ppo.value_clip_gradient, _update),
-    "ppo.entropy.bonus": partial(ppo.entropy_bonus, _update),
-    "ppo.entropy.coefficient": partial(ppo.entropy_coefficient, _update),
-    "ppo.gradient_clip": partial(ppo.gradient_clip, _update),
-    "ppo.loss.sign": partial(ppo.loss_sign, _update),
     "ppo.adam.epsilon": _adam_epsilon,
     "ppo.initialisation": _initialisation,
     "ppo.log_std": _log_std,

@@ -10,14 +10,14 @@ import numpy as np
 from skrl.resources.schedulers.torch import KLAdaptiveLR
 from torch.optim.lr_scheduler import LinearLR
 
-from rlregress.frameworks.base import Inputs, Probe, Unsupported
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.parallel_updates import parallel_gradient
-from rlregress.frameworks.scripted import counting, end_after
 from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.probes.helpers.ppo_trainings import AgentTraining, feed, train
 from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import diverging
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import counting, end_after
 
 
 def _train(settings: loop.Settings) -> AgentTraining:
@@ -141,17 +141,19 @@ def _clip_range(inputs: Inputs) -> np.ndarray:
     return (-np.array(training.losses) - 1.0) / clip
 
 
+_NO_SCHEDULE = "has schedules of the learning rate alone"
+ABSENT: Mapping[str, str] = {
+    "ppo.minibatches.remainder": "has no remainder: minibatches are equal parts (ppo.minibatches)",
+    "ppo.clip_range.schedule.asked": _NO_SCHEDULE,
+    "ppo.entropy.schedule": _NO_SCHEDULE,
+}
 PROBES: Mapping[str, Probe] = {
-    "ppo.minibatches": partial(loop.minibatches, _train),
-    "ppo.minibatches.parameter": partial(loop.parameter, _train),
-    "ppo.epochs.shuffle": partial(loop.shuffle, _train),
-    "ppo.early_stop.default": partial(loop.early_stop_default, _train),
-    "ppo.early_stop": partial(loop.early_stop, _train),
+    **{
+        id: partial(measure, _train)
+        for id, measure in loop.MEASUREMENTS.items()
+        if id not in ABSENT
+    },
     "ppo.kl_estimator": _kl_estimator,
-    "ppo.advantages.recomputed": partial(loop.recomputed, _train),
-    "ppo.advantage.granularity": partial(loop.granularity, _train),
-    "ppo.iterations": partial(loop.iterations, _train),
-    "ppo.vectorisation": partial(loop.vectorisation, _train),
     "ppo.parallel_gradient": partial(parallel_gradient, _train),
     "ppo.segments": _segments,
     "ppo.learning_rate.schedule": _rates,
@@ -159,10 +161,4 @@ PROBES: Mapping[str, Probe] = {
     "ppo.learning_rate.negative": _negative,
     "ppo.learning_rate.adaptive": _learning_rate_adaptive,
     "ppo.clip_range.schedule": _clip_range,
-}
-_NO_SCHEDULE = "has schedules of the learning rate alone"
-ABSENT: Mapping[str, str] = {
-    "ppo.minibatches.remainder": "has no remainder: minibatches are equal parts (ppo.minibatches)",
-    "ppo.clip_range.schedule.asked": _NO_SCHEDULE,
-    "ppo.entropy.schedule": _NO_SCHEDULE,
 }

@@ -10,17 +10,17 @@ import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.framework_errors import raised_in
-from rlregress.frameworks.layers import last_linear, make_constant
-from rlregress.frameworks.scripted import Scripted, end_after
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training, watch
 from rlregress.frameworks.skrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.skrl.recurrent_layers import Memory
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.probing.driven import fill
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear, make_constant
+from rlregress.probing.scripted import Scripted, end_after
 
 #: actions that differ by less are the same
 _NEGLIGIBLE = 1e-4

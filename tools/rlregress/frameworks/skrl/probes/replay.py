@@ -9,15 +9,15 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.scripted import Scripted, end_after, ending_both_ways
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training
 from rlregress.frameworks.skrl.drivers.twins import Driver, count_critics
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.isolation import shifted
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted, end_after, ending_both_ways
 
 
 def _collected(steps: int, environment: Scripted, kind: str = "sac", **made: Any) -> Training:

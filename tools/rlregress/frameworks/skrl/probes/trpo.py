@@ -10,15 +10,15 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.driven import fill
-from rlregress.frameworks.layers import last_linear
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.drivers import instantiated
 from rlregress.measurements import trpo
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear
+from rlregress.probing.scripted import Scripted
 
 
 def _step(

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.driven import ScriptedEnvs, fill
 from rlregress.frameworks.torchrl.api import (
     Collector,
     DDPGLoss,
@@ -23,6 +22,7 @@ from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import Slope, q_network
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.driven import ScriptedEnvs, fill
 
 
 def _layer(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:

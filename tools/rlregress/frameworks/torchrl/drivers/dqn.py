@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.driven import ScriptedEnvs, fill
 from rlregress.frameworks.torchrl.api import (
     Collector,
     DQNLoss,
@@ -28,6 +27,7 @@ from rlregress.frameworks.torchrl.compat import deterministic as without_chance
 from rlregress.frameworks.torchrl.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.driven import ScriptedEnvs, fill
 
 
 class _Values(nn.Module):

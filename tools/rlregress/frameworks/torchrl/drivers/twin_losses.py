@@ -11,10 +11,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.journal import Recorder
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     ExplorationType,
     NormalParamExtractor,
@@ -47,6 +43,10 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 _OF_SAC = {"temperature": "alpha_init", "target_entropy": "target_entropy"}
 _OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 from unittest import mock
 
-import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks import layers
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.journal import Recorder
-from rlregress.frameworks.layers import linear_layers, make_constant
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AdditiveGaussianModule,
     SerialEnv,
@@ -33,10 +28,14 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     q_network,
     reporting_policy,
 )
-from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import registered, wrapped
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing import layers
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder
+from rlregress.probing.layers import linear_layers, make_constant
+from rlregress.probing.scripted import Scripted
 
-_ENVIRONMENT = "RLRegressWatched-v0"
 _UPDATES = {"one": 1.0, "default": 1.0, "fewer": 0.5, "more": 2.0}
 _SETTINGS = {"discount": "gamma", "delay": "policy_update_delay"}
 _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
@@ -98,22 +97,13 @@ class Driver:
             given.update(lr=0.0, utd_ratio=1.5 / frames)
         return programs.settings(sections, {**given, **changed})
 
-    @contextmanager
-    def _environments(self, journal: Recorder) -> Iterator[str]:
-        """Register an environment that plays the settings; each copy keeps its actions."""
+    def _play(self, journal: Recorder, **options: Any) -> Scripted:
+        """Make an environment that plays the settings; each copy keeps its actions."""
         s = self._settings
         flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
-
-        def make(**options: Any) -> Scripted:
-            journal.actions.append([])
-            script = {"received": journal.actions[-1], "rewards": s.reward, **flags, **options}
-            return Scripted(s.low, s.high, **script)
-
-        gymnasium.register(id=_ENVIRONMENT, entry_point=make, disable_env_checker=True)
-        try:
-            yield _ENVIRONMENT
-        finally:
-            gymnasium.registry.pop(_ENVIRONMENT)
+        journal.actions.append([])
+        script = {"received": journal.actions[-1], "rewards": s.reward, **flags, **options}
+        return Scripted(s.low, s.high, **script)
 
     def run_program(
         self,
@@ -168,7 +158,7 @@ class Driver:
         )
         # with constant heads, one log-probability for all states
         means = nullcontext() if s.log_prob is None else _means()
-        with means, self._environments(journal) as environment, recording:
+        with means, registered(partial(self._play, journal)) as environment, recording:
             program.main(self._given(environment, **changed))
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])

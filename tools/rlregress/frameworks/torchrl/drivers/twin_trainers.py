@@ -9,9 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.journal import Parts, Recorder
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     Collector,
     LazyTensorStorage,
@@ -36,6 +33,9 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.journal import Parts, Recorder
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 #: the smallest scale that the distribution accepts is 1e-6
 _NEGLIGIBLE = 1.01e-6

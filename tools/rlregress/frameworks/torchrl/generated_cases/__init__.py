@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rlregress.frameworks.option_variants import Names, Subject, cases, outputs_of
 from rlregress.frameworks.torchrl import compat
 from rlregress.frameworks.torchrl.generated_cases import (
     action_tables,
@@ -20,6 +19,7 @@ from rlregress.frameworks.torchrl.generated_cases import (
     network_tables,
     trainer_tables,
 )
+from rlregress.probing.option_variants import Names, Subject, cases, outputs_of
 
 NAMES = Names(compat.library, compat.keyword)
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.option_variants import (
+from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
+from rlregress.frameworks.torchrl.compat import library, made
+from rlregress.frameworks.torchrl.generated_cases.input_corpus import steps
+from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
@@ -19,10 +22,7 @@ from rlregress.frameworks.option_variants import (
     refused,
     set_seed,
 )
-from rlregress.frameworks.signatures import parameters_of
-from rlregress.frameworks.torchrl.api import LazyTensorStorage, TensorDictReplayBuffer
-from rlregress.frameworks.torchrl.compat import library, made
-from rlregress.frameworks.torchrl.generated_cases.input_corpus import steps
+from rlregress.probing.signatures import parameters_of
 
 _ENDS = "....t..l.t......t........."
 

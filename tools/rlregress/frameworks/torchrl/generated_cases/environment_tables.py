@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import Items, Kit, Subject, recorded, refused, set_seed
 from rlregress.frameworks.torchrl.api import GymWrapper, SerialEnv, TensorDictModule
 from rlregress.frameworks.torchrl.compat import action_spec, library
 from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer, rows
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
-from rlregress.frameworks.toys import Ends
+from rlregress.probing.option_variants import Items, Kit, Subject, recorded, refused, set_seed
+from rlregress.probing.toys import Ends
 
 # -- environments ----------------------------------------------------------------------------------
 

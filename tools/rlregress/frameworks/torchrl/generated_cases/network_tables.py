@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import Kit, Subject, recorded, refused, with_gradients
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
@@ -21,6 +20,7 @@ from rlregress.frameworks.torchrl.network_factories import (
     dictionary,
     exploring,
 )
+from rlregress.probing.option_variants import Kit, Subject, recorded, refused, with_gradients
 
 _IMAGES = {"num_cells": [3], "kernel_sizes": [3], "strides": [2], "depth": 1}
 #: class -> its arguments and the shape of what it takes.

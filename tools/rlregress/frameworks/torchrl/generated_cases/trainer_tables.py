@@ -20,16 +20,6 @@ from unittest import mock
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import (
-    Items,
-    Kit,
-    Subject,
-    items_of,
-    recorded,
-    refused,
-    set_seed,
-)
-from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.api import GAE, Collector, TensorDict
 from rlregress.frameworks.torchrl.compat import library, made
 from rlregress.frameworks.torchrl.generated_cases.data_tables import buffer
@@ -47,6 +37,16 @@ from rlregress.frameworks.torchrl.network_factories import (
     stochastic,
     value,
 )
+from rlregress.probing.option_variants import (
+    Items,
+    Kit,
+    Subject,
+    items_of,
+    recorded,
+    refused,
+    set_seed,
+)
+from rlregress.probing.signatures import parameters_of
 
 _ENGINE = "torchrl.trainers.trainers"
 _ALGORITHMS = "torchrl.trainers.algorithms"

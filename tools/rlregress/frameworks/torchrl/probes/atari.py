@@ -11,8 +11,6 @@ import torch
 from rlregress.environments import atari_play, atari_vision
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player
-from rlregress.frameworks.base import Inputs, Probe
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import (
     GAE,
     CatFrames,
@@ -26,6 +24,8 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.probes.helpers import atari_games
 from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.isolation import isolated
 
 Scene = Callable[..., np.ndarray]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import GAE
 from rlregress.frameworks.torchrl.compat import value_estimator
 from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import identity, segment, v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import Scripted
 
 Found = tuple[np.ndarray, np.ndarray]
 

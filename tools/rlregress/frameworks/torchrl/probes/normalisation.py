@@ -7,13 +7,13 @@ PPO program's ``make_env`` puts around an environment, and the SAC program's.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNorm
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import (
@@ -26,6 +26,9 @@ from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import 
     transformed,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import registered
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import Scripted
 
 
 def _library(observations: Any) -> np.ndarray:
@@ -97,7 +100,7 @@ def _default(i: Inputs) -> np.ndarray:
 def _default_off_policy(i: Inputs) -> np.ndarray:
     program = programs.load("sac", "utils")
     x = np.append(0.0, i["observations"])
-    with programs.registered(**showing(x, rewards=i["rewards"])) as name:
+    with registered(partial(Scripted, **showing(x, rewards=i["rewards"]))) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
         environment = program.apply_env_transforms(program.env_maker(settings))
         rollout = environment.rollout(len(x) - 1)["next"]
@@ -128,7 +131,8 @@ def _saved(i: Inputs) -> np.ndarray:
     program = programs.load("ppo", "utils_mujoco")
     programs.part(program, "make_render_env")
     checkpoint: Any = _trained(i).checkpoint
-    with programs.registered(**showing(i["evaluation"]), dtype=np.float64) as name:
+    make = partial(Scripted, **showing(i["evaluation"]), dtype=np.float64)
+    with registered(make) as name:
         checkpoint["env_name"] = name
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     ObservationNorm,
@@ -32,6 +30,8 @@ from rlregress.frameworks.torchrl.probes.helpers.normalised_environments import 
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import Scripted
 
 _KEYS = ["observation"]
 

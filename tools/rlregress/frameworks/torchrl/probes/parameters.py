@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.scripted import ending_both_ways
 from rlregress.frameworks.torchrl.drivers.twin_trainers import Driver
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.measurements.twin_details import loop
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import ending_both_ways
 
 
 def _next_observation(i: Inputs) -> Any:

@@ -9,8 +9,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     ExplorationType,
@@ -20,6 +18,8 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import Constant, box, policy
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import Scripted
 
 
 def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:

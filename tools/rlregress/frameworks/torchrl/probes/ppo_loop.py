@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.framework_errors import raised_in
-from rlregress.frameworks.parallel_updates import parallel_gradient
-from rlregress.frameworks.scripted import Scripted, counting, end_after
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.measurements import ppo_loop as loop
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import Scripted, counting, end_after
 
 
 def _run(
@@ -76,19 +76,10 @@ def _segments(scope: str, i: Inputs) -> list[float]:
 _TRAINER, _SCRIPT = (partial(_train, scope) for scope in ("trainer", "script"))
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("ppo.minibatches.remainder", "trainer"): partial(loop.remainder, _TRAINER),
-    ("ppo.epochs.shuffle", "trainer"): partial(loop.shuffle, _TRAINER),
-    ("ppo.advantages.recomputed", "trainer"): partial(loop.recomputed, _TRAINER),
-    ("ppo.advantage.granularity", "trainer"): partial(loop.granularity, _TRAINER),
-    ("ppo.iterations", "trainer"): partial(loop.iterations, _TRAINER),
+    **{(id, "trainer"): partial(measure, _TRAINER) for id, measure in loop.MEASUREMENTS.items()},
     ("ppo.segments", "trainer"): partial(_segments, "trainer"),
-    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
-    ("ppo.minibatches", "trainer"): partial(loop.minibatches, _TRAINER),
-    ("ppo.minibatches.parameter", "trainer"): partial(loop.parameter, _TRAINER),
-    ("ppo.early_stop.default", "trainer"): partial(loop.early_stop_default, _TRAINER),
-    ("ppo.early_stop", "trainer"): partial(loop.early_stop, _TRAINER),
-    ("ppo.vectorisation", "trainer"): partial(loop.vectorisation, _TRAINER),
     ("ppo.parallel_gradient", "trainer"): partial(parallel_gradient, _TRAINER),
+    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
     ("ppo.minibatches.remainder", "script"): partial(loop.remainder, _SCRIPT),
     ("ppo.epochs.shuffle", "script"): partial(loop.shuffle, _SCRIPT),
     ("ppo.advantages.recomputed", "script"): partial(loop.recomputed, _SCRIPT),

@@ -9,9 +9,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import linear_layers, ppo_architecture, ppo_initialisation
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     MLP,
     AddStateIndependentNormalScale,
@@ -27,6 +24,9 @@ from rlregress.frameworks.torchrl.probes.helpers import ppo_losses, programs, ti
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import Constant, box, policy
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.probing.interface import Inputs
+from rlregress.probing.layers import linear_layers, ppo_architecture, ppo_initialisation
+from rlregress.probing.scripted import Scripted
 
 
 def library_networks(

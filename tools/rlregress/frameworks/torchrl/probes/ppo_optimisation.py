@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import log_epsilon
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import IndependentNormal
 from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
@@ -21,6 +18,9 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.probing.interface import Inputs
+from rlregress.probing.layers import log_epsilon
+from rlregress.probing.scripted import Scripted
 
 #: gradients are this many times larger than those of a plain Gaussian policy and critic.
 _STEEP = 1e6

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import KLAdaptiveLR
 from rlregress.frameworks.torchrl.probes.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.measurements.ppo_loop import diverging
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import Scripted
 
 _NO_CLIP = 1e9
 

@@ -9,9 +9,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     MultiStep,
@@ -26,6 +23,9 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import v_network
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.interface import Inputs
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 
 
 def _linear(slope: float, constant: float) -> nn.Linear:

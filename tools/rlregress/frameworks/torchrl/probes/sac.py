@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.torchrl.drivers import twin_losses, twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.measurements import sac, twin_details
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.interface import Inputs
 
 
 def _update_order(i: Inputs) -> np.ndarray:

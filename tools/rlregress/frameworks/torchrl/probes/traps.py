@@ -8,9 +8,6 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     Categorical,
     EGreedyModule,
@@ -37,6 +34,9 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.probing.interface import Inputs
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 
 
 def _deterministic_centre(i: Inputs) -> float:

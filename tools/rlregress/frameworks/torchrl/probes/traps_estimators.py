@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.framework_errors import raised_in
 from rlregress.frameworks.torchrl.api import (
     GAE,
     IndependentNormal,
@@ -26,6 +24,8 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs
 
 
 def _lambda_zero(i: Inputs) -> list[float]:

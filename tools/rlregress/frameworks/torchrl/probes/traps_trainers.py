@@ -13,9 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Unsupported
-from rlregress.frameworks.framework_errors import raised_in
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     Collector,
     IndependentNormal,
@@ -38,6 +35,9 @@ from rlregress.frameworks.torchrl.probes.helpers.quiet import Raw
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import loop
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs, Unsupported
+from rlregress.probing.scripted import Scripted
 
 _ROWS = 2
 

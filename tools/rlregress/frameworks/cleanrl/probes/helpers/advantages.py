@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl.probes.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, run
 from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
+from rlregress.probing.interface import Inputs
 
 
 class _Showing:

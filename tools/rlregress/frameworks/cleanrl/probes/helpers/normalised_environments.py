@@ -11,12 +11,12 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import Scripted
 
 _ENVIRONMENT = "Playback-v0"
 

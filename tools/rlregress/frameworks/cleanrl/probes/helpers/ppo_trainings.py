@@ -20,8 +20,8 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import defaults
-from rlregress.frameworks.scripted import Scripted, counting
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing.scripted import Scripted, counting
 
 #: the same argument has had several names, the first of HEAD.
 _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}

@@ -12,14 +12,14 @@ import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import Sliced, context, run
 from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced, spaces
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.recorded_update import recorded_update
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.interface import Inputs
+from rlregress.probing.layers import make_constant
+from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.scripted import Scripted
 
 SCRIPT = "ppo_continuous_action"
 #: log of a standard deviation that nobody sees.

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.scripted import Scripted
 
 
 def off_policy(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.scripted import Scripted
 
 
 class Masked(Scripted):

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from rsl_rl.runners import OnPolicyRunner
 
-from rlregress.frameworks.layers import linear_layers
-from rlregress.frameworks.recorded_update import recorded_update
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing.layers import linear_layers
+from rlregress.probing.recorded_update import recorded_update
 
 #: learning rate of updates that must move nothing
 FROZEN = 0.0

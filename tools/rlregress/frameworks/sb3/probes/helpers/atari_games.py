@@ -15,8 +15,8 @@ import torch
 from rlregress.environments.atari_fake import AtariGame
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
-from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.interface import Unprobed
 
 _FRAMES = 4
 

@@ -8,7 +8,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.scripted import Scripted
 
 
 class Given(NamedTuple):

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from stable_baselines3 import TD3
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.base import Inputs
-from rlregress.frameworks.layers import last_linear
 from rlregress.frameworks.sb3.drivers import constant_agents
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs
+from rlregress.probing.layers import last_linear
+from rlregress.probing.scripted import Scripted
 
 _ROWS = 8
 

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from rlregress.frameworks.layers import make_constant
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.drivers import constant_agents
-from rlregress.frameworks.scripted import Scripted
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
 
 
 class OnPolicy:

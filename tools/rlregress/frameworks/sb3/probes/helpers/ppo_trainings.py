@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks import watched_updates
 from rlregress.frameworks.sb3.collection import AtRolloutEnd
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OnPolicy
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing import watched_updates
 
 
 @dataclass

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks import watched_updates
 from rlregress.frameworks.sb3.drivers import constant_agents
 from rlregress.frameworks.sb3.probes.helpers.on_policy import OnPolicy
+from rlregress.probing import watched_updates
 
 #: a bound on the norm of the gradient that none of them reaches.
 NO_CLIP = 1e9

@@ -11,12 +11,12 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks import watched_updates
-from rlregress.frameworks.recorded_update import recorded_update
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training, watch
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing import watched_updates
+from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.scripted import Scripted
 
 #: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
 Change = Callable[[dict[str, torch.Tensor]], Any]

@@ -15,7 +15,6 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 
@@ -24,27 +23,15 @@ from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision
 from rlregress.frameworks.torchrl.api import GymWrapper, TensorDict, TransformedEnv, step_mdp
 from rlregress.frameworks.torchrl.probes.helpers import programs
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import registered
 
 _NAME = "ProbeNoFrameskip-v4"
 _SIGNAL = "end-of-life"
 
 
-@contextlib.contextmanager
-def _registered(game: Any) -> Iterator[str]:
+def _registered(game: Any) -> Any:
     # a real game would skip the frames itself; this one has no such argument, so TorchRL does it
-    def make(render_mode: str | None = None) -> Any:
-        del render_mode
-        return game
-
-    entry_point: Any = make
-
-    gymnasium.register(
-        id=_NAME, entry_point=entry_point, disable_env_checker=True, order_enforce=False
-    )
-    try:
-        yield _NAME
-    finally:
-        gymnasium.registry.pop(_NAME)
+    return registered(lambda render_mode=None: game, _NAME, order_enforce=False)
 
 
 def _resize(picture: torch.Tensor, size: list[int], interpolation: Any, antialias: bool) -> Any:

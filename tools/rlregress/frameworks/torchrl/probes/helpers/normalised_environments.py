@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
 from rlregress.frameworks.torchrl.probes.helpers import programs, tiny_trainers
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
@@ -20,7 +20,12 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     policy,
     v_network,
 )
-from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import (
+    REGISTERED,
+    registered,
+    wrapped,
+)
+from rlregress.probing.scripted import Scripted
 
 
 def showing(observations: Any, **playback: Any) -> dict[str, Any]:
@@ -63,7 +68,7 @@ def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
 
 def of_script(playback: dict[str, Any]) -> Any:
     """The environment of the PPO program, made by its own function."""
-    with programs.registered(**playback, dtype=np.float64) as name:
+    with registered(partial(Scripted, **playback, dtype=np.float64)) as name:
         return programs.load("ppo", "utils_mujoco").make_env(name)
 
 
@@ -107,7 +112,7 @@ class Trained:
 
         def made(*arguments: Any, **options: Any) -> Any:
             # the environment of the training is made first, then that of the evaluation
-            with programs.registered(**playbacks.pop(0), dtype=np.float64):
+            with registered(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
                 return make(*arguments, **options)
 
         program.eval_model, program.make_env = recording, made
@@ -116,7 +121,7 @@ class Trained:
             frames = len(training) - 1
             program.main(
                 programs.ppo_settings(
-                    programs.PLAYBACK, frames, frames, normalize_observation=True, path=str(path)
+                    REGISTERED, frames, frames, normalize_observation=True, path=str(path)
                 )
             )
             # none until 0.13

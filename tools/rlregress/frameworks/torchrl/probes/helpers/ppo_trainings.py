@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks import scripted
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     AddStateIndependentNormalScale,
     Collector,
@@ -28,8 +24,10 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss, silent_trainer
 from rlregress.frameworks.torchrl.probes.helpers import programs
 from rlregress.frameworks.torchrl.probes.helpers.known_networks import box, policy, v_network
-from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import registered, wrapped
 from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing import scripted
+from rlregress.probing.scripted import Scripted
 
 _SINGLE = torch.float32
 #: sees, and may change, a minibatch before the loss gets it
@@ -112,18 +110,6 @@ def playing(**script: Any) -> Make:
 def counting(steps: int, **script: Any) -> Make:
     """Makes a ``scripted.counting``; rewards that differ if they are not given."""
     return functools.partial(scripted.counting, steps, **{"rewards": [1.0, -1.0], **script})
-
-
-@contextlib.contextmanager
-def _registered(make: Make) -> Iterator[str]:
-    name = "RLRegressTraining-v0"
-    # as MuJoCo gives them: until 0.13 the program takes no others
-    double = functools.partial(make, dtype=np.float64)
-    gymnasium.register(id=name, entry_point=double, disable_env_checker=True)
-    try:
-        yield name
-    finally:
-        gymnasium.registry.pop(name)
 
 
 def trainer(
@@ -240,7 +226,8 @@ def program(
     loaded = programs.load("ppo", "ppo_mujoco")
     programs.without_normalisation(loaded)
     _watch(loaded, recorded, change)
-    with _registered(make) as environment:
+    # observations as MuJoCo gives them: until 0.13 the program takes no others
+    with registered(functools.partial(make, dtype=np.float64)) as environment:
         loaded.main(
             programs.ppo_settings(
                 environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,

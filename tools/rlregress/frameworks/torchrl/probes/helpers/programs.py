@@ -23,17 +23,15 @@ from types import CodeType, ModuleType
 from typing import Any
 from unittest import mock
 
-import gymnasium
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.layers import gradient_norm, last_linear
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import Compose
+from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import registered, wrapped
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.layers import gradient_norm, last_linear
+from rlregress.probing.scripted import Scripted
 
-#: the id of an environment that :func:`registered` makes known.
-PLAYBACK = "RLRegressPlayback-v0"
 #: modules that the programs import by a bare name, from their own folder.
 _SIBLINGS = ("utils", "utils_mujoco")
 _ASKING = ("torchrl.record", "torchrl.trainers.helpers")
@@ -188,20 +186,6 @@ def part(program: Any, *names: str) -> str:
     raise Unsupported(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
 
 
-@contextlib.contextmanager
-def registered(**playback: Any) -> Iterator[str]:
-    """The id of an environment that plays the playback."""
-    gymnasium.register(
-        id=PLAYBACK,
-        entry_point=lambda **options: Scripted(**playback, **options),
-        disable_env_checker=True,
-    )
-    try:
-        yield PLAYBACK
-    finally:
-        gymnasium.registry.pop(PLAYBACK)
-
-
 def ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) -> Settings:
     """Settings of a tiny training with the PPO program: one rollout, one epoch, learning rate 0.
 
@@ -301,15 +285,14 @@ def ppo(
     program.group_optimizers = observed_optimizer
     program.make_ppo_models = lambda *arguments, **options: models
     # observations as MuJoCo gives them: until 0.13 the program takes no others
-    with registered(**playback, dtype=np.float64) as environment:
+    make = functools.partial(Scripted, **playback, dtype=np.float64)
+    with registered(make) as environment:
         program.main(ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=trace))
     return run
 
 
 def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
-    from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
-
     environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
     make = load("ppo", "utils_mujoco").make_ppo_models_state
     return make(environment, device=torch.device("cpu"))

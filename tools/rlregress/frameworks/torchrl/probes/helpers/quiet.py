@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Inputs, Probe, Unprobed, Unsupported
+from rlregress.probing.interface import Inputs, Probe, Unprobed, Unsupported
 
 #: inputs -> numbers in any form; :func:`quietly` makes a vector of them.
 Raw = Callable[[Inputs], Any]

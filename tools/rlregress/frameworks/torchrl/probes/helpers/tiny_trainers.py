@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.torchrl.api import (
     ClipPPOLoss,
     Collector,
@@ -28,6 +27,7 @@ from rlregress.frameworks.torchrl.probes.helpers.known_networks import (
     policy,
 )
 from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped
+from rlregress.probing.scripted import Scripted
 
 SINGLE = torch.float32
 

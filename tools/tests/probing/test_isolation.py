@@ -11,8 +11,8 @@ import torch
 from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.details.fingerprint import run_probe
-from rlregress.frameworks import probe_worker
-from rlregress.frameworks.isolation import observe
+from rlregress.inside import probe_worker
+from rlregress.probing.isolation import observe
 
 #: a detail whose probes draw at random, in every framework that has TD3.
 STOCHASTIC = "td3.target_noise.law"

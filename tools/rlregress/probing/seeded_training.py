@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Passing, Trained
+from rlregress.probing.interface import Passing, Trained
 
 #: Called with (environment steps done, the agent at that moment).
 OnAgent = Callable[[int, Trained], None]
@@ -59,7 +59,7 @@ class SeededTraining:
         total_steps: environment steps.
         checkpoints: ascending environment steps at which ``on_agent`` is called, at the first
             point at or after each of them where the framework's loop can be observed.
-        prepare: called with the ``rlregress.frameworks.heads.Heads`` of the agent, before its first
+        prepare: called with the ``rlregress.probing.heads.Heads`` of the agent, before its first
             step; ``location`` of DQN outputs the action values.
     """
 

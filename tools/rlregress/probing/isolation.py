@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rlregress.frameworks.base import Inputs, Probe
+from rlregress.probing.interface import Inputs, Probe
 
 _shift = 0
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.families import absent, error_text
+from rlregress.probing.families import absent, error_text
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.layers import gradient_norm
-from rlregress.frameworks.recorded_update import differentiated
 from rlregress.measurements.loop_journal import Journal
+from rlregress.probing.layers import gradient_norm
+from rlregress.probing.recorded_update import differentiated
 
 #: an optimiser -> the parts that it is about to step, with their parameters
 Parts = Callable[[torch.optim.Optimizer], Mapping[str, Iterable[torch.Tensor]]]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks import signatures
+from rlregress.probing import signatures
 
 PACKAGE = __name__.partition(".")[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.frameworks.scripted import Scripted, counting, end_after
+from rlregress.probing.scripted import Scripted, counting, end_after
 
 
 def played(environment, steps):

@@ -9,7 +9,7 @@ from unittest import mock
 
 import torch
 
-from rlregress.frameworks.layers import gradient_norm
+from rlregress.probing.layers import gradient_norm
 
 
 class RecordedUpdate(NamedTuple):

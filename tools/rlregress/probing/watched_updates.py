@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.recorded_update import recorded_update
+from rlregress.probing.recorded_update import recorded_update
 
 _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 

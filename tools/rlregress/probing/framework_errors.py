@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rlregress.frameworks import families
+from rlregress.probing import families
 
 #: frames that say nothing of who is to blame: they pass on what happened elsewhere.
 _PASSING = tuple(str(module.__file__) for module in (families, importlib))

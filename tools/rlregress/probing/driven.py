@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements import twin_agents
 from rlregress.measurements.driven_agents import LoopRecord, Settings
+from rlregress.probing.scripted import Scripted
 
 
 class ScriptedEnvs:

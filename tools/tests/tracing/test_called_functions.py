@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rlregress.frameworks.called_functions import CalledFunctions
+from rlregress.inside.called_functions import CalledFunctions
 
 CODE = """
 class Agent:

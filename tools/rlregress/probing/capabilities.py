@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks.base import Unsupported
+from rlregress.probing.interface import Unsupported
 
 
 def check_arguments(owner: Any, arguments: Mapping[str, Any], message: str = "") -> None:

@@ -10,8 +10,8 @@ import shutil
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.base import Adapter
+from rlregress.probing import installed_metadata
 
 GROUP = "rlregress.nothing"
 TICKS = itertools.count(1)

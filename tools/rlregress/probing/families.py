@@ -16,9 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import (
-    Any,
-)
+from typing import Any, TypeGuard
 
 
 class Absent:
@@ -34,7 +32,7 @@ class Absent:
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         # the interface of adapters stands on this module
-        from rlregress.frameworks.base import Unsupported
+        from rlregress.probing.interface import Unsupported
 
         if broken(self._error, self._name):
             raise self._error
@@ -206,17 +204,39 @@ def _unread(module: str, error: Exception) -> Any:
     return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
 
 
-def _keys(tree: ast.AST) -> list[Any]:
-    """Detail ids, or pairs of an id and a scope, that stand as keys of dictionaries."""
+def _keys(tree: ast.Module) -> list[Any]:
+    """Detail ids, or pairs of an id and a scope, of the tables of probes that a module makes.
+
+    They are keys of dictionaries, or of the tables of measurements that it names; what ``ABSENT``
+    holds has no probe.
+    """
     keys: dict[Any, None] = {}
-    for node in ast.walk(tree):
-        for key in node.keys if isinstance(node, ast.Dict) else ():
-            with contextlib.suppress(ValueError):
-                given = ast.literal_eval(key) if key is not None else None
-                id = given[0] if isinstance(given, tuple) and len(given) == 2 else given
-                if isinstance(id, str) and "." in id:
-                    keys[given] = None
+    for statement in tree.body:
+        if "ABSENT" in {target.id for target in ast.walk(statement) if _is_target(target)}:
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and node.attr == "MEASUREMENTS":
+                keys.update(dict.fromkeys(_table(tree, ast.unparse(node.value))))
+            for key in node.keys if isinstance(node, ast.Dict) else ():
+                with contextlib.suppress(ValueError):
+                    given = ast.literal_eval(key) if key is not None else None
+                    id = given[0] if isinstance(given, tuple) and len(given) == 2 else given
+                    if isinstance(id, str) and "." in id:
+                        keys[given] = None
     return list(keys)
+
+
+def _is_target(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _table(tree: ast.Module, name: str) -> Mapping[str, Any]:
+    """Return the ``MEASUREMENTS`` of a module that is imported by a name."""
+    for node in tree.body:
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            if name == (alias.asname or alias.name):
+                return importlib.import_module(f"{node.module}.{alias.name}").MEASUREMENTS
+    return {}
 
 
 def _raising(error: Exception) -> Callable[[Mapping[str, Any]], Any]:

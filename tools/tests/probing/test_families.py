@@ -15,9 +15,12 @@ import pytest
 import rlregress
 from rlregress import frameworks
 from rlregress.details import catalogue
-from rlregress.frameworks import families, probe_worker
-from rlregress.frameworks.base import Adapter, Unsupported
+from rlregress.frameworks.base import Adapter
+from rlregress.inside import probe_worker
+from rlregress.measurements import dqn
 from rlregress.missing_packages import MissingPackage
+from rlregress.probing import families
+from rlregress.probing.interface import Unsupported
 
 ADAPTER = {
     "__init__.py": "",
@@ -50,6 +53,14 @@ ADAPTER = {
 
         MADE = also()
         PROBES = {{"c.one": MADE, ("c.two", "trainer"): MADE}}
+        ABSENT = {{"c.three": "has none"}}
+    """,
+    "probes/driven.py": """
+        from {name}_framework.gone import also
+        from rlregress.measurements import dqn as measured
+
+        MADE = also()
+        PROBES = {{id: MADE for id in measured.MEASUREMENTS}}
     """,
 }
 COUNT = iter(range(1_000))
@@ -109,6 +120,11 @@ def test_a_family_that_cannot_be_imported_has_the_probes_that_it_names(adapter):
             probe({})
 
 
+def test_a_family_of_measurements_that_cannot_be_imported_has_those_of_its_table(adapter):
+    """The ids that a table of measurements holds are not lost with the driver."""
+    assert set(_load(adapter, "driven")) == set(dqn.MEASUREMENTS)
+
+
 def test_only_adapters_are_imported_leniently(adapter):
     """What the framework itself cannot import stays an error of the framework."""
     with families._leniently(adapter), pytest.raises(ImportError):
@@ -138,7 +154,7 @@ import json, sys
 import stable_baselines3
 from stable_baselines3.common import noise
 del stable_baselines3.DQN, noise.NormalActionNoise
-from rlregress.frameworks import probe_worker
+from rlregress.inside import probe_worker
 print(json.dumps(probe_worker.answers("sb3", json.loads(sys.argv[1]))))
 """
 

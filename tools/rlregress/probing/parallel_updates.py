@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from rlregress.frameworks.base import Inputs
 from rlregress.measurements.ppo_loop import Settings, Train
+from rlregress.probing.interface import Inputs
 
 
 def parallel_gradient(train: Train, inputs: Inputs) -> np.ndarray:

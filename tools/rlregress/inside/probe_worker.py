@@ -1,4 +1,4 @@
-"""Probes in a foreign environment: ``python -m rlregress.frameworks.probe_worker JOB ANSWERS``.
+"""Probes in a foreign environment: ``python -m rlregress.inside.probe_worker JOB ANSWERS``.
 
 Runs inside foreign and old environments: Python 3.10 syntax, only what adapters need. The job
 is a JSON file: ``framework``, ``inputs`` (detail id -> name -> number, text or nested list), and
@@ -21,12 +21,13 @@ import numpy as np
 
 from rlregress import frameworks, missing_packages
 from rlregress.errors import UserError
-from rlregress.frameworks import framework_errors, signatures
-from rlregress.frameworks.base import Adapter, Unprobed, Unsupported
-from rlregress.frameworks.called_functions import CalledFunctions, Function
-from rlregress.frameworks.families import Unread, error_text
-from rlregress.frameworks.isolation import observe
+from rlregress.frameworks.base import Adapter
+from rlregress.inside.called_functions import CalledFunctions, Function
 from rlregress.model.extra_packages import ON_SIDES
+from rlregress.probing import framework_errors, signatures
+from rlregress.probing.families import Unread, error_text
+from rlregress.probing.interface import Unprobed, Unsupported
+from rlregress.probing.isolation import observe
 
 
 def answers(

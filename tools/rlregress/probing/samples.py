@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 from torch.nn import functional
 
-from rlregress.frameworks.base import Minibatch
+from rlregress.probing.interface import Minibatch
 
 
 def array(tensor: Any) -> np.ndarray:

@@ -23,9 +23,9 @@ import torch
 from torch import nn
 
 import rlregress
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.frameworks.signatures import parameters_of
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.signatures import parameters_of
 
 Call = Callable[[Any, Any], Any]
 _SUITE = str(Path(rlregress.__file__).parent)
