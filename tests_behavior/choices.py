@@ -44,7 +44,7 @@ def explored(
         seed=shifted(0),
         prepare=_always_greedy,
     )
-    framework.minibatches(asked_for, environments)
+    framework.train.minibatches(asked_for, environments)
     return np.stack(received[-steps // 2 :]).reshape(-1, 1).astype(int)
 
 

@@ -75,8 +75,8 @@ def _read(
 ) -> tuple[Minibatch, ...]:
     requested = request(framework, algorithm, make, environments, steps, prepare, **dict(changes))
     if around == PLAIN:
-        return tuple(framework.minibatches(requested, environments))
-    return tuple(framework.minibatches(requested, environments, around))
+        return tuple(framework.train.minibatches(requested, environments))
+    return tuple(framework.train.minibatches(requested, environments, around))
 
 
 def read(

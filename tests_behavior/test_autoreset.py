@@ -71,7 +71,7 @@ def assert_rows_of_steps(
 ) -> None:
     """Rows are steps that were made, with the right value behind their ends."""
     __tracebackhide__ = True
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     chosen = setting(framework.name, "minibatches", algorithm)
     terminates = make is TERMINATED
     assert_one_transition(who, rows, met, terminates, chosen.reset_after_termination)

@@ -110,7 +110,7 @@ class Setting(_Entry):
 
 def skip_unless_trained(framework: Adapter, other: str) -> None:
     """Not every framework, and not every copy of one, can be trained."""
-    if other not in framework.behavior_only:
+    if other not in framework.framework.behavior_only:
         pytest.skip(f"{framework.full_name} does not train {other}")
 
 

@@ -107,7 +107,7 @@ def _show_versions(wanted: bool) -> None:
     for name in frameworks.names():
         adapter = frameworks.get(name)
         try:
-            versions = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
+            versions = ", ".join(f"{k} {v}" for k, v in adapter.code.versions().items())
         except UserError as error:
             versions = str(error)
         typer.echo(f"{name}: {versions}")

@@ -45,7 +45,7 @@ def fingerprint(adapter: Probed) -> dict[tuple[str, str], Judgement]:
     Raises:
         UserError: a probe is for a detail that the catalogue does not know.
     """
-    probes = adapter.probes()
+    probes = adapter.observe.probes()
     for id, _ in probes:
         catalogue.get(id)
     order = {detail.id: place for place, detail in enumerate(catalogue.all_details())}

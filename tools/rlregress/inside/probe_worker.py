@@ -49,7 +49,7 @@ def answers(
     observed: dict[str, Any] = {}
     called = CalledFunctions(_folders(adapter))
     functions: dict[Function, int] = {}
-    for (id, scope), probe in adapter.probes().items():
+    for (id, scope), probe in adapter.observe.probes().items():
         if id not in inputs:
             continue
         given = {
@@ -67,16 +67,18 @@ def answers(
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
                 "error": missing_packages.lacking(error, ON_SIDES) or error_text(error),
-                "why": _why(error, adapter.modules),
+                "why": _why(error, adapter.framework.modules),
                 "place": framework_errors.error_location(error),
-                "whose": framework_errors.error_origin(error, adapter.modules, _folders(adapter)),
+                "whose": framework_errors.error_origin(
+                    error, adapter.framework.modules, _folders(adapter)
+                ),
             }
         answer["entered"] = [
             functions.setdefault(function, len(functions)) for function in called.found
         ]
         observed[f"{id} {scope}"] = answer
     return {
-        "versions": dict(adapter.versions()),
+        "versions": dict(adapter.code.versions()),
         "folders": list(_folders(adapter)),
         "functions": [list(function) for function in functions],
         **_algorithms(adapter),
@@ -114,7 +116,7 @@ def _ended_at(until: float | None) -> Iterator[None]:
 
 def _folders(adapter: Adapter) -> Sequence[str]:
     try:
-        return adapter.code_folders()
+        return adapter.code.folders()
     except Exception:  # foreign code, as above
         return ()
 
@@ -129,14 +131,18 @@ def _algorithms(adapter: Adapter) -> dict[str, Any]:
 def _defaults(adapter: Adapter) -> dict[str, Any]:
     defaults: dict[tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
-        ((*adapter.algorithms, *adapter.behavior_only), adapter.defaults),
-        (("others",), adapter.other_defaults),
+        ((*adapter.framework.algorithms, *adapter.framework.behavior_only), adapter.read.defaults),
+        (("others",), adapter.read.other_defaults),
     ):
         try:
             defaults.update(read())
         except Exception as error:  # foreign code, as above
             defaults.update(
-                {(a, s): Unread(error_text(error)) for a in algorithms for s in adapter.scopes}
+                {
+                    (a, s): Unread(error_text(error))
+                    for a in algorithms
+                    for s in adapter.framework.scopes
+                }
             )
     cells = {" ".join(cell): given for cell, given in defaults.items()}
     return {
@@ -152,7 +158,7 @@ def _defaults(adapter: Adapter) -> dict[str, Any]:
 
 
 def _signatures(adapter: Adapter) -> dict[str, Any]:
-    by_name, unread = signatures.signatures(adapter.public)
+    by_name, unread = signatures.signatures(adapter.framework.public)
     return {"signatures": by_name, "signatures_unread": unread}
 
 

@@ -550,9 +550,9 @@ def named_by_adapters() -> tuple[list[str], list[str], dict[str, str]]:
         # an adapter of others that is broken is no reason not to record
         with contextlib.suppress(Exception):
             adapter = frameworks.get(name)
-            recorded.extend(adapter.recorded_methods)
-            logged.extend(adapter.logged)
-            instead.update(adapter.in_one_process)
+            recorded.extend(adapter.framework.recorded_methods)
+            logged.extend(adapter.framework.logged)
+            instead.update(adapter.framework.in_one_process)
     return recorded, logged, instead
 
 

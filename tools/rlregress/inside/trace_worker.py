@@ -126,7 +126,7 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
     adapter = frameworks.get(job["framework"])
 
     def run(recorder: Any) -> None:
-        for module in adapter.modules[:1]:
+        for module in adapter.framework.modules[:1]:
             # one that fails says so itself, before an adapter makes the best of what is left
             importlib.import_module(module)
 
@@ -226,7 +226,7 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     else:
         from rlregress import frameworks
 
-        roots.extend(frameworks.get(job["framework"]).code_folders())
+        roots.extend(frameworks.get(job["framework"]).code.folders())
     places = events.Places(roots)
     if job.get("timed"):
         _take_turn(job)

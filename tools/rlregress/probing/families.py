@@ -12,6 +12,7 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -182,19 +183,61 @@ def _load(name: str, within: str) -> ModuleType:
             return importlib.import_module(name)
 
 
-def load_all(package: str, names: Sequence[str]) -> tuple[Any, ...]:
-    """Import the families of probes ``names`` in the package ``package`` of an adapter.
+def find_in(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose functions are in modules of it.
+
+    A module is imported when one of its functions is needed.
+
+    Args:
+        functions: by module, the names of those that the package has.
+    """
+    modules = {name: module for module, names in functions.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        return getattr(_load(f"{package}.{modules[name]}", package.rpartition(".")[0]), name)
+
+    return find
+
+
+@functools.cache
+def load_all(package: str) -> tuple[Any, ...]:
+    """Import the families of probes of an adapter: all modules of a package.
 
     A family that cannot be imported at all has the probes that its file names, and each of them
     raises what kept it from being imported.
     """
     families: list[Any] = []
-    for name in names:
-        try:
-            families.append(_load(f"{package}.{name}", package.rpartition(".")[0]))
-        except Exception as error:  # as above
-            families.append(_unread(f"{package}.{name}", error))
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if not module.ispkg:
+            try:
+                families.append(_load(f"{package}.{module.name}", package.rpartition(".")[0]))
+            except Exception as error:  # as above
+                families.append(_unread(f"{package}.{module.name}", error))
     return tuple(families)
+
+
+def probes_of(package: str, scope: str = "library") -> dict[tuple[str, str], Any]:
+    """Return what the families of a package have in ``PROBES``, by detail and scope.
+
+    Args:
+        scope: of the probes that have a detail alone as their key.
+    """
+    return {
+        key if isinstance(key, tuple) else (key, scope): probe
+        for family in load_all(package)
+        for key, probe in family.PROBES.items()
+    }
+
+
+def absent_in(package: str) -> dict[str, str]:
+    """Return what the families of a package state in ``ABSENT``: detail -> what is not there."""
+    return {
+        detail: reason
+        for family in load_all(package)
+        for detail, reason in getattr(family, "ABSENT", {}).items()
+    }
 
 
 def _unread(module: str, error: Exception) -> Any:

@@ -32,15 +32,6 @@ Inputs = Mapping[str, Any]
 Probe = Callable[[Inputs], "np.ndarray"]
 
 
-def absences(families: Sequence[Any]) -> Mapping[str, str]:
-    """What modules of probes state in ``ABSENT``: detail id -> what the framework does not have."""
-    return {
-        detail: reason
-        for family in families
-        for detail, reason in getattr(family, "ABSENT", {}).items()
-    }
-
-
 class Unprobed(Exception):
     """The framework's code could not be probed: not a statement about its behaviour.
 
@@ -94,7 +85,7 @@ class TrainingRequest:
             first point at or after each of them where the framework's loop can be observed.
         on_checkpoint: must not be allowed to disturb the training.
         keep: to be called at every whole step of the framework's loop, by an adapter that can keep
-            a training (``Adapter.no_resume_reason``): when nothing of the training is anywhere but
+            a training (``Train.no_resume_reason``): when nothing of the training is anywhere but
             in the objects that it is called with, the request, and the global random generators.
         kept: what ``keep`` was called with, in another process: the training goes on from there,
             and draws no random number before it does.

@@ -52,7 +52,10 @@ def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
     if a.requested.user_environment != b.requested.user_environment:
         # the same versions may have been changed in place
         return False
-    tested = {canonicalize_name(name) for name in (*adapter.modules, *adapter.packages)} - {"torch"}
+    tested = {
+        canonicalize_name(name)
+        for name in (*adapter.framework.modules, *adapter.framework.packages)
+    } - {"torch"}
     one, other = (
         {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
         for side in (a, b)

@@ -40,14 +40,14 @@ def measure(
     found, drawn, absent = {}, {}, {}
     try:
         for adapter in adapters:
-            name = f"{adapter.title} {adapter.label}".rstrip()
+            name = f"{adapter} {adapter.label}".rstrip()
             try:
                 runs = determinism_study.every(adapter, plan, starts, folder / "runs", typer.echo)
             except Unsupported as error:
                 absent[name] = str(error)
                 continue
             found[name] = {group: chance.spread(run) for group, run in runs.items()}
-            drawn[name] = adapter.sources_of_chance()
+            drawn[name] = adapter.train.sources_of_chance()
     finally:
         starts.close()
     if not found:

@@ -12,8 +12,8 @@ import torch
 
 from rlregress.details import catalogue, fingerprint
 from rlregress.frameworks.cleanrl import script as scripts
-from rlregress.frameworks.cleanrl.drivers import parts
-from rlregress.frameworks.cleanrl.probes import traps
+from rlregress.frameworks.cleanrl.observe import traps
+from rlregress.frameworks.cleanrl.observe.drivers import parts
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script import (
     AnchorAmbiguous,

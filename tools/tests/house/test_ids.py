@@ -14,7 +14,7 @@ from rlregress import frameworks
 from rlregress.details import catalogue
 
 LIBRARY = Path(__file__).resolve().parents[3] / "tools" / "rlregress"
-ADAPTERS = sorted(path.parent.name for path in (LIBRARY / "frameworks").glob("*/probes"))
+ADAPTERS = sorted(path.parent.name for path in (LIBRARY / "frameworks").glob("*/observe"))
 
 
 def texts(path: Path) -> set[str]:
@@ -102,14 +102,14 @@ def test_every_measured_id_is_in_one_table():
 def test_probe_tables_list_their_ids(name):
     """The tables of a framework's families hold literal ids: all that it probes, and what the
     installed copy cannot be asked."""
-    tables = list(probe_tables(LIBRARY / "frameworks" / name / "probes"))
+    tables = list(probe_tables(LIBRARY / "frameworks" / name / "observe"))
     own = [(file, table) for file, table in tables if file != "__init__.py"]
     keys = set().union(*(literal_keys(file, table) for file, table in own))
     listed = {key if isinstance(key, str) else key[0] for key in keys}
     if name not in {adapter.name for adapter in frameworks.installed()}:
         pytest.skip(f"{name} is not installed: what it probes cannot be asked")
     adapter = frameworks.get(name)
-    assert listed - set(adapter.absent()) == {id for id, _ in adapter.probes()}
+    assert listed - set(adapter.observe.absent()) == {id for id, _ in adapter.observe.probes()}
 
 
 def test_an_id_that_is_put_together_is_found(tmp_path):

@@ -15,12 +15,12 @@ import pytest
 import rlregress
 from rlregress import frameworks
 from rlregress.details import catalogue
-from rlregress.frameworks.base import Adapter
 from rlregress.inside import probe_worker
 from rlregress.measurements import dqn
 from rlregress.missing_packages import MissingPackage
 from rlregress.probing import families
 from rlregress.probing.interface import Unsupported
+from tools.tests.small_adapters import SmallAdapter
 
 ADAPTER = {
     "__init__.py": "",
@@ -81,8 +81,9 @@ def adapter(tmp_path, monkeypatch):
 
 
 def _load(adapter, family):
-    (found,) = families.load_all(f"{adapter}.probes", [family])
-    return found.PROBES
+    loaded = families.load_all(f"{adapter}.probes")
+    (found,) = (of.PROBES for of in loaded if of.__name__.endswith(f".{family}"))
+    return found
 
 
 def test_a_probe_that_needs_nothing_absent_answers(adapter):
@@ -186,32 +187,19 @@ def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
     assert "DQN" in answers["defaults_unread"]["dqn library"]
 
 
-class _Asked:
-    """An adapter of one probe."""
+def _asked(probe):
+    """An adapter of one probe, whose trainings cannot be listed."""
+    defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
+    functions = {
+        "probes": lambda: {("some.detail", "library"): probe},
+        "trainings": _raise_nothing_is_built_in,
+        "defaults": lambda: defaults,
+    }
+    return SmallAdapter(functions, version="1.0", modules=("stable_baselines3",))
 
-    name, modules, scopes = "some", ("stable_baselines3",), ("library",)
-    algorithms, behavior_only, public = (), (), ()
 
-    def __init__(self, probe):
-        self._probe = probe
-
-    def probes(self):
-        return {("some.detail", "library"): self._probe}
-
-    def versions(self):
-        return {}
-
-    def code_folders(self):
-        return ()
-
-    def trace_trainings(self):
-        raise RuntimeError("no trainings")
-
-    def defaults(self):
-        return {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
-
-    def other_defaults(self):
-        return {}
+def _raise_nothing_is_built_in():
+    raise RuntimeError("no trainings")
 
 
 def _of_framework(inputs):
@@ -233,7 +221,7 @@ def _of_nobody(inputs):
 )
 def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
     """The innermost frame is named, below the folder of its package, and so is whose code it is."""
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _Asked(probe))
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _asked(probe))
     given = probe_worker.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
     assert given["whose"] == error_origin
     assert given["place"]["file"].endswith(file)
@@ -243,7 +231,7 @@ def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, fil
 
 def test_what_cannot_be_read_of_an_adapter_is_said(monkeypatch):
     """Defaults are read cell by cell; trainings that cannot be listed keep nothing else back."""
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _Asked(_of_nobody))
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _asked(_of_nobody))
     given = probe_worker.answers("some", {})
     assert given["defaults"] == {"ppo library": {"x": "0.5"}}
     assert given["defaults_unread"] == {"sac library": "gone"}
@@ -274,7 +262,7 @@ TRAININGS_WITHOUT = """
 import sys
 from rlregress import frameworks
 
-ROOTS = {module for name in frameworks.names() for module in frameworks.get(name).modules}
+ROOTS = {module for name in frameworks.names() for module in frameworks.get(name).framework.modules}
 
 class Gone:
     def find_spec(self, name, path=None, target=None):
@@ -297,11 +285,11 @@ def test_which_trainings_a_framework_has_is_read_without_it() -> None:
     }
     for name in frameworks.names():
         adapter = frameworks.get(name)
-        if type(adapter).trace_trainings is not Adapter.trace_trainings:
+        if adapter.framework.checkout:
             continue  # which scripts there are, a copy of them says
         assert without[name], name
         try:
-            adapter.versions()
+            adapter.code.versions()
         except MissingPackage:
             continue
         assert without[name] == sorted(adapter.trace_trainings())

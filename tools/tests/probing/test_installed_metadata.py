@@ -10,17 +10,15 @@ import shutil
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.base import Framework
+from rlregress.frameworks.framework_code import Code
 from rlregress.probing import installed_metadata
 
 GROUP = "rlregress.nothing"
 TICKS = itertools.count(1)
 
 
-class Some(Adapter):
-    """A framework of two packages."""
-
-    title, packages = "Some", ("some-package-of-nobody", "other-package-of-nobody")
+PACKAGES = ("some-package-of-nobody", "other-package-of-nobody")
 
 
 def _install(folder, name, version):
@@ -35,18 +33,19 @@ def _install(folder, name, version):
 
 def test_a_package_is_found_as_soon_as_it_is_installed(tmp_path, monkeypatch):
     """The first that is missing is named; then both versions are there."""
+    some = Code(Framework("Some", PACKAGES), "")
     monkeypatch.syspath_prepend(tmp_path)
     _install(tmp_path, "some-package-of-nobody", "1.0")
     with pytest.raises(UserError, match="Some cannot .* 'other-package-of-nobody' is not inst"):
-        Some().versions()
+        some.versions()
     _install(tmp_path, "other-package-of-nobody", "2.0")
-    assert list(Some().versions().values()) == ["1.0", "2.0"]
-    assert Some().version() == "1.0"
+    assert list(some.versions().values()) == ["1.0", "2.0"]
+    assert some.version() == "1.0"
 
 
 def test_another_version_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
     """Installed in the same folder, or in one that stands before it on the path."""
-    name = Some.packages[0]
+    name = PACKAGES[0]
     monkeypatch.syspath_prepend(tmp_path / "first")
     info = _install(tmp_path / "first", name, "1.0")
     assert installed_metadata.versions((name,)) == {name: "1.0"}

@@ -13,6 +13,7 @@ from rlregress.details import catalogue
 from rlregress.details.fingerprint import run_probe
 from rlregress.inside import probe_worker
 from rlregress.probing.isolation import observe
+from tools.tests.small_adapters import SmallAdapter
 
 #: a detail whose probes draw at random, in every framework that has TD3.
 STOCHASTIC = "td3.target_noise.law"
@@ -32,30 +33,6 @@ def failing(inputs):
     raise ValueError("it cannot be asked")
 
 
-class Adapter:
-    """An adapter with one probe, as far as it is asked here."""
-
-    name = "any"
-    modules, algorithms, behavior_only, scopes, public = (), (), (), (), ()
-
-    def probes(self):
-        return {(STOCHASTIC, "library"): drawn}
-
-    def versions(self):
-        return {}
-
-    def code_folders(self):
-        return ()
-
-    def trace_trainings(self):
-        return {}
-
-    def defaults(self):
-        return {}
-
-    other_defaults = defaults
-
-
 def by_judgement():
     """What the tests and the fingerprint of this process observe."""
     return run_probe(catalogue.get(STOCHASTIC), lambda inputs: drawn()[:2]).observed.tolist()
@@ -63,7 +40,8 @@ def by_judgement():
 
 def in_a_foreign_environment(monkeypatch):
     """What an upgrade observes of one of its sides."""
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: Adapter())
+    adapter = SmallAdapter({"probes": lambda: {(STOCHASTIC, "library"): drawn}}, version="1")
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: adapter)
     return probe_worker.answers("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
         "observed"
     ]
@@ -107,7 +85,7 @@ def test_a_probe_has_one_thread():
 @pytest.mark.parametrize("name", sorted(INSTALLED))
 def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
     """A probe of noise returns the same numbers, and draws nothing from what others draw."""
-    probes = INSTALLED[name].probes()
+    probes = INSTALLED[name].observe.probes()
     requested = [probe for (id, _), probe in probes.items() if id == STOCHASTIC]
     if not requested:
         pytest.skip(f"{name} is not asked for {STOCHASTIC}")

@@ -124,7 +124,7 @@ def _trained(adapter, algorithm):
         total_steps=chosen.total_steps,
         seed=0,
     )
-    return adapter.train(request), chosen.hyperparameters["discount"]
+    return adapter.train.train(request), chosen.hyperparameters["discount"]
 
 
 def _cases():

@@ -27,7 +27,7 @@ def trained(adapter, algorithm, steps, **changes):
         total_steps=steps,
         seed=0,
     )
-    return adapter.train(request)
+    return adapter.train.train(request)
 
 
 #: of PPO, where a framework does not log all

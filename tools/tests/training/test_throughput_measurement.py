@@ -84,7 +84,7 @@ def test_the_floor_leaves_the_training_alone(adapter, short, beside):
 
         return gymnasium.make(short.environment)
 
-    alone = adapter.train(
+    alone = adapter.train.train(
         TrainingRequest("ppo", make_env, short.hyperparameters, short.total_steps(), 0)
     )
     parameters = beside[0].parameters

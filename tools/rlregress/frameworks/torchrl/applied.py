@@ -9,8 +9,8 @@ import gymnasium
 
 from rlregress.frameworks.torchrl.api import GymWrapper
 from rlregress.frameworks.torchrl.compat import read
-from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
-from rlregress.frameworks.torchrl.training import BUILDERS, Space, checked, single_precision
+from rlregress.frameworks.torchrl.quiet import quiet
+from rlregress.frameworks.torchrl.train.training import BUILDERS, Space, checked, single_precision
 from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.isolation import isolated
 
