@@ -39,5 +39,6 @@ class SmallAdapter(Adapter):
             code.versions = lambda: {self.framework.packages[0]: self._version}  # type: ignore[method-assign]
         return code
 
-    def _kind(self, kind: Any, **given: Any) -> Any:
-        return kind(SimpleNamespace(**self.functions) if self.functions else None, str(self), given)
+    def _make_kind(self, kind: Any, **arguments: Any) -> Any:
+        module = SimpleNamespace(**self.functions) if self.functions else None
+        return kind(module, str(self), arguments)

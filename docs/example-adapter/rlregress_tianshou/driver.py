@@ -127,13 +127,8 @@ class LibraryDriver:
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """``run`` of ``OffPolicyTrainer``."""
-        envs = self._envs
-        begin(0)
-        envs.between = between
-        with envs.noted(), _draws(self._settings.draw):
-            self._train()
-        between(envs.steps)
-        return envs.run()
+        with _draws(self._settings.draw):
+            return self._envs.record(self._train, begin, between)
 
     def _train(self) -> None:
         settings = self._settings

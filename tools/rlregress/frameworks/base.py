@@ -135,43 +135,43 @@ class Adapter:
             )
         return self
 
-    def _kind(self, kind: type[K], **given: Any) -> K:
+    def _make_kind(self, kind: type[K], **arguments: Any) -> K:
         """Return a kind with the functions of the module of its name.
 
         Args:
-            given: further arguments of each function.
+            arguments: further ones of each function.
         """
         name = f"{self.package}.{kind.__name__.lower()}"
         try:
-            found = importlib.util.find_spec(name)
-        except ModuleNotFoundError:  # it is a module, and no package
-            found = None
-        return kind(families.load(name) if found else None, str(self), given)
+            spec = importlib.util.find_spec(name)
+        except ModuleNotFoundError:  # the package is a module
+            spec = None
+        return kind(families.load(name) if spec else None, str(self), arguments)
 
     @property
     def observe(self) -> Observe:
         """Updates with known inputs."""
-        return self._kind(Observe)
+        return self._make_kind(Observe)
 
     @property
     def train(self) -> Train:
         """Trainings with the framework's own loop."""
-        return self._kind(Train)
+        return self._make_kind(Train)
 
     @property
     def call(self) -> Call:
         """Calls of classes and functions."""
-        return self._kind(Call)
+        return self._make_kind(Call)
 
     @property
     def read(self) -> Read:
         """Defaults and names."""
-        return self._kind(Read)
+        return self._make_kind(Read)
 
     @property
     def load(self) -> Load:
         """Files that it has saved."""
-        return self._kind(Load)
+        return self._make_kind(Load)
 
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
         """Return what a trace can record, by title: built-in trainings and generated calls."""

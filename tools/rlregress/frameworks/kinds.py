@@ -35,20 +35,22 @@ class Kind:
     Args:
         module: of the adapter; None: it has none.
         title: of the framework.
-        given: further arguments of each function, by keyword.
+        arguments: further ones of each function, by keyword.
     """
 
-    def __init__(self, module: Any, title: str, given: Mapping[str, Any]) -> None:
-        self._module, self._title, self._given = module, title, given
+    def __init__(self, module: Any, title: str, arguments: Mapping[str, Any]) -> None:
+        self._module, self._title, self._arguments = module, title, arguments
 
     def __getattribute__(self, name: str) -> Any:
-        own = None if name.startswith("_") else getattr(self._module, name, None)
-        return super().__getattribute__(name) if own is None else partial(own, **self._given)
+        function = None if name.startswith("_") else getattr(self._module, name, None)
+        if function is None:
+            return super().__getattribute__(name)
+        return partial(function, **self._arguments)
 
     def __bool__(self) -> bool:
         return self._module is not None
 
-    def _lacks(self, function: str) -> Unsupported:
+    def _missing(self, function: str) -> Unsupported:
         return Unsupported(f"the adapter of {self._title} has no {function}")
 
 
@@ -69,7 +71,7 @@ class Observe(Kind):
         Returns:
             A ``rlregress.environments.atari_play.Player``.
         """
-        raise self._lacks("play_atari")
+        raise self._missing("play_atari")
 
 
 class Train(Kind):
@@ -77,7 +79,7 @@ class Train(Kind):
 
     def train(self, request: TrainingRequest) -> Trained:
         """Train as a user does, and return the agent."""
-        raise self._lacks("train")
+        raise self._missing("train")
 
     def no_resume_reason(self) -> str:
         """Why a training that was stopped begins anew, one clause.
@@ -98,7 +100,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has no such way to go on.
         """
-        raise self._lacks("train_and_resume")
+        raise self._missing("train_and_resume")
 
     def train_seeded(self, request: Any) -> Trained:
         """Train DQN or DDPG, each source of chance with its own seed.
@@ -109,11 +111,11 @@ class Train(Kind):
         Raises:
             Unsupported: the framework, in this version, has no such algorithm.
         """
-        raise self._lacks("train_seeded")
+        raise self._missing("train_seeded")
 
     def sources_of_chance(self) -> Mapping[str, str]:
         """Source, named as in ``seeded_training.Seeds`` -> what draws it, how it is set apart."""
-        raise self._lacks("sources_of_chance")
+        raise self._missing("sources_of_chance")
 
     def transitions(self, request: TrainingRequest, environments: int) -> Transitions:
         """Train, and return what the algorithm stored.
@@ -128,7 +130,7 @@ class Train(Kind):
             environments: copies from ``make_env``, side by side in the framework's own vectorised
                 environment.
         """
-        raise self._lacks("transitions")
+        raise self._missing("transitions")
 
     def minibatches(
         self, request: TrainingRequest, environments: int, around: TrainingVariant
@@ -146,7 +148,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has nothing of the kind.
         """
-        raise self._lacks("minibatches")
+        raise self._missing("minibatches")
 
     def running_statistics(self, request: TrainingRequest, environments: int) -> RunningStatistics:
         """Train with the framework's own normalisation of observations around the environments.
@@ -161,7 +163,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has no normalisation, or none that can be looked into.
         """
-        raise self._lacks("running_statistics")
+        raise self._missing("running_statistics")
 
     def trainings(self) -> Mapping[str, TraceTraining]:
         """Built-in trainings for traces, by title: "<algorithm>" or "<algorithm> <scenario>".
@@ -195,7 +197,7 @@ class Read(Kind):
         that a scope does not have, or whose value is not in the installed package, is left out.
         A cell that cannot be read is a ``families.Unread``.
         """
-        raise self._lacks("defaults")
+        raise self._missing("defaults")
 
     def other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """As ``defaults``, but all arguments in the framework's own names, and none documented.
@@ -206,7 +208,7 @@ class Read(Kind):
 
     def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """What the framework calls them: (algorithm, scope) -> hyperparameter -> own name."""
-        raise self._lacks("parameter_names")
+        raise self._missing("parameter_names")
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Build an agent with a hyperparameter set and read back what it is set to.
@@ -215,7 +217,7 @@ class Read(Kind):
             UserError: the framework cannot be set to it; names every hyperparameter that it cannot
                 take. A hyperparameter is never dropped silently.
         """
-        raise self._lacks("applied")
+        raise self._missing("applied")
 
 
 class Load(Kind):

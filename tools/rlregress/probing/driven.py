@@ -11,7 +11,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.measurements import twin_agents
-from rlregress.measurements.driven_agents import LoopRecord, Settings
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing.scripted import Scripted
 
 
@@ -66,6 +66,21 @@ class ScriptedEnvs:
             yield
         finally:
             handle.remove()
+
+    def record(
+        self,
+        train: Callable[[], Any],
+        begin: Look = nothing,
+        between: Look = nothing,
+        role: Callable[[Any], str] = lambda optimizer: "values",
+    ) -> LoopRecord:
+        """Return what a training does; the looks are those of ``DiscreteAgent.run``."""
+        begin(0)
+        self.between = between
+        with self.noted(role):
+            train()
+        between(self.steps)
+        return self.run()
 
     def run(self) -> LoopRecord:
         actions = [[float(a.item()) for a in env.received] for env in self.environments]

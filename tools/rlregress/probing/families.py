@@ -275,8 +275,8 @@ def _is_target(node: ast.AST) -> TypeGuard[ast.Name]:
 
 def _table(tree: ast.Module, name: str) -> Mapping[str, Any]:
     """Return the ``MEASUREMENTS`` of a module that is imported by a name."""
-    for node in tree.body:
-        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+        for alias in node.names:
             if name == (alias.asname or alias.name):
                 return importlib.import_module(f"{node.module}.{alias.name}").MEASUREMENTS
     return {}

@@ -79,7 +79,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
     # another name: an answer is asked once per process and framework
     other.name = "unknown"
     unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    other.probes = lambda: unknown
+    other.functions["probes"] = lambda: unknown
     found = compare((one, other))
     (row,) = found.undecided
     assert row.detail.id == DISTANCE
@@ -154,7 +154,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     text = markdown(compare(pair).only_different())
     assert "1 details differ, 2 that do not differ are left out." in text
     other.name, unknown = "another", {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    other.probes = lambda: unknown
+    other.functions["probes"] = lambda: unknown
     assert [row.detail.id for row in compare((one, other)).only_different().rows] == [DISTANCE]
 
 

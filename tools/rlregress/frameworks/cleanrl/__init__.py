@@ -75,8 +75,8 @@ class CleanRL(Adapter):
         """The adapter of one copy; UserError if there is none of that label."""
         return CleanRL(find_source(label))
 
-    def _kind(self, kind: Any, **given: Any) -> Any:
-        return super()._kind(kind, source=self._source, **given)
+    def _make_kind(self, kind: Any, **arguments: Any) -> Any:
+        return super()._make_kind(kind, source=self._source, **arguments)
 
 
 class ScriptCode(Code):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.measurements import ddpg
+from rlregress.measurements.ddpg import MEASUREMENTS as OF_DDPG
 from rlregress.probing import families
 from rlregress.probing.interface import Inputs, Probe
 
@@ -50,7 +50,7 @@ def probes(source: Source) -> Mapping[tuple[str, str], Probe]:
 
 def absent(source: Source) -> Mapping[str, str]:
     """Detail id, or family -> what this copy of the scripts does not have, or cannot be asked."""
-    ended = dict.fromkeys(ddpg.MEASUREMENTS, _ENDS_FOR_GYM) if source.for_gym else {}
+    ended = dict.fromkeys(OF_DDPG, _ENDS_FOR_GYM) if source.for_gym else {}
     return {
         **families.absent_in(__name__),
         "qrdqn": "has no QR-DQN",

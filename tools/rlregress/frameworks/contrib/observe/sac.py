@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sb3_contrib import TQC, CrossQ
@@ -10,11 +10,12 @@ from sb3_contrib import TQC, CrossQ
 from rlregress.frameworks.contrib.observe.drivers.twins import QuantileDriver
 from rlregress.frameworks.sb3.observe.drivers.twins import Driver
 from rlregress.measurements import sac
+from rlregress.measurements.twin_agents import MakeTwinAgent
 from rlregress.probing.interface import Probe
 
 #: scope -> driver, and what is not measured: the Q networks of TQC return distributions (tqc), and
 #: CrossQ has other networks and updates, and no targets (crossq)
-_CLASSES = {
+_CLASSES: Mapping[str, tuple[MakeTwinAgent, Sequence[str]]] = {
     "library": (
         partial(QuantileDriver, TQC),
         (

@@ -96,14 +96,8 @@ class Driver:
             self._collected = True
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        envs = self._envs
-        begin(0)
-        envs.between = between
-        roles = {
-            id(self._agent.critic.optimizer): "values",
-            id(self._agent.actor.optimizer): "policy",
-        }
-        with envs.noted(lambda optimizer: roles[id(optimizer)]):
-            self._agent.learn(self._settings.steps)
-        between(envs.steps)
-        return envs.run()
+        agent = self._agent
+        roles = {id(agent.critic.optimizer): "values", id(agent.actor.optimizer): "policy"}
+        return self._envs.record(
+            lambda: agent.learn(self._settings.steps), begin, between, lambda of: roles[id(of)]
+        )

@@ -93,13 +93,10 @@ class Driver:
         return watched_updates.only(losses["values"])
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        envs = self._envs
-        begin(0)
-        envs.between = between
-        with envs.noted(), self._draws():
-            self._agent.learn(self._settings.steps)
-        between(envs.steps)
-        return envs.run()
+        with self._draws():
+            return self._envs.record(
+                lambda: self._agent.learn(self._settings.steps), begin, between
+            )
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """``predict``, after a run to the end of the schedule."""

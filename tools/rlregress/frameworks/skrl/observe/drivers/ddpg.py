@@ -96,17 +96,11 @@ class Driver:
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """A training."""
-        envs = self._envs
-        begin(0)
-        envs.between = between
-        roles = {
-            id(self._training.optimizers[name]): role
-            for name, role in (("critic", "values"), ("actor", "policy"))
-        }
-        with envs.noted(lambda optimizer: roles[id(optimizer)]):
-            self._training.run(self._settings.steps)
-        between(envs.steps)
-        return envs.run()
+        made, training = self._training.optimizers, self._training
+        roles = {id(made["critic"]): "values", id(made["actor"]): "policy"}
+        return self._envs.record(
+            lambda: training.run(self._settings.steps), begin, between, lambda of: roles[id(of)]
+        )
 
 
 def _set(training: Training, names: tuple[str, str], online: float, target: float) -> None:

@@ -73,13 +73,9 @@ class Driver:
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """A training."""
-        envs = self._envs
-        begin(0)
-        envs.between = between
-        with envs.noted(), self._draws():
-            self._training.run(-(-self._settings.steps // self._settings.environments))
-        between(envs.steps)
-        return envs.run()
+        steps = -(-self._settings.steps // self._settings.environments)
+        with self._draws():
+            return self._envs.record(lambda: self._training.run(steps), begin, between)
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """An action of an evaluation, or of the training, whose end has come."""

@@ -125,9 +125,4 @@ class Driver:
             DDPGTrainer, settings, collector, self._loss, target_net_updater=updater
         )
         envs.environments[0].received.clear()
-        begin(0)
-        envs.between = between
-        with envs.noted(lambda optimizer: "both"):
-            trainer.train()
-        between(envs.steps)
-        return envs.run()
+        return envs.record(trainer.train, begin, between, lambda optimizer: "both")

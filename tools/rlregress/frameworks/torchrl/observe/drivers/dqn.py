@@ -136,12 +136,8 @@ class Driver:
         for environment in envs.environments:
             # making them side by side tries them out
             environment.received.clear()
-        begin(0)
-        envs.between = between
-        with envs.noted(), self._draws():
-            trainer.train()
-        between(envs.steps)
-        return envs.run()
+        with self._draws():
+            return envs.record(trainer.train, begin, between)
 
 
 @contextmanager
