@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rlregress.frameworks.base import Minibatch
+from rlregress.probing.interface import Minibatch
 from tests_behavior import clock, ladder
 from tests_behavior.counter import ENVIRONMENT, EPISODE, STEP
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.frameworks.base import Adapter, TrainingRequest
-from rlregress.frameworks.heads import Heads
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.heads import Heads
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 from tests_behavior.toy_settings import setting
 
 ACTIONS, GREEDY = 1000, 0
@@ -43,7 +44,7 @@ def explored(
         seed=shifted(0),
         prepare=_always_greedy,
     )
-    framework.minibatches(asked_for, environments)
+    framework.train.minibatches(asked_for, environments)
     return np.stack(received[-steps // 2 :]).reshape(-1, 1).astype(int)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import PLAIN, Adapter, Minibatch, TrainingRequest, TrainingVariant
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import PLAIN, Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import made_for
 from tests_behavior.counter import numbered
 from tests_behavior.toy_settings import setting
@@ -74,8 +75,8 @@ def _read(
 ) -> tuple[Minibatch, ...]:
     requested = request(framework, algorithm, make, environments, steps, prepare, **dict(changes))
     if around == PLAIN:
-        return tuple(framework.minibatches(requested, environments))
-    return tuple(framework.minibatches(requested, environments, around))
+        return tuple(framework.train.minibatches(requested, environments))
+    return tuple(framework.train.minibatches(requested, environments, around))
 
 
 def read(

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
-from rlregress.frameworks.heads import Heads
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.heads import Heads
+from rlregress.probing.interface import Trained, TrainingRequest
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 from tests_behavior.bounds import (
     Bounds,
     critical_distance,
@@ -101,7 +102,9 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
     number, total = environments(framework, algorithm), STEPS * ENVIRONMENTS
     asked_for = request(framework, algorithm, received, _Fixed(MEAN), number)
     given = {**asked_for.hyperparameters, **changes}
-    framework.minibatches(replace(asked_for, hyperparameters=given, total_steps=total), number)
+    framework.train.minibatches(
+        replace(asked_for, hyperparameters=given, total_steps=total), number
+    )
     return np.stack(received[-total:])
 
 
@@ -109,7 +112,7 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
 def trained(framework: Adapter, algorithm: str, saturated: bool) -> tuple[Trained, Heads]:
     """The policy after a training, and its output layer."""
     fixed = _Fixed(SATURATED if saturated else MEAN)
-    return framework.train(request(framework, algorithm, [], fixed)), fixed.heads
+    return framework.train.train(request(framework, algorithm, [], fixed)), fixed.heads
 
 
 def law(framework: Adapter, algorithm: str, dimension: int, kind: str = "") -> np.ndarray:
@@ -154,7 +157,7 @@ def test_what_is_executed_follows_the_documented_law(framework, algorithm, dimen
 
     256 draws of each of two dimensions: the false-alarm rate of a comparison is below 1e-9.
     """
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("bounds.executed", framework.name, algorithm):
         found = executed(framework, algorithm)[:, dimension]
         assert_within(who, dimension, found)
@@ -177,7 +180,7 @@ def assert_action(who: str, found: np.ndarray, expected: np.ndarray) -> None:
 @pytest.mark.parametrize("saturated", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_the_deterministic_action_is_the_bounded_mean(framework, algorithm, saturated):
     """Without exploration the action is the mean of the policy, bounded as its samples are."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     bounds, kind = Bounds(LOW, HIGH), of(framework, algorithm).bounding
     mean = SATURATED if saturated else MEAN
     with asked("bounds.deterministic", framework.name, algorithm):
@@ -232,7 +235,7 @@ def assert_integral(who: str, what: str, found: float, expected: float) -> None:
 @pytest.mark.parametrize(("dimensions", "points"), [(1, 2001), (2, 121)])
 def test_the_density_of_actions_integrates_to_one(framework, algorithm, dimensions, points):
     """The log-probability is that of the executed action, in its units, and of nothing else."""
-    who, chosen = f"{framework.title} {algorithm}", of(framework, algorithm)
+    who, chosen = f"{framework} {algorithm}", of(framework, algorithm)
     with asked("bounds.density", framework.name, algorithm):
         found = density(framework, algorithm, dimensions, points)
         assert_integral(who, "the actions", found, 1.0)
@@ -256,7 +259,7 @@ def test_gradients_at_the_bounds(framework, algorithm, saturated, number):
     PPO's log-probability: number / deviation, clipped or not. The action of the others: the slope
     of the tanh at the output, which vanishes at the bounds.
     """
-    who, chosen = f"{framework.title} {algorithm}", of(framework, algorithm)
+    who, chosen = f"{framework} {algorithm}", of(framework, algorithm)
     mean = SATURATED if saturated else MEAN
     with asked("bounds.gradient", framework.name, algorithm):
         policy, heads = trained(framework, algorithm, saturated)

@@ -11,7 +11,7 @@ import torch
 
 from rlregress.environments.atari_play import Player, Step
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.isolation import shifted
+from rlregress.probing.isolation import shifted
 
 NOOP, FIRE = 0, 1
 #: what shoots in Assault
@@ -22,8 +22,8 @@ SHOOT = 2
 def _games(request: pytest.FixtureRequest) -> Iterator[None]:
     """The games are known, silent, and every test starts from the same random numbers."""
     framework = getattr(request.node, "callspec", None) and request.getfixturevalue("framework")
-    if framework and "atari" in framework.absent():
-        pytest.skip(f"{framework.title} {framework.absent()['atari']}")
+    if framework and "atari" in framework.observe.absent():
+        pytest.skip(f"{framework} {framework.observe.absent()['atari']}")
     import ale_py
 
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -46,10 +46,10 @@ def game(name: str) -> Callable[[], gymnasium.Env]:
 
 def played(framework: Adapter, name: str) -> Player:
     """The game through what a framework puts around it."""
-    why = framework.absent().get("atari")
+    why = framework.observe.absent().get("atari")
     if why:
-        pytest.skip(f"{framework.title} {why}")
-    return framework.play_atari(game(name))
+        pytest.skip(f"{framework} {why}")
+    return framework.observe.play_atari(game(name))
 
 
 def bare(name: str) -> Player:

@@ -13,7 +13,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior import value_sources
 from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
 from tests_behavior.clock import Clock, Notes
@@ -70,7 +71,7 @@ def assert_rows_of_steps(
 ) -> None:
     """Rows are steps that were made, with the right value behind their ends."""
     __tracebackhide__ = True
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     chosen = setting(framework.name, "minibatches", algorithm)
     terminates = make is TERMINATED
     assert_one_transition(who, rows, met, terminates, chosen.reset_after_termination)

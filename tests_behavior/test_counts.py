@@ -17,10 +17,11 @@ import pytest
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Adapter, TrainingRequest
-from rlregress.frameworks.heads import Heads
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.scripted import Scripted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.heads import Heads
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
 from tests_behavior.action_spaces import CHOOSING
 from tests_behavior.questions import asked
 from tests_behavior.toy_settings import ONE_ENVIRONMENT, setting
@@ -73,7 +74,7 @@ def counted(framework: Adapter, algorithm: str, environments: int) -> Counts:
     asked_for = TrainingRequest(algorithm, make, given, STEPS, seed=shifted(0), prepare=prepare)
     handle = register_optimizer_step_pre_hook(note)
     try:
-        stored = framework.transitions(asked_for, environments)
+        stored = framework.train.transitions(asked_for, environments)
     finally:
         handle.remove()
     return Counts(
@@ -114,7 +115,7 @@ def assert_counts(who: str, environments: int, found: Counts, expected: Counts) 
 @pytest.mark.parametrize("environments", [1, 2, 4])
 def test_counts_are_the_documented_function(framework, algorithm, environments):
     """Steps, rows, gradient steps and policy updates are those of so many environments."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     if setting(framework.name, "counts", algorithm).environments(environments) < environments:
         # what is documented not to be taken is refused, and not taken in silence
         with pytest.raises((AssertionError, UserError), match="num_envs|vectorized envs are not"):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.base import Adapter, Checkpoint, TrainingRequest
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
 from rlregress.inside.evaluation import Evaluator
+from rlregress.probing.interface import Checkpoint, TrainingRequest
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import task
 from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
 from tests_behavior.toy_settings import setting
@@ -34,7 +35,7 @@ def parameters(
         checkpoints=() if on_checkpoint is None else (32, 64),
         **watching,
     )
-    return framework.train(request).parameters
+    return framework.train.train(request).parameters
 
 
 @cache
@@ -45,14 +46,14 @@ def undisturbed(framework: Adapter, algorithm: str) -> Mapping[str, np.ndarray]:
 
 def test_the_same_seed_gives_the_same_parameters(framework, algorithm):
     """Two trainings with one seed end with identical parameters, to the bit."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     again = parameters(framework, algorithm, seed=shifted(1))
     assert_same_parameters(who, "seed 1 twice", undisturbed(framework, algorithm), again)
 
 
 def test_another_seed_gives_other_parameters(framework, algorithm):
     """Control: with another seed the same training ends with other parameters."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     other = parameters(framework, algorithm, seed=shifted(2))
     assert_other_parameters(who, "seeds 1 and 2", undisturbed(framework, algorithm), other)
     with pytest.raises(AssertionError, match=f"^{who}, control: expected parameters identical"):
@@ -61,7 +62,7 @@ def test_another_seed_gives_other_parameters(framework, algorithm):
 
 def test_evaluation_does_not_disturb_the_training(framework, algorithm):
     """A training that is evaluated in between is identical to one that is not, to the bit."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     evaluator = Evaluator(lambda: task(algorithm), episodes=2)
     evaluated = []
     recorded = parameters(
@@ -80,7 +81,7 @@ def test_evaluation_does_not_disturb_the_training(framework, algorithm):
 
 def test_a_disturbance_in_between_is_seen(framework, algorithm):
     """Control: one random number drawn at a checkpoint changes the parameters."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
 
     def draw(steps: int, policy: object) -> None:
         torch.rand(1)

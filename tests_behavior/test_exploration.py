@@ -72,7 +72,7 @@ def assert_explores_by_itself(who: str, algorithm: str, actions: np.ndarray) -> 
 
 def test_every_environment_explores_by_itself(framework, algorithm):
     """The actions of no two of four environments are correlated."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("exploration.environments", framework.name, algorithm):
         found = explored(framework, algorithm)
         assert_explores_by_itself(who, algorithm, found)
@@ -85,7 +85,7 @@ def test_every_environment_explores_by_itself(framework, algorithm):
 @pytest.mark.nightly
 def test_the_warm_up_is_uniform_and_of_each_environment(framework, algorithm):
     """Before learning starts actions are uniform within the bounds, and not correlated."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("exploration.warm_up", framework.name, algorithm):
         found = warm_up(framework, algorithm)
         if found.shape[1] > 1:

@@ -24,10 +24,11 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.base import Adapter, TrainingRequest, Unsupported
-from rlregress.frameworks.heads import Heads
-from rlregress.frameworks.isolation import shifted
-from rlregress.frameworks.seeded_training import SeededTraining, Seeds
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.heads import Heads
+from rlregress.probing.interface import TrainingRequest, Unsupported
+from rlregress.probing.isolation import shifted
+from rlregress.probing.seeded_training import SeededTraining, Seeds
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
 from tests_behavior.questions import asked
@@ -69,15 +70,15 @@ def climb(
     if algorithm in SEEDED:
         asked_for = SeededTraining(algorithm, make, given, steps, Seeds.all(seed), prepare=prepare)
         try:
-            trained = framework.train_seeded(asked_for)
+            trained = framework.train.train_seeded(asked_for)
         except Unsupported as error:
             pytest.skip(str(error))
     else:
-        trained = framework.train(
+        trained = framework.train.train(
             TrainingRequest(algorithm, make, given, steps, seed=seed, prepare=prepare)
         )
     found = observations(rung)
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     # a policy that is not bounded says more than what there is to execute
     actions = np.clip(trained.policy(found), -1, 1)
     assert_climbed(who, rung, trained.value(found), actions, discrete)

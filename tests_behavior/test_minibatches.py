@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch
 from tests_behavior import clock_trainings
 from tests_behavior.assertions import (
     assert_each_row_read,
@@ -80,7 +81,7 @@ def epochs(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> li
 def assert_right(framework: Adapter, algorithm: str, rows: Minibatch, limit_is: LimitIs) -> None:
     """All that can be said of rows by themselves, of what is documented to be read."""
     __tracebackhide__ = True
-    who, chosen = f"{framework.title} {algorithm}", of(framework, algorithm)
+    who, chosen = f"{framework} {algorithm}", of(framework, algorithm)
     steps = expected_rows(framework, algorithm)
     terminates = limit_is is LimitIs.TERMINATION
     assert_one_transition(who, rows, steps, terminates, chosen.reset_after_termination)
@@ -103,7 +104,7 @@ def assert_advantages(framework: Adapter, algorithm: str, rows: Minibatch) -> No
     expected = rows.returns - rows.values
     if of(framework, algorithm).standardized_advantages:
         expected = (expected - expected.mean()) / expected.std(ddof=1)
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     assert_same_in_each_row(who, "advantages", rows.advantages, expected)
 
 
@@ -129,7 +130,7 @@ def test_every_step_of_every_environment_is_read(framework, algorithm):
 
     A row is missed by all samples with a probability of at most 30 * (29 / 30)^1024 < 1e-13.
     """
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     steps = expected_rows(framework, algorithm)
     if not is_on_policy(framework, algorithm):
         last = read(framework, algorithm, TRUNCATED)[-1]
@@ -171,7 +172,7 @@ def test_a_field_of_other_rows_is_seen(framework, algorithm):
         if name == "actions" and (given == given[0]).all():
             continue
         turned = replace(rows, **{name: given[::-1]})
-        with pytest.raises(AssertionError, match=f"^{framework.title} {algorithm}: expected "):
+        with pytest.raises(AssertionError, match=f"^{framework} {algorithm}: expected "):
             assert_right(framework, algorithm, turned, LimitIs.TERMINATION)
 
 

@@ -10,7 +10,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior.clock import Clock, Notes, played
 from tests_behavior.clock_trainings import hyperparameters, read
 from tests_behavior.limit import LimitIs
@@ -81,7 +82,7 @@ def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environme
 
     Of ten steps a buffer of six has forgotten four, and a window crosses its end.
     """
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     question = "n_step.truncation" if limit_is is LimitIs.TRUNCATION else "n_step.termination"
     with asked(question, framework.name, algorithm):
         rows, paid = trained(framework, algorithm, limit_is, environments, size)
@@ -92,7 +93,7 @@ def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environme
 @pytest.mark.parametrize("wrong", [pytest.param("n", marks=pytest.mark.nightly), "end"])
 def test_other_windows_are_seen(framework, algorithm, wrong):
     """Control: windows of two steps, and ones that run on through a truncation, are not these."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("n_step.truncation", framework.name, algorithm):
         rows, paid = trained(framework, algorithm, LimitIs.TRUNCATION, 3, 6)
     made = expected(framework, algorithm, LimitIs.TRUNCATION, 3, paid, n=2 if wrong == "n" else N)
@@ -130,7 +131,7 @@ def test_a_target_discounts_the_value_by_the_length_of_its_window(framework, oth
     Asked where no noise and no entropy is part of a target.
     """
     skip_unless_trained(framework, other)
-    who = f"{framework.title} {other}"
+    who = f"{framework} {other}"
     with asked("n_step.truncation", framework.name, other):
         rows, _ = trained(framework, other, LimitIs.TRUNCATION, 3, 40)
         assert_one_value_behind(who, rows, rows.discounts)

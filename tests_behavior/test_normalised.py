@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, TrainingVariant
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior import value_sources
 from tests_behavior.clock import Clock, played
 from tests_behavior.clock_trainings import hyperparameters, is_on_policy, joined, read
@@ -67,7 +68,7 @@ def found_source(framework: Adapter, algorithm: str, make) -> set[str]:
 
 def test_a_final_observation_is_normalised(framework, algorithm):
     """The value behind a truncation is that of the final observation, normalised as all others."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("truncation.normalised", framework.name, algorithm):
         found = found_source(framework, algorithm, Clock)
         value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
@@ -94,7 +95,7 @@ class NotNormalised(Clock):
 )
 def test_another_final_observation_is_seen(framework, algorithm, fault):
     """Control: a final observation that was not normalised, or is another one, is not found."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("truncation.normalised", framework.name, algorithm):
         found = found_source(framework, algorithm, partial(fault))
     with pytest.raises(AssertionError, match="to be of its final observation, found it of"):

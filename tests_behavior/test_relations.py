@@ -15,8 +15,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Minibatch, Trained, TrainingRequest, Unsupported
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Minibatch, Trained, TrainingRequest, Unsupported
+from rlregress.probing.isolation import shifted
 from tests_behavior import clock
 from tests_behavior.action_spaces import task
 from tests_behavior.assertions import (
@@ -78,7 +79,7 @@ def assert_scaled(who: str, plain: Minibatch, other: Minibatch, standardized: bo
 @pytest.mark.without_cells
 def test_twice_the_scale_is_twice_the_advantage(framework, algorithm):
     """Twice the rewards and values double returns, advantages, targets; standardized ones stay."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     chosen = setting(framework.name, "minibatches", algorithm)
     with asked("relations.scale", framework.name, algorithm):
         plain = rows_of(framework, algorithm)
@@ -146,7 +147,7 @@ def _noted(paid: dict, ends: dict, number: int) -> Notes:
 @pytest.mark.without_cells("ppo")
 def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
     """With a lambda of 1 returns are all rewards to the end, and the value that is behind it."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     chosen = setting(framework.name, "minibatches", algorithm)
     given = hyperparameters(framework, algorithm)
     with asked("relations.lambda_one", framework.name, algorithm):
@@ -175,7 +176,7 @@ def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
 @pytest.mark.without_cells
 def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
     """With a discount of 0 returns and targets are rewards, whatever lambda is."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     on_policy = is_on_policy(framework, algorithm)
     what, given = ("returns", {"gae_lambda": 0.9}) if on_policy else ("targets", {})
     with asked("relations.discount_zero", framework.name, algorithm):
@@ -206,7 +207,7 @@ def _whole(framework: Adapter, algorithm: str) -> TrainingRequest:
 @cache
 def at_once(framework: Adapter, algorithm: str) -> Trained:
     """The whole training."""
-    return framework.train(_whole(framework, algorithm))
+    return framework.train.train(_whole(framework, algorithm))
 
 
 @pytest.mark.nightly
@@ -214,14 +215,14 @@ def at_once(framework: Adapter, algorithm: str) -> Trained:
 @pytest.mark.parametrize("restored", [False, True], ids=["again", "restored"])
 def test_two_halves_are_the_whole(framework, algorithm, restored):
     """A training that is continued ends as one that was not interrupted, to the bit."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked(f"relations.{'restored' if restored else 'again'}", framework.name, algorithm):
         try:
-            halves = framework.train_and_resume(_whole(framework, algorithm), restored)
+            halves = framework.train.train_and_resume(_whole(framework, algorithm), restored)
         except Unsupported as error:
             raise AssertionError(f"expected a way to go on, found none: {error}") from error
         whole = at_once(framework, algorithm).parameters
         assert_same_parameters(who, "whole and halves", whole, halves.parameters)
     first = replace(_whole(framework, algorithm), total_steps=64)
     with pytest.raises(AssertionError, match="expected parameters identical"):
-        assert_same_parameters(who, "control", whole, framework.train(first).parameters)
+        assert_same_parameters(who, "control", whole, framework.train.train(first).parameters)

@@ -14,7 +14,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, Policy, RunningStatistics, Unsupported
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import Policy, RunningStatistics, Unsupported
 from tests_behavior.clock import TIME, Clock
 from tests_behavior.clock_trainings import is_on_policy, request
 from tests_behavior.questions import asked
@@ -93,7 +94,7 @@ def statistics(
     asked_for = request(framework, algorithm, make, environments, steps)
     asked_for = replace(asked_for, on_checkpoint=end)
     try:
-        found = framework.running_statistics(asked_for, environments)
+        found = framework.train.running_statistics(asked_for, environments)
     except Unsupported as error:
         pytest.skip(str(error))
     return found, trained
@@ -138,7 +139,7 @@ def assert_same(who: str, when: str, found: np.ndarray | None, trained: np.ndarr
 
 def test_running_statistics_are_exact(framework, algorithm):
     """Mean and variance are those of what one environment has shown until now."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("normalisation.running", framework.name, algorithm):
         found, listed = statistics(framework, algorithm, 1)
         assert_exact(who, found.trained[0], listed, MOVING)
@@ -149,7 +150,7 @@ def test_running_statistics_are_exact(framework, algorithm):
 
 def test_environments_share_their_statistics(framework, algorithm):
     """Three environments have one set of statistics, of what all of them have shown."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("normalisation.environments", framework.name, algorithm):
         found, listed = statistics(framework, algorithm, ENVIRONMENTS)
         assert_shared(who, found.trained, ENVIRONMENTS)
@@ -160,7 +161,7 @@ def test_environments_share_their_statistics(framework, algorithm):
 
 def test_an_evaluation_leaves_the_statistics(framework, algorithm):
     """What an evaluation observes does not enter the statistics that it normalises with."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("normalisation.frozen", framework.name, algorithm):
         found, _ = statistics(framework, algorithm, 1)
         assert_same(who, "in an evaluation", found.evaluated, found.trained)
@@ -170,7 +171,7 @@ def test_an_evaluation_leaves_the_statistics(framework, algorithm):
 
 def test_statistics_are_saved_with_the_agent(framework, algorithm):
     """What is loaded of a saved agent normalises as the agent did."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     with asked("normalisation.saved", framework.name, algorithm):
         found, _ = statistics(framework, algorithm, 1)
         assert_same(who, "in what is loaded", found.restored, found.trained)

@@ -11,8 +11,9 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import TrainingRequest, Transitions
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_stored
 from tests_behavior.counter import (
@@ -39,7 +40,7 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
     """Three segments of five steps from one environment; the same training is done once."""
     chosen = setting(framework.name, "segments", algorithm)
     changes = {"learning_starts": warm_up} if "learning_starts" in chosen.hyperparameters else {}
-    stored = framework.transitions(
+    stored = framework.train.transitions(
         TrainingRequest(
             algorithm=algorithm,
             make_env=lambda: made_for(algorithm, make_env()),
@@ -69,7 +70,7 @@ def documented(framework: Adapter, algorithm: str, field: str, rows):
 
 def test_a_segment_goes_on_where_the_one_before_ended(framework, algorithm):
     """Segments are 0-4, then 5, 6, 7, 0, 1, then 2-6: no reset between them, and never an 8."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, TRUNCATED)
     assert_stored(who, "observations", steps(stored.observations), OBSERVATIONS)
     ends = documented(framework, algorithm, "done", ENDS)
@@ -78,7 +79,7 @@ def test_a_segment_goes_on_where_the_one_before_ended(framework, algorithm):
 
 def test_the_final_observation_is_stored_as_next(framework, algorithm):
     """Where next observations are stored, the one of 7 is 8, not the 0 of the reset."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, TRUNCATED)
     expected = documented(framework, algorithm, "next_observations", NEXT)
     assert_stored(who, "next observations", steps(stored.next_observations), expected)
@@ -86,7 +87,7 @@ def test_the_final_observation_is_stored_as_next(framework, algorithm):
 
 def test_a_truncation_is_not_stored_as_termination(framework, algorithm):
     """Where terminations are stored, a truncated step is none; a terminated one is (control)."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     for limit_is, rows in ((LimitIs.TRUNCATION, NEVER), (LimitIs.TERMINATION, ENDS)):
         stored = collect(framework, algorithm, COUNTERS[limit_is])
         expected = documented(framework, algorithm, "terminated", rows)
@@ -96,7 +97,7 @@ def test_a_truncation_is_not_stored_as_termination(framework, algorithm):
 
 def test_what_is_collected_before_learning_starts_is_kept(framework, algorithm):
     """Random steps before learning starts are stored like others, unless documented not to be."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, TRUNCATED, warm_up=10)
     kept = setting(framework.name, "segments", algorithm).warm_up_is_stored
     # the warm-up ends with the second segment, after which learning starts
@@ -106,7 +107,7 @@ def test_what_is_collected_before_learning_starts_is_kept(framework, algorithm):
 
 def test_rewards_are_stored_as_given(framework, algorithm):
     """Rewards are 1, except where the value behind a truncation is documented to be added."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     chosen = setting(framework.name, "segments", algorithm)
     ends = {LimitIs.TRUNCATION} | ({LimitIs.BOTH} if chosen.value_before_truncation else set())
     for limit_is in LimitIs:
@@ -118,7 +119,7 @@ def test_rewards_are_stored_as_given(framework, algorithm):
 
 def test_a_final_observation_among_the_observations_is_seen(framework, algorithm):
     """Control: if episodes begin with the 8 of the one before, the observations are not as said."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, lambda: FinalAsFirst(StepCounter()))
     with pytest.raises(AssertionError, match=r"found observations .*\[5, 6, 7, 8, 1\]"):
         assert_stored(who, "observations", steps(stored.observations), OBSERVATIONS)
@@ -126,7 +127,7 @@ def test_a_final_observation_among_the_observations_is_seen(framework, algorithm
 
 def test_a_reset_observation_as_next_is_seen(framework, algorithm):
     """Control: if the last step hands out the 0 of the reset, the next observations say so."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, lambda: ResetAsFinal(StepCounter()))
     expected = documented(framework, algorithm, "next_observations", NEXT)
     if expected is None:

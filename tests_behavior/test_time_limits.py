@@ -21,8 +21,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, TrainingRequest
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_values_far, assert_values_near
 from tests_behavior.limit import LimitIs
@@ -41,7 +42,7 @@ def learned_values(framework: Adapter, algorithm: str, limit_is: LimitIs) -> np.
     """What the critic says of the eight states after a training of some seconds."""
     chosen = setting(framework.name, "time_limit", algorithm)
     assert chosen.hyperparameters["discount"] == DISCOUNT
-    trained = framework.train(
+    trained = framework.train.train(
         TrainingRequest(
             algorithm=algorithm,
             make_env=lambda: made_for(algorithm, Ring(limit_is)),
@@ -56,7 +57,7 @@ def learned_values(framework: Adapter, algorithm: str, limit_is: LimitIs) -> np.
 def assert_truncation_does_not_end_the_task(framework: Adapter, algorithm: str) -> None:
     """A truncation leaves the values those of the endless task, unless documented to end it."""
     __tracebackhide__ = True
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     values = learned_values(framework, algorithm, LimitIs.TRUNCATION)
     chosen = setting(framework.name, "time_limit", algorithm)
     ends = chosen.truncation_is_termination
@@ -67,7 +68,7 @@ def assert_truncation_does_not_end_the_task(framework: Adapter, algorithm: str) 
 def assert_termination_ends_the_task(framework: Adapter, algorithm: str) -> None:
     """The same limit reported as termination gives the values of a task that ends, far from 50."""
     __tracebackhide__ = True
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     values = learned_values(framework, algorithm, LimitIs.TERMINATION)
     true = finite_horizon_values(DISCOUNT)
     endless = infinite_horizon_value(DISCOUNT)

@@ -58,7 +58,7 @@ def found_source(
 @pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
 def test_a_truncated_step_is_worth_its_final_observation(framework, algorithm, environments):
     """The value behind a truncation is that of the episode's own final observation."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     found = found_source(framework, algorithm, Clock, environments)
     with asked("truncation.source", framework.name, algorithm):
         value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
@@ -71,7 +71,7 @@ def test_a_truncated_step_is_worth_its_final_observation(framework, algorithm, e
 )
 def test_no_value_is_behind_a_termination(framework, algorithm, make, environments):
     """Nothing follows a terminated step, whether or not the time limit is met in the same step."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     found = found_source(framework, algorithm, make, environments)
     question = "truncation.both_flags" if make is BOTH else "truncation.termination"
     with asked(question, framework.name, algorithm):
@@ -96,7 +96,7 @@ def test_no_value_is_behind_a_termination(framework, algorithm, make, environmen
 )
 def test_a_wrong_source_is_named(framework, algorithm, fault, source):
     """Control: environments that hand out something else as the final observation are seen."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     alone = environments_of(framework, algorithm, 3) == 1
     if alone and source == value_sources.ANOTHER and is_on_policy(framework, algorithm):
         # there is no other environment whose value could be read
@@ -118,7 +118,7 @@ def test_a_truncation_ends_a_rollout(framework, algorithm):
 
     Episodes of three steps, rollouts of three: every last step of a rollout is a truncated one.
     """
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     rollout = {"steps": 9, "rollout_steps": 3, "minibatch_size": 3}
     with asked("truncation.rollout_end", framework.name, algorithm):
         found = found_source(framework, algorithm, Clock, 1, **rollout)
@@ -140,7 +140,7 @@ def test_a_full_buffer_holds_whole_rows(framework, algorithm, make, environments
     one of a step that is long forgotten.
     A row is missed by 1024 samples of 18 rows with a probability below 1e-23.
     """
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     steps, kept = STEPS[False], 6
     environments = environments_of(framework, algorithm, environments)
     with asked("truncation.wrap_around", framework.name, algorithm):

@@ -43,7 +43,7 @@ def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any])
     """The share of parameters that are no numbers after a training."""
     asked_for = request(framework, algorithm, make, 1, 40, minibatch_size=8)
     try:
-        parameters = framework.train(asked_for).parameters.values()
+        parameters = framework.train.train(asked_for).parameters.values()
     except (ValueError, RuntimeError) as error:
         # what networks full of NaN say is refused by distributions of torch, or by what they draw
         # with, where TorchRL was imported, which switches their checks off
@@ -72,7 +72,7 @@ def _of(fault: Callable[..., Any], limit_is: LimitIs, number: int) -> Any:
 @pytest.mark.parametrize("limit_is", [LimitIs.TERMINATION, LimitIs.BOTH], ids=lambda k: k.value)
 def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_is):
     """An observation that a termination has led to, all NaN, reaches no weight."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     kind = "terminal" if limit_is is LimitIs.TERMINATION else "terminal_and_truncated"
     with asked(f"unread.{kind}", framework.name, algorithm):
         share = share_of_nan(framework, algorithm, partial(_of, NaNAsFinal, limit_is))
@@ -82,7 +82,7 @@ def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_i
 @pytest.mark.nightly
 def test_what_is_read_of_a_first_observation_is_seen(framework, algorithm):
     """Control: a first observation that is NaN reaches the weights."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     share = share_of_nan(framework, algorithm, partial(_of, NaNAsFirst, LimitIs.TRUNCATION))
     with pytest.raises(AssertionError, match="of the parameters to be NaN"):
         assert_unread(who, "first observations", share)

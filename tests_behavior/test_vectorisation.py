@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Adapter, TrainingRequest, Transitions
-from rlregress.frameworks.isolation import shifted
+from rlregress.frameworks.base import Adapter
+from rlregress.probing.interface import TrainingRequest, Transitions
+from rlregress.probing.isolation import shifted
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_rows_belong_together, assert_stored
 from tests_behavior.counter import EPISODE, STEP, ResetAsFinal, StepCounter, numbered
@@ -36,7 +37,7 @@ def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
         total_steps=15 * number,
         seed=shifted(0),
     )
-    return framework.transitions(request, number).in_rows_of(5)
+    return framework.train.transitions(request, number).in_rows_of(5)
 
 
 @cache
@@ -66,7 +67,7 @@ def twins() -> Callable[[], StepCounter]:
 
 def test_each_environment_has_its_own_rows(framework, algorithm):
     """Each column holds one environment, step by step, and next belongs to the same episode."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = plain(framework, algorithm)
     number = environments(framework, algorithm)
     assert stored.observations.shape == (3, 5, number, 3)
@@ -82,7 +83,7 @@ def test_each_environment_has_its_own_rows(framework, algorithm):
 
 def test_the_first_row_is_of_the_first_episode(framework, algorithm):
     """The first stored observation is of the same episode as the second, unless documented not."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = plain(framework, algorithm)
     cut_off = setting(framework.name, "segments", algorithm).first_row_from_before_seeding
     first, second = stored.observations[0, 0, :, EPISODE], stored.observations[0, 1, :, EPISODE]
@@ -94,7 +95,7 @@ def test_environments_that_share_a_state_are_seen(framework, algorithm):
     """Control: two environments that move the same counter do not pass for two."""
     if environments(framework, algorithm) == 1:
         pytest.skip(ONE_ENVIRONMENT)
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, twins())
     with pytest.raises(AssertionError, match=f"^{who}: expected every column to hold one"):
         assert_rows_belong_together(
@@ -106,7 +107,7 @@ def test_environments_that_share_a_state_are_seen(framework, algorithm):
 
 def test_a_lost_final_observation_is_seen(framework, algorithm):
     """Control: a reset observation in the place of the final one is not of the same episode."""
-    who = f"{framework.title} {algorithm}"
+    who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, numbered(lambda n: ResetAsFinal(StepCounter(n))))
     if "next_observations" not in setting(framework.name, "segments", algorithm).stores:
         assert_stored(who, "next observations", stored.next_observations, None)

@@ -17,8 +17,9 @@ from pydantic import Field
 from rlregress import datafiles, suite
 from rlregress.datafiles import one_of
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Minibatch
+from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import hyperparameter_set
+from rlregress.probing.interface import Minibatch
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
 #: trained on the ladder by ``Adapter.train_seeded``
@@ -109,7 +110,7 @@ class Setting(_Entry):
 
 def skip_unless_trained(framework: Adapter, other: str) -> None:
     """Not every framework, and not every copy of one, can be trained."""
-    if other not in framework.behavior_only:
+    if other not in framework.framework.behavior_only:
         pytest.skip(f"{framework.full_name} does not train {other}")
 
 

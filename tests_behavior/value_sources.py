@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rlregress.frameworks.base import Minibatch
+from rlregress.probing.interface import Minibatch
 from tests_behavior import clock
 
 FINAL = "its final observation"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.frameworks.base import Minibatch
+from rlregress.probing.interface import Minibatch
 from tests_behavior import clock
 from tests_behavior.assertions import assert_rows
 

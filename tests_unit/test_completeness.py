@@ -25,9 +25,15 @@ def test_every_detail_is_documented():
 @pytest.mark.usefixtures("of_this_suite")
 def test_every_detail_is_probed(framework):
     """A framework of this suite is asked every detail, or has no such component and says so."""
-    algorithms = {a for known in map(frameworks.get, frameworks.names()) for a in known.algorithms}
-    lacking = algorithms - set(framework.algorithms) if framework.algorithms else set()
-    requested = {id for id, _ in framework.probes()}
+    algorithms = {
+        a for known in map(frameworks.get, frameworks.names()) for a in known.framework.algorithms
+    }
+    lacking = (
+        algorithms - set(framework.framework.algorithms)
+        if framework.framework.algorithms
+        else set()
+    )
+    requested = {id for id, _ in framework.observe.probes()}
     wanted = {detail.id for detail in catalogue.all_details() if detail.family not in lacking}
     assert wanted - requested - set(absent(framework)) == set()
 
@@ -35,24 +41,24 @@ def test_every_detail_is_probed(framework):
 def test_nothing_is_probed_and_absent(framework):
     """What a framework does not have is not checked of it, and is a detail of the catalogue."""
     families = {detail.family for detail in catalogue.all_details()}
-    assert set(absent(framework)) & {id for id, _ in framework.probes()} == set()
-    assert set(framework.absent()) - families <= set(catalogue.ids())
+    assert set(absent(framework)) & {id for id, _ in framework.observe.probes()} == set()
+    assert set(framework.observe.absent()) - families <= set(catalogue.ids())
 
 
 def test_no_expectation_is_stale(framework):
     """Every documented entry is probed, and some entry holds for the installed version."""
-    version = framework.version()
-    stale = expectations.stale(stated(framework), set(framework.probes()), version)
+    version = framework.code.version()
+    stale = expectations.stale(stated(framework), set(framework.observe.probes()), version)
     assert not stale, "; ".join(stale.values())
 
 
 def test_every_deciding_line_is_found_once(framework):
     """The fragment of each ``code`` that holds for the installed version is in its file once."""
-    version = framework.version()
+    version = framework.code.version()
     for entry in stated(framework):
         if entry.code and entry.holds_for(version):
             file, _, fragment = entry.code.partition(": ")
-            path = framework.locate(file)
+            path = framework.code.locate(file)
             assert path is not None, f"{entry.id}: {framework.name} {version} has no {file}"
             count = path.read_text(encoding="utf-8").count(fragment)
             assert count == 1, f"{entry.id}: {fragment!r} stands {count} times in {file}"
@@ -60,8 +66,8 @@ def test_every_deciding_line_is_found_once(framework):
 
 def test_every_probe_is_documented(framework):
     """Every probed (detail, scope) has an entry that holds for the installed version."""
-    version = framework.version()
-    missing = expectations.missing(stated(framework), set(framework.probes()), version)
+    version = framework.code.version()
+    missing = expectations.missing(stated(framework), set(framework.observe.probes()), version)
     assert not missing, f"nothing is documented of {missing} at version {version}"
 
 
@@ -72,7 +78,7 @@ def _items():
 
 def _skip_without_them(framework):
     if not any(hyperparameter_names.cells(framework.name)):
-        pytest.skip(f"{framework.title} is none of the frameworks that the thesis compares")
+        pytest.skip(f"{framework} is none of the frameworks that the thesis compares")
 
 
 def test_every_item_of_the_numbered_lists_is_there():
@@ -105,5 +111,5 @@ def test_every_box_detail_and_trick_is_documented(folder):
 def test_every_box_detail_and_trick_is_probed(framework):
     """What a box, one of the 32 details or a trick asks is probed, and not left out as absent."""
     _skip_without_them(framework)
-    probed = {detail for detail, _ in framework.probes()}
+    probed = {detail for detail, _ in framework.observe.probes()}
     assert source_index.without_answer(_items(), probed, EVERYWHERE) == []

@@ -20,7 +20,7 @@ SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob
 @cache
 def _names(framework):
     """What the framework calls its hyperparameters: read once, as it takes a second."""
-    return framework.parameter_names()
+    return framework.read.parameter_names()
 
 
 def _check(framework, found, part):
@@ -35,7 +35,7 @@ def _check(framework, found, part):
         )
     ]
     assert not clauses, (
-        f"{framework.full_name} {framework.version()}: {'; '.join(clauses)}; if the change is "
+        f"{framework.full_name} {framework.code.version()}: {'; '.join(clauses)}; if the change is "
         "intended, give the old table an until and add one to "
         f"{documented_defaults.path_of(framework)}"
     )
@@ -54,7 +54,7 @@ def _spelled(given, without=()):
 @pytest.mark.usefixtures("of_this_suite")
 def test_defaults_are_documented(framework):
     """A hyperparameter that nobody sets has the documented value (Tables 6 to 8)."""
-    _check(framework, framework.defaults(), lambda entry: entry.values if entry else {})
+    _check(framework, framework.read.defaults(), lambda entry: entry.values if entry else {})
 
 
 @pytest.mark.usefixtures("of_this_suite")
@@ -66,7 +66,7 @@ def test_names_are_documented(framework):
 @pytest.mark.usefixtures("of_this_suite")
 def test_printed_names_are_right_or_recorded_as_wrong(framework):
     """What Tables 6 to 8 call a hyperparameter is its name, unless it is recorded as wrong."""
-    names, version = _names(framework), framework.version()
+    names, version = _names(framework), framework.code.version()
     wrong = [
         f"{cell.table}, {cell.row}: '{cell.printed}' is "
         f"{'right' if cell.right(names) else 'wrong'}, recorded as the opposite"
@@ -98,7 +98,7 @@ def test_set_goes_there_and_back(framework, name):
 @pytest.mark.usefixtures("of_this_suite")
 def test_set_of_a_framework_holds_its_defaults(framework):
     """The hyperparameter set of a framework holds its defaults, where its values are documented."""
-    found = framework.defaults()
+    found = framework.read.defaults()
     for (algorithm, scope), entry in documented_defaults.documented(framework).items():
         if entry.set:
             given = hyperparameter_set(framework.name)
@@ -109,6 +109,6 @@ def test_set_of_a_framework_holds_its_defaults(framework):
 def test_agent_of_a_set_has_its_values(framework, algorithm):
     """An agent that is built with the framework's set has exactly these hyperparameters."""
     given = hyperparameter_set(framework.name)[algorithm]
-    found = framework.applied(algorithm, given)
+    found = framework.read.applied(algorithm, given)
     assert set(found) <= set(given)
     assert _spelled(found) == _spelled({name: given[name] for name in found})

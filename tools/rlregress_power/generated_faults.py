@@ -114,7 +114,7 @@ def _tree(text: str) -> str:
 def _files(adapter: Adapter) -> dict[str, Path]:
     patterns = scope(adapter.name)
     found = {}
-    for folder in map(Path, adapter.code_folders()):
+    for folder in map(Path, adapter.code.folders()):
         for path in folder.rglob("*.py"):
             name = path.relative_to(folder.parent).as_posix()
             if any(fnmatchcase(name, pattern) for pattern in patterns):
@@ -122,8 +122,8 @@ def _files(adapter: Adapter) -> dict[str, Path]:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in found):
             raise UserError(
-                f"'{pattern}' names no file of {adapter.full_name} {adapter.version()}; change it "
-                f"in {_folder() / 'generated.toml'}"
+                f"'{pattern}' names no file of {adapter.full_name} {adapter.code.version()}; "
+                f"change it in {_folder() / 'generated.toml'}"
             )
     return found
 

@@ -170,7 +170,7 @@ def _by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[F
 
 def _mutant(fault: Fault) -> Mutant | None:
     """The changed file; None if the fault does not fit this version, or is in no function."""
-    path = frameworks.get(fault.framework).locate(fault.file)
+    path = frameworks.get(fault.framework).code.locate(fault.file)
     if path is None:
         return None
     text = path.read_text(encoding="utf-8")

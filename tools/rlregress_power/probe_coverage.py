@@ -25,11 +25,11 @@ def measure(adapter: Adapter) -> ExecutedLines:
     """Run every probe once with its lines counted."""
     import coverage
 
-    folders = [f"{folder}/*" for folder in adapter.probed_folders()]
+    folders = [f"{folder}/*" for folder in adapter.code.probed_folders()]
     counted = coverage.Coverage(data_file=None, include=folders, config_file=False)
     counted.start()
     try:
-        for (id, scope), probe in adapter.probes().items():
+        for (id, scope), probe in adapter.observe.probes().items():
             counted.switch_context(f"{id} {scope}")
             run_probe(catalogue.get(id), probe)
     finally:
@@ -103,6 +103,6 @@ def probes_at(
 
 def foreign_modules(adapter: Adapter) -> list[str]:
     """Imported top-level modules that are neither under test nor of this library."""
-    own = {*adapter.modules, *adapter.beneath, "rlregress", "__main__"}
+    own = {*adapter.framework.modules, *adapter.framework.beneath, "rlregress", "__main__"}
     roots = {name.partition(".")[0] for name in sys.modules}
     return sorted(name for name in roots - own if not name.startswith("_"))

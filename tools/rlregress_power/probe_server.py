@@ -118,10 +118,12 @@ def _measure(framework: str) -> None:
         place = fault_line(fault)
         probes = None
         if place is not None:
-            probes = probe_coverage.probes_at(executed, *place, script=not adapter.modules)
+            probes = probe_coverage.probes_at(
+                executed, *place, script=not adapter.framework.modules
+            )
         if probes is not None:
             named = {*fault.turns, *fault.also}
-            probes |= {probe for probe in adapter.probes() if probe[0] in named}
+            probes |= {probe for probe in adapter.observe.probes() if probe[0] in named}
         jobs.append({"fault": fields, "probes": None if probes is None else sorted(probes)})
     plan = {"modules": probe_coverage.foreign_modules(adapter), "jobs": jobs}
     print(json.dumps(plan), flush=True)
@@ -211,7 +213,7 @@ def probe_faults(
     known = documented(adapter)
     changed: dict[str, dict[str, str]] = {}
     names = []
-    for (id, scope), probe in adapter.probes().items():
+    for (id, scope), probe in adapter.observe.probes().items():
         if probes is not None and (id, scope) not in probes:
             continue
         names.append(f"{id} {scope}")

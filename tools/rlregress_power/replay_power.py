@@ -60,7 +60,7 @@ def draw(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
     """
     trail = _stored(framework, algorithm).run.trail
     files = {
-        file: frameworks.get(framework).locate(file) for file in (trail.lines if trail else ())
+        file: frameworks.get(framework).code.locate(file) for file in (trail.lines if trail else ())
     }
     texts = {file: path.read_text("utf-8") for file, path in files.items() if path is not None}
     mutants, _ = generated_faults.draw_mutants(texts, count, seed)

@@ -60,7 +60,7 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
         UserError: no files of the framework are named, or its faults cannot be seeded.
     """
     suite.checkout("judging generated faults")
-    if not adapter.modules:
+    if not adapter.framework.modules:
         raise UserError(
             f"{adapter.full_name} is made of scripts, whose statements stand in no function; "
             "generated faults are put into functions"
@@ -68,7 +68,7 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
     faults, of = generated_faults.drawn(adapter, count, draw)
     kept, tests = generated_faults.load(adapter.name, draw), state.tests_digest()
     by_tier = {}
-    if kept is not None and (dict(kept.versions), kept.tests) == (adapter.versions(), tests):
+    if kept is not None and (dict(kept.versions), kept.tests) == (adapter.code.versions(), tests):
         by_tier = {fault.name: fault for fault in kept.faults}
     outcomes = {
         n: by_tier.get(new.name, new) for n, new in enumerate(map(generated_faults.outcome, faults))
@@ -77,7 +77,7 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
     def keep() -> Drawn:
         results = Drawn(
             framework=adapter.name,
-            versions=dict(adapter.versions()),
+            versions=dict(adapter.code.versions()),
             of=of,
             draw=draw,
             faults=tuple(outcomes[n] for n in sorted(outcomes)),
@@ -103,12 +103,12 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
         UserError: nothing was drawn from the installed version.
     """
     suite.checkout("judging generated faults")
-    version = dict(adapter.versions())
+    version = dict(adapter.code.versions())
     draws = [of for of in generated_faults.kept() if of.framework == adapter.name]
     draws = [of for of in draws if dict(of.versions) == version]
     if not draws:
         raise UserError(
-            f"no faults were drawn from {adapter.full_name} {adapter.version()} yet; run "
+            f"no faults were drawn from {adapter.full_name} {adapter.code.version()} yet; run "
             f"rlregress selftest faults --tiers --framework {adapter.full_name} first"
         )
     known = generated_faults.explained()
@@ -144,7 +144,7 @@ def _run_tier(
     sound = {
         fault.file: path.read_text(encoding="utf-8")
         for fault in faults
-        if (path := adapter.locate(fault.file)) is not None
+        if (path := adapter.code.locate(fault.file)) is not None
     }
     seeds = {
         n: generated_faults.as_fault(fault, adapter.name, sound[fault.file], str(n))
@@ -245,7 +245,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
             env={
                 **worker_launch.environment(),
                 behavior_coverage.OUTPUT: str(output),
-                behavior_coverage.FOLDERS: os.pathsep.join(adapter.code_folders()),
+                behavior_coverage.FOLDERS: os.pathsep.join(adapter.code.folders()),
             },
             cwd=suite.workplace(),
             stdout=subprocess.PIPE,

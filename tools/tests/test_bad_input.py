@@ -28,13 +28,11 @@ from tools.tests.gate.stored import with_returns_alone
 from tools.tests.training.test_records import content
 
 ADAPTER = """
-from rlregress.frameworks.base import Adapter
+from rlregress.frameworks.base import Adapter, Framework
 
-class Absent(Adapter):
-    name = "absent"
-    title = "Absent"
-    packages = ("a-package-nobody-installs",)
-    algorithms = ("ppo",)
+ADAPTER = Adapter(
+    "absent", __name__, Framework("Absent", ("a-package-nobody-installs",), algorithms=("ppo",))
+)
 """
 
 
@@ -312,7 +310,7 @@ def test_missing_package(command, tmp_path, monkeypatch):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: absent-adapter\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[rlregress.frameworks]\nabsent = absent_adapter:Absent\n"
+        "[rlregress.frameworks]\nabsent = absent_adapter:ADAPTER\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     code, _, error = command("check", "--framework", "absent")
@@ -593,7 +591,7 @@ def test_a_selection_that_leaves_no_test(options, message):
 def test_a_wrong_option_of_an_upgrade(command, tmp_path, monkeypatch, option, message):
     """A wrong threshold, file or name is named before a side is made."""
     monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
-    package = frameworks.get("sb3").packages[0]
+    package = frameworks.get("sb3").framework.packages[0]
     words = ["upgrade", f"{package}==0.0.1", "installed", option, "nope"]
     code, _, error = command(*words, "--report", str(tmp_path))
     assert_one_sentence(code, error, message)

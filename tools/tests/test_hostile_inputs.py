@@ -39,7 +39,7 @@ OF_SUITE = 150
 #: commands that say what of a store they cannot read, and end well.
 LENIENT = ("runs status",)
 _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|^\s*::|##\w*\[", re.MULTILINE)
-PACKAGE = frameworks.get("sb3").packages[0]
+PACKAGE = frameworks.get("sb3").framework.packages[0]
 
 
 def _started(*_arguments, **_named):

@@ -17,7 +17,6 @@ from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
-from rlregress.frameworks.base import Adapter
 from rlregress.gate import cell_selection
 from rlregress.gate.session import open_session
 from rlregress.model.fault_results import DETAILS
@@ -26,23 +25,22 @@ from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
 from tools.conftest import pytest_terminal_summary
 from tools.tests.nightly import every
+from tools.tests.small_adapters import SmallAdapter
 
-
-class Some(Adapter):
-    """A framework with a probe for every detail, in two scopes."""
-
-    name, title, packages, algorithms = "some", "Some", ("some",), ("ppo", "sac", "td3")
-    behavior_only = ("dqn",)
-
-    def versions(self):
-        return {"some": "1.0"}
-
-    def expectations(self):
-        return Path(__file__).parent / "nothing-is-documented"
-
-    def probes(self):
-        ids = [detail.id for detail in catalogue.all_details()]
-        return {(id, scope): None for id in ids for scope in ("library", "script")}
+#: a framework with a probe for every detail, in two scopes
+SOME = SmallAdapter(
+    {
+        "probes": lambda: {
+            (detail.id, scope): None
+            for detail in catalogue.all_details()
+            for scope in ("library", "script")
+        }
+    },
+    version="1.0",
+    algorithms=("ppo", "sac", "td3"),
+    behavior_only=("dqn",),
+    expectations=Path(__file__).parent / "nothing-is-documented",
+)
 
 
 def _config(**options):
@@ -50,7 +48,7 @@ def _config(**options):
     return SimpleNamespace(
         getoption=lambda name: options.get(name.removeprefix("--")),
         hook=SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items)),
-        stash={pytest_plugin._ADAPTERS: [Some()]},
+        stash={pytest_plugin._ADAPTERS: [SOME]},
         left_out=left_out,
     )
 
@@ -68,14 +66,14 @@ class Item:
 
 
 def _of_detail(id, marked=False):
-    implementation = Implementation(Some(), catalogue.get(id), "library", None)
+    implementation = Implementation(SOME, catalogue.get(id), "library", None)
     return Item(f"{'specification' if marked else 'detail'} {id}", marked=marked,
                 implementation=implementation)  # fmt: skip
 
 
 def _of_claim(subject):
     claim = SimpleNamespace(subject=subject)
-    return Item(f"claim {subject}", claim=claim, framework_of_claim=Some())
+    return Item(f"claim {subject}", claim=claim, framework_of_claim=SOME)
 
 
 def _kept(items, **options):
@@ -216,7 +214,7 @@ def test_a_test_of_a_detail_asks_it_alone(monkeypatch):
 def _undocumented(adapter, id):
     return [
         Implementation(adapter, catalogue.get(id), scope, None)
-        for of, scope in adapter.probes()
+        for of, scope in adapter.observe.probes()
         if of == id
     ]
 
@@ -263,7 +261,7 @@ def test_a_detail_that_does_not_exist_is_an_error(name, message):
 
 def test_a_test_that_asserts_nothing_is_an_error():
     """Asking alone proves nothing; once something was asserted, the test stands."""
-    implementation = Implementation(Some(), catalogue.get("sac.actor_loss"), "library", None)
+    implementation = Implementation(SOME, catalogue.get("sac.actor_loss"), "library", None)
     item = Item("asks", implementation=implementation)
 
     def call():
@@ -338,7 +336,7 @@ def _said(answers, **options):
 def test_a_session_says_how_many_details_it_asked():
     """A session that asked some says what else the options select, and how much that is."""
     family = [id for id in catalogue.ids() if id.startswith("sac.critic_loss.")]
-    every = len(frameworks.get("sb3").probes())
+    every = len(frameworks.get("sb3").observe.probes())
     for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):
         [line] = _said(family, **{name: value})
         option = {"detail": "--detail", "keyword": "-k", "markexpr": "-m"}[name]

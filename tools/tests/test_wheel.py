@@ -90,7 +90,7 @@ def test_versions_of_all_packages_are_one():
 _WITH_ENTRY_POINTS = """
 import sys
 from importlib.metadata import EntryPoint
-from rlregress.frameworks import installed_metadata
+from rlregress.probing import installed_metadata
 find, given = installed_metadata.entry_points, eval(sys.argv.pop(1))
 points = {name: EntryPoint(name, value, "rlregress.commands") for name, value in given.items()}
 installed_metadata.entry_points = lambda group: (

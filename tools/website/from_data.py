@@ -38,7 +38,7 @@ from rlregress_power import histories_text, release_histories
 def _adapters() -> list[Adapter]:
     """The frameworks that this repository has expectations of."""
     every = map(frameworks.get, frameworks.names())
-    return [adapter for adapter in every if adapter.expectations() is None]
+    return [adapter for adapter in every if adapter.framework.expectations is None]
 
 
 def _code(text: str) -> str:
@@ -71,7 +71,7 @@ def comparison() -> str:
     """The comparison of all frameworks that are installed, by what is documented of them."""
     own = {adapter.name for adapter in _adapters()}
     installed = [adapter for adapter in frameworks.installed() if adapter.name in own]
-    documented = compare_documented({each.full_name: each.version() for each in installed})
+    documented = compare_documented({each.full_name: each.code.version() for each in installed})
     facts = Facts(comparison_page.title(documented), "", 0.0, "", "")
     basis = "What is documented of these versions; `pytest tests_unit` asserts it."
     return harmless.markdown(markdown_page.text(comparison_page.page(documented, facts, basis)))
@@ -186,7 +186,7 @@ def histories() -> Pages:
     pages: Pages = {}
     for name in known_changes.known():
         title, pairs, judged = (
-            frameworks.get(name).title,
+            frameworks.get(name).framework.title,
             known_changes.pairs(name),
             release_histories.load(name),
         )
@@ -228,7 +228,7 @@ def histories() -> Pages:
 
 def faults() -> Pages:
     """The suite's own power: every fault that is injected to test whether it is detected."""
-    by_name = {adapter.name: adapter.title for adapter in _adapters()}
+    by_name = {adapter.name: adapter.framework.title for adapter in _adapters()}
     injected = {
         DETAILS: ("details", "`rlregress selftest faults`"),
         TRACES: ("traces", "`rlregress selftest faults --traced`"),

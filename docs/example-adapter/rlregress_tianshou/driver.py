@@ -28,11 +28,11 @@ from tianshou.utils import LazyLogger
 from tianshou.utils.net.common import Net
 from tianshou.utils.torch_utils import policy_within_training_step
 
-from rlregress.frameworks.driven import ScriptedEnvs, fill
-from rlregress.frameworks.layers import make_constant
-from rlregress.frameworks.recorded_update import differentiated
-from rlregress.frameworks.scripted import Scripted
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
+from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.scripted import Scripted
 
 #: an interval that the documentation of DQN calls typical; 0, its default, is no target network
 _TYPICAL_INTERVAL = 1000
@@ -127,13 +127,8 @@ class LibraryDriver:
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """``run`` of ``OffPolicyTrainer``."""
-        envs = self._envs
-        begin(0)
-        envs.between = between
-        with envs.noted(), _draws(self._settings.draw):
-            self._train()
-        between(envs.steps)
-        return envs.run()
+        with _draws(self._settings.draw):
+            return self._envs.record(self._train, begin, between)
 
     def _train(self) -> None:
         settings = self._settings

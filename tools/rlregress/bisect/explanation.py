@@ -191,7 +191,7 @@ def _nearest_first(
         if {*change.details, *change.defaults} & {*symptom.details, symptom.name}
         for function in change.functions
     }
-    own = {adapter.modules[0] for adapter in adapters} | {step.package.replace("-", "_")}
+    own = {adapter.framework.modules[0] for adapter in adapters} | {step.package.replace("-", "_")}
     families = [catalogue.get(id).family for id in symptom.details]
 
     def distance(function: Changed) -> tuple[bool, ...]:
@@ -211,7 +211,7 @@ def _known(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Change]:
     known = [
         change
         for adapter in adapters
-        if step.package in adapter.packages and adapter.name in known_changes.known()
+        if step.package in adapter.framework.packages and adapter.name in known_changes.known()
         for change in known_changes.load(adapter.name)
     ]
     return [change for change in known if _within(step, change.release)]

@@ -184,10 +184,10 @@ def detail(adapter: Adapter, id: str) -> Symptom:
 def _check_algorithm(adapter: Adapter, owner: str, name: str) -> None:
     """Raise UserError for an algorithm that no version can have, before any version is made."""
     try:
-        others = [algorithm for algorithm, _ in adapter.other_defaults()]
+        others = [algorithm for algorithm, _ in adapter.read.other_defaults()]
     except Exception:  # foreign code of a framework that need not be installed here
         return
-    algorithms = [*adapter.algorithms, *adapter.behavior_only, *others]
+    algorithms = [*adapter.framework.algorithms, *adapter.framework.behavior_only, *others]
     if "." not in owner and owner not in algorithms:
         raise UserError(
             f"--default is '{name}', and '{owner}' is no algorithm that is compared here; "

@@ -47,7 +47,9 @@ def _take_common(arguments: list[str]) -> list[str]:
     """
     left: list[str] = []
     rest = iter(arguments)
-    checkouts = {f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.checkout}
+    checkouts = {
+        f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.framework.checkout
+    }
     for argument in rest:
         if argument == "--":
             # what follows are the arguments of a script

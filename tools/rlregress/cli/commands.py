@@ -12,7 +12,7 @@ from typer.main import get_command
 from rlregress import __version__, frameworks
 from rlregress.cli.parsing import CommandGroup, Lazy, Row
 from rlregress.errors import UserError
-from rlregress.frameworks import installed_metadata
+from rlregress.probing import installed_metadata
 
 #: packages of this project that bring commands: group -> name of the distribution.
 PACKAGES: Mapping[str, str] = {"study": "rlregress-studies", "selftest": "rlregress-power"}
@@ -107,7 +107,7 @@ def _show_versions(wanted: bool) -> None:
     for name in frameworks.names():
         adapter = frameworks.get(name)
         try:
-            versions = ", ".join(f"{k} {v}" for k, v in adapter.versions().items())
+            versions = ", ".join(f"{k} {v}" for k, v in adapter.code.versions().items())
         except UserError as error:
             versions = str(error)
         typer.echo(f"{name}: {versions}")

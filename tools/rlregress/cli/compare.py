@@ -29,9 +29,11 @@ def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) ->
                 f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}; other families of "
                 "details are named with --detail"
             )
-        families = [{id.partition(".")[0] for id, _ in adapter.probes()} for adapter in adapters]
+        families = [
+            {id.partition(".")[0] for id, _ in adapter.observe.probes()} for adapter in adapters
+        ]
         pairs = zip(adapters, families, strict=True)
-        without = [adapter.title for adapter, of in pairs if algorithm not in of]
+        without = [adapter.framework.title for adapter, of in pairs if algorithm not in of]
         if without:
             raise UserError(
                 f"of {' and '.join(without)} no details of '{algorithm}' are checked; compare "

@@ -79,7 +79,7 @@ def show_missing(chosen: frozenset[str], adapters: Sequence[Adapter]) -> None:
     chosen = chosen or frozenset(catalogue.ids())
     for adapter in adapters:
         lacking, has_none = probe_counts.missing(adapter, chosen), absent(adapter)
-        who = f"{adapter.full_name} {adapter.version()}"
+        who = f"{adapter.full_name} {adapter.code.version()}"
         details_text.missing(who, lacking, len(chosen - has_none.keys()))
 
 
@@ -92,10 +92,10 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
     Raises:
         UserError: no adapter has a probe of a chosen detail; nothing is printed.
     """
-    if chosen and not any(id in chosen for a in adapters for id, _ in a.probes()):
+    if chosen and not any(id in chosen for a in adapters for id, _ in a.observe.probes()):
         why = sorted(
             {
-                f"{adapter.title} {reason}"
+                f"{adapter} {reason}"
                 for adapter in adapters
                 for id, reason in absent(adapter).items()
                 if id in chosen

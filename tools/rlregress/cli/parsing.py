@@ -140,7 +140,9 @@ def help_of(function: Callable[..., Any]) -> str:
 def common_help() -> str:
     """What every command takes before it is parsed."""
     checkouts = [
-        f"--{a.name} FOLDER" for a in map(frameworks.get, frameworks.names()) if a.checkout
+        f"--{a.name} FOLDER"
+        for a in map(frameworks.get, frameworks.names())
+        if a.framework.checkout
     ]
     return f"Every command takes {', '.join([*checkouts, TRUST])}: see docs/commands.md."
 

@@ -21,7 +21,7 @@ def probe_all(adapters: Sequence[Adapter]) -> None:
 
     What is read later rests on these results: each is probed once.
     """
-    total = sum(len(adapter.probes()) for adapter in adapters)
+    total = sum(len(adapter.observe.probes()) for adapter in adapters)
     say(f"asking {', '.join(adapter.full_name for adapter in adapters)} for {total} details")
     with progress.kept_alive(say):
         progress.begin("probing details", total)

@@ -80,8 +80,8 @@ def variables() -> Mapping[str, str]:
         paths = os.environ["PYTHONPATH"].split(os.pathsep)
         values["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
     for adapter in map(frameworks.get, frameworks.names()):
-        if adapter.checkout and adapter.checkout in os.environ:
-            values[adapter.checkout] = os.environ[adapter.checkout]
+        if adapter.framework.checkout and adapter.framework.checkout in os.environ:
+            values[adapter.framework.checkout] = os.environ[adapter.framework.checkout]
     if os.environ.get(TRUST):
         values[TRUST] = os.environ[TRUST]
     return values

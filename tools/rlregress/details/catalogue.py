@@ -29,6 +29,12 @@ FLOAT32_TOLERANCE = 1e-5
 #: every variant but the one found has to be at least this many tolerances away.
 MARGIN = 20.0
 
+#: family that is not named after an algorithm -> the algorithms that use it, where not all may.
+USERS: Mapping[str, frozenset[str] | set[str]] = {
+    "advantage": {"ppo"}, "atari": {"dqn", "ppo"}, "crossq": {"sac"}, "gae": {"ppo"},
+    "maskable": {"ppo"}, "qrdqn": {"dqn"}, "tqc": {"sac"}, "trpo": {"ppo"},
+}  # fmt: skip
+
 #: the modules of this package that hold entries, in the order of the table that users see.
 MODULES = (
     "sac",

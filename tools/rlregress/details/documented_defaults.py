@@ -103,7 +103,7 @@ def path_of(adapter: Adapter) -> Path:
 def documented(adapter: Adapter) -> dict[tuple[str, str], Defaults]:
     """The entry of every (algorithm, scope) that holds for the installed version."""
     entries = load(path_of(adapter))
-    return {(e.algorithm, e.scope): e for e in entries if e.holds_for(adapter.version())}
+    return {(e.algorithm, e.scope): e for e in entries if e.holds_for(adapter.code.version())}
 
 
 def spelled(value: Any) -> str:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
 from rlregress import missing_packages
 from rlregress.details import catalogue
 from rlregress.details.judge import Judgement, judge
-from rlregress.frameworks.base import Probe, Unprobed
-from rlregress.frameworks.isolation import observe
+from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import UNPROBED
-
-
-class Probed(Protocol):
-    """Anything with probes by (detail id, scope); an adapter of a framework."""
-
-    def probes(self) -> Mapping[tuple[str, str], Probe]: ...
+from rlregress.probing.interface import Probe, Unprobed
+from rlregress.probing.isolation import observe
 
 
 def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
@@ -39,13 +31,13 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
     return judge(detail, observed)
 
 
-def fingerprint(adapter: Probed) -> dict[tuple[str, str], Judgement]:
+def fingerprint(adapter: Adapter) -> dict[tuple[str, str], Judgement]:
     """Judgements of all probes of an adapter, by (detail id, scope), in catalogue order.
 
     Raises:
         UserError: a probe is for a detail that the catalogue does not know.
     """
-    probes = adapter.probes()
+    probes = adapter.observe.probes()
     for id, _ in probes:
         catalogue.get(id)
     order = {detail.id: place for place, detail in enumerate(catalogue.all_details())}

@@ -29,19 +29,20 @@ from rlregress.missing_packages import MissingPackage
 from rlregress.model.detail_answers import variant_words
 
 if TYPE_CHECKING:
-    from rlregress.frameworks.base import Adapter, Probe
+    from rlregress.frameworks.base import Adapter
+    from rlregress.probing.interface import Probe
 
 
 #: what tells the code of an adapter from any other that this process may ask.
-AdapterKey = tuple[type, str, str, str | None]
+AdapterKey = tuple[str, str, str, str | None]
 
 _JUDGED: dict[tuple[AdapterKey, str, str], Judgement] = {}
 
 
 def adapter_key(adapter: Adapter) -> AdapterKey:
-    """Kind, copy and version of what an adapter asks, and the checkout if one is named."""
-    checkout = os.environ.get(adapter.checkout)
-    return type(adapter), adapter.full_name, adapter.version(), checkout
+    """Package, copy and version of what an adapter asks, and the checkout if one is named."""
+    checkout = os.environ.get(adapter.framework.checkout)
+    return adapter.package, adapter.full_name, adapter.code.version(), checkout
 
 
 class _RecordedInputs(Mapping[str, Any]):
@@ -94,7 +95,7 @@ class Implementation:
     @property
     def version(self) -> str:
         """Of the package under test."""
-        return self.adapter.version()
+        return self.adapter.code.version()
 
     @property
     def judgement(self) -> Judgement:
@@ -110,7 +111,7 @@ class Implementation:
 
     @property
     def _probe(self) -> Probe:
-        return self.adapter.probes()[self.detail.id, self.scope]
+        return self.adapter.observe.probes()[self.detail.id, self.scope]
 
     def probe(self, /, **inputs: Any) -> Judgement:
         """What the framework's real code answers to these inputs.
@@ -247,7 +248,7 @@ class Implementation:
             numbers[name] = vector
         for variant, since in self._known_variants():
             if variant not in numbers:
-                if self.adapter.expectations() is None:
+                if self.adapter.framework.expectations is None:
                     raise UserError(
                         f"{id}: '{variant}' is documented of {self.adapter.name}, scope "
                         f"{self.scope}, since {since}, but the test does not state it; its numbers "
@@ -278,7 +279,7 @@ def _of_version(path: Path, version: str) -> Mapping[expectations.Cell, Expectat
 
 def expectations_path(adapter: Adapter) -> Path:
     """The file or folder of what is documented of a framework."""
-    return adapter.expectations() or suite.baselines() / "details" / adapter.name
+    return adapter.framework.expectations or suite.baselines() / "details" / adapter.name
 
 
 def stated(adapter: Adapter) -> tuple[Expectation, ...]:
@@ -288,7 +289,7 @@ def stated(adapter: Adapter) -> tuple[Expectation, ...]:
 
 def documented(adapter: Adapter) -> Mapping[expectations.Cell, Expectation]:
     """What is documented of the installed version; UserError if the file does not fit."""
-    return _of_version(expectations_path(adapter), adapter.version())
+    return _of_version(expectations_path(adapter), adapter.code.version())
 
 
 def absent(adapter: Adapter) -> Mapping[str, str]:
@@ -296,8 +297,8 @@ def absent(adapter: Adapter) -> Mapping[str, str]:
 
     A family that it names stands for those of its details that it is not asked.
     """
-    named = adapter.absent()
-    probed = {id for id, _ in adapter.probes()}
+    named = adapter.observe.absent()
+    probed = {id for id, _ in adapter.observe.probes()}
     found = {id: named[id] for id in catalogue.ids() if id in named}
     for detail in catalogue.all_details():
         if detail.family in named and detail.id not in probed:
@@ -311,5 +312,5 @@ def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
     known = documented(adapter)
     return [
         Implementation(adapter, detail, scope, known.get((detail_id, scope)))
-        for scope in sorted(scope for id, scope in adapter.probes() if id == detail_id)
+        for scope in sorted(scope for id, scope in adapter.observe.probes() if id == detail_id)
     ]

@@ -31,13 +31,13 @@ def adapters(names: Sequence[str]) -> list[Adapter]:
     if names:
         chosen = [frameworks.get(name) for name in names]
         for adapter in chosen:
-            adapter.versions()
+            adapter.code.versions()
         return chosen
     chosen = frameworks.installed()
     if not chosen:
         raise UserError(
             "no framework is installed; install one of: "
-            + ", ".join(frameworks.get(name).packages[0] for name in frameworks.names())
+            + ", ".join(frameworks.get(name).framework.packages[0] for name in frameworks.names())
             + "; all of them with: pip install 'rlregress[all]'"
         )
     return chosen
@@ -48,7 +48,7 @@ def not_installed(names: Sequence[str]) -> list[str]:
     sentences = []
     for name in () if names else frameworks.names():
         try:
-            frameworks.get(name).versions()
+            frameworks.get(name).code.versions()
         except UserError as error:
             sentences.append(str(error))
     return sentences
@@ -69,12 +69,16 @@ def details(names: Sequence[str]) -> frozenset[str]:
 
 def algorithms() -> frozenset[str]:
     """The algorithms of all known frameworks."""
-    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).algorithms)
+    return frozenset(
+        a for name in frameworks.names() for a in frameworks.get(name).framework.algorithms
+    )
 
 
 def behavior_only() -> frozenset[str]:
     """The algorithms of all known frameworks that are asked how they behave, and no cell trains."""
-    return frozenset(a for name in frameworks.names() for a in frameworks.get(name).behavior_only)
+    return frozenset(
+        a for name in frameworks.names() for a in frameworks.get(name).framework.behavior_only
+    )
 
 
 def other_families(chosen: Sequence[str]) -> frozenset[str]:
@@ -83,17 +87,11 @@ def other_families(chosen: Sequence[str]) -> frozenset[str]:
     return families_of_only(others) if chosen else frozenset()
 
 
-#: family of details that is not named after one of these algorithms -> those that use it, where
-#: not all of them may.
-_USERS = {
-    "advantage": {"ppo"}, "atari": {"dqn", "ppo"}, "crossq": {"sac"}, "gae": {"ppo"},
-    "maskable": {"ppo"}, "qrdqn": {"dqn"}, "tqc": {"sac"}, "trpo": {"ppo"},
-}  # fmt: skip
-
-
 def families_of_only(names: Collection[str]) -> frozenset[str]:
     """The families of details that are of these algorithms, and of no other."""
-    return frozenset([*names, *(family for family, of in _USERS.items() if of <= set(names))])
+    return frozenset(
+        [*names, *(family for family, users in catalogue.USERS.items() if users <= set(names))]
+    )
 
 
 def to_probe(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:

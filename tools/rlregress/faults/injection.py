@@ -30,7 +30,7 @@ def injected(fault: Fault) -> Iterator[dict[str, str]]:
     """
     with TemporaryDirectory(prefix="rlregress-fault-") as folder:
         adapter = frameworks.get(fault.framework)
-        variables = adapter.copy_to_change(fault.file, Path(folder))
+        variables = adapter.code.copy_to_change(fault.file, Path(folder))
         file = Path(folder) / fault.file
         unfit = f"the fault '{fault.name}' does not fit this version:"
         if not file.is_file():
@@ -75,7 +75,7 @@ def line_of(
     Args:
         occurrence: which one, from 1; 0: the only one.
     """
-    path = adapter.locate(file)
+    path = adapter.code.locate(file)
     if path is None:
         return None
     parts = path.read_text(encoding="utf-8").split(fragment)

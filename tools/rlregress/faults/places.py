@@ -95,7 +95,7 @@ def at_fault(implementation: Implementation, variant: str | None) -> AtFault:
 
 
 def _text(implementation: Implementation, fault: Fault) -> str:
-    path = implementation.adapter.locate(fault.file)
+    path = implementation.adapter.code.locate(fault.file)
     return path.read_text(encoding="utf-8") if path is not None else ""
 
 
@@ -141,7 +141,7 @@ def sentences(implementation: Implementation, variant: str | None) -> list[str]:
 
 def where(implementation: Implementation, variant: str | None) -> str:
     """File and line that decide a detail, of the copy that was imported; "" if none is recorded."""
-    locate = implementation.adapter.locate
+    locate = implementation.adapter.code.locate
     for line in at_fault(implementation, variant).lines[:1]:
         return f"{locate(line.file)}:{line.line}: {line.text}"
     for fault in _candidates(implementation):

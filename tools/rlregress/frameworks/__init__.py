@@ -9,8 +9,8 @@ from functools import cache
 
 from rlregress import files
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.base import Adapter
+from rlregress.probing import installed_metadata
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
 
@@ -41,8 +41,7 @@ def get(name: str) -> Adapter:
         raise UserError(f"unknown framework '{name}'; {_meant(name)}")
     third_party = installed_metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
-        made = third_party[name].load()
-        return made() if isinstance(made, type) else made
+        return third_party[name].load()
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
 
 
@@ -50,8 +49,9 @@ def _meant(name: str) -> str:
     """Which framework a name may stand for: one has the name of its package, too."""
     for known in names():
         adapter = get(known)
-        spelt = {word.lower().replace("-", "_") for word in (known, adapter.title, adapter.name,
-                 *adapter.packages[:1], *adapter.modules[:1])}  # fmt: skip
+        own = adapter.framework
+        words = (known, own.title, adapter.name, *own.packages[:1], *own.modules[:1])
+        spelt = {word.lower().replace("-", "_") for word in words}
         if name.lower().replace("-", "_") in spelt:
             return f"'{name}' is named '{known}' here"
     return nearest(name, names())
@@ -62,10 +62,10 @@ def use_checkout(adapter: Adapter, folder: str) -> None:
     path = files.absolute(os.path.expanduser(folder))
     if not folder or not path.is_dir():
         raise UserError(
-            f"'{folder}' is no folder; expected a checkout of {adapter.title}, as --{adapter.name} "
-            f"or in the environment variable {adapter.checkout}"
+            f"'{folder}' is no folder; expected a checkout of {adapter}, as --{adapter.name} "
+            f"or in the environment variable {adapter.framework.checkout}"
         )
-    os.environ[adapter.checkout] = str(path)
+    os.environ[adapter.framework.checkout] = str(path)
     # whoever names a checkout wants to know that it is none
     adapter.available()
 
@@ -76,9 +76,9 @@ def installed() -> list[Adapter]:
     for name in names():
         adapter = get(name)
         try:
-            adapter.versions()
+            adapter.code.versions()
         except UserError:
-            if adapter.checkout and os.environ.get(adapter.checkout):
+            if adapter.framework.checkout and os.environ.get(adapter.framework.checkout):
                 raise
             continue
         adapters += [adapter.at(label) for label in adapter.available()] or [adapter]

@@ -48,7 +48,7 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
     cells = []
     for adapter in chosen:
         name = adapter.name
-        for algorithm in selection.algorithms or adapter.algorithms:
+        for algorithm in selection.algorithms or adapter.framework.algorithms:
             for environment in environments:
                 hyperparameters = selection.hyperparameters or name
                 cell = Cell(name, algorithm, environment, hyperparameters, selection.budget)
@@ -201,9 +201,9 @@ def _trained(selection: Selection) -> Sequence[Adapter]:
     """The frameworks; UserError if none of them is trained for returns, or none so."""
     chosen = requested_names.adapters(selection.frameworks)
     check_algorithms(chosen, selection.algorithms)
-    if not any(adapter.algorithms for adapter in chosen):
+    if not any(adapter.framework.algorithms for adapter in chosen):
         raise UserError(
-            f"{' and '.join(adapter.title for adapter in chosen)} cannot be trained for returns "
+            f"{' and '.join(map(str, chosen))} cannot be trained for returns "
             "here; test formulas and behaviour: rlregress test tests_unit tests_behavior "
             f"--framework {','.join(adapter.name for adapter in chosen)}"
         )
@@ -212,7 +212,7 @@ def _trained(selection: Selection) -> Sequence[Adapter]:
 
 def check_algorithms(chosen: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError for an algorithm that none of the frameworks trains for its returns."""
-    known = sorted({name for adapter in chosen for name in adapter.algorithms})
+    known = sorted({name for adapter in chosen for name in adapter.framework.algorithms})
     for algorithm in algorithms:
         if algorithm not in known:
             raise UserError(job_plan.not_trained(algorithm, chosen, known))

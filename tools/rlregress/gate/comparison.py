@@ -73,7 +73,7 @@ def compare(
         answered = {name: given for name, given in answers.items() if given}
         if answered:
             rows.append(Row(detail=detail, answers=answered, absent=absent))
-    versions = {a.full_name: a.version() for a in adapters}
+    versions = {a.full_name: a.code.version() for a in adapters}
     return Comparison(versions=versions, rows=tuple(rows))
 
 

@@ -33,7 +33,10 @@ def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -
                     if judgement.observed is not None
                     else None,
                 }
-    return {"versions": {a.full_name: dict(a.versions()) for a in adapters}, "details": details}
+    return {
+        "versions": {a.full_name: dict(a.code.versions()) for a in adapters},
+        "details": details,
+    }
 
 
 def differing(fingerprint: dict[str, Any]) -> list[str]:

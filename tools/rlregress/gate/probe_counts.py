@@ -21,11 +21,11 @@ def count(adapter: Adapter) -> ProbeCounts:
     Raises:
         UserError: its files in ``baselines`` cannot be read.
     """
-    probe_keys = set(adapter.probes())
+    probe_keys = set(adapter.observe.probes())
     entries = [entry for key, entry in documented(adapter).items() if key in probe_keys]
     return ProbeCounts(
         framework=adapter.full_name,
-        version=adapter.version(),
+        version=adapter.code.version(),
         details=len({id for id, _ in probe_keys}),
         scopes=len(probe_keys),
         variants=len({(entry.id, entry.variant) for entry in entries}),
@@ -44,11 +44,11 @@ def missing(adapter: Adapter, chosen: Collection[str]) -> list[Missing]:
     Raises:
         UserError: its files in ``baselines`` cannot be read.
     """
-    probes, entries, has_none = set(adapter.probes()), documented(adapter), absent(adapter)
+    probes, entries, has_none = set(adapter.observe.probes()), documented(adapter), absent(adapter)
     elsewhere = defaultdict(list)
     for other in frameworks.installed():
         if other.name != adapter.name:
-            for (id, _), probe in other.probes().items():
+            for (id, _), probe in other.observe.probes().items():
                 elsewhere[id].append(_innermost(probe))
     faults = fault_tables.load(DETAILS, [adapter.name])
     has_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}

@@ -106,7 +106,7 @@ def _deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
     wanted = documented.variant if documented is not None else "nothing"
     found = str(entry.get("found") or "no answer")
     code: tuple[tuple[int, str], ...] = ()
-    path = adapter.locate(line.file) if line is not None else None
+    path = adapter.code.locate(line.file) if line is not None else None
     if line is not None and path is not None:
         text = path.read_text(encoding="utf-8").splitlines()
         begin = max(1, line.line - _CONTEXT)
@@ -134,7 +134,7 @@ def changed_files(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     for adapter in adapters:
         for module, place in identity.changed_copies(adapter).items():
-            for package in adapter.packages:
+            for package in adapter.framework.packages:
                 distribution = importlib.metadata.distribution(package)
                 installed = Path(str(distribution.locate_file(module)))
                 if installed.is_dir():

@@ -109,7 +109,9 @@ def check(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError if a file that is needed to measure and judge these is damaged."""
     every()
     for adapter in adapters:
-        for algorithm in set(adapter.algorithms) & set(algorithms or adapter.algorithms):
+        for algorithm in set(adapter.framework.algorithms) & set(
+            algorithms or adapter.framework.algorithms
+        ):
             throughput_measurement.protocol(adapter.name, algorithm)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import Places, readable
 from rlregress.inside.lines import WAYS
+from rlregress.probing.framework_errors import through
 
 #: (file, line, function, operation)
 _Place = tuple[str, int, str, str]

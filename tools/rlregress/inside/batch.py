@@ -44,9 +44,9 @@ def prepare(job: dict[str, Any]) -> None:
     recorder.named_by_adapters()
     folders: tuple[str, ...] = ()
     try:
-        folders = tuple(adapter.code_folders())
+        folders = tuple(adapter.code.folders())
         adapter.trace_trainings()
-        adapter.warm_up()
+        adapter.train.warm_up()
     except Exception:  # each training says so itself
         traceback.print_exc()
     for module in list(sys.modules.values()):

@@ -101,7 +101,7 @@ def assess(
 
     Args:
         episodes: finished ones.
-        value: observations [n, *observation_shape] -> values [n], see ``frameworks.base.Trained``.
+        value: observations [n, *observation_shape] -> values [n]; see ``Trained``.
         discount: with which the critic was trained.
     """
     values, returns, weights = [], [], []

@@ -16,7 +16,7 @@ def at_the_end(algorithm: str, logged: Mapping[str, Sequence[float]]) -> dict[st
 
     Args:
         logged: diagnostic -> its values in the order of the updates; see
-            ``frameworks.base.Trained``.
+            ``probing.interface.Trained``.
 
     Returns:
         diagnostic -> number; None where the framework exposes none, or it is not finite.

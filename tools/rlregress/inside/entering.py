@@ -21,11 +21,11 @@ import sys
 from typing import Any
 
 from rlregress import missing_packages
-from rlregress.frameworks.base import Unsupported
 from rlregress.inside import batch, events, loading, trace_worker
 from rlregress.inside.marks import Function, Marks
 from rlregress.inside.recorder import Recorder
 from rlregress.model.extra_packages import ON_SIDES
+from rlregress.probing.interface import Unsupported
 
 
 def _write(path: str, answer: dict[str, Any]) -> None:

@@ -13,8 +13,8 @@ import traceback
 from typing import Any
 
 from rlregress import source
-from rlregress.frameworks import framework_errors
 from rlregress.inside.events import Places
+from rlregress.probing import framework_errors
 
 TRACED, SUITE, RECORDER, OTHER = "traced", "suite", "recorder", "other"
 

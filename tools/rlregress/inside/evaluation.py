@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Policy
+from rlregress.probing.interface import Policy
 
 #: evaluation environment i is reset with this + i: seeds that no training uses
 FIRST_SEED = 1_000_000

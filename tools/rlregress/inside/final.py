@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import Part, parts_of, readable
+from rlregress.probing.framework_errors import through
 
 
 def _references(held: dict[int, Any]) -> dict[int, int]:

@@ -19,7 +19,7 @@ _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
 
 def versions(adapter: Adapter) -> dict[str, str]:
     """Versions of the adapter's packages and of everything that moves a result."""
-    by_name = dict(adapter.versions())
+    by_name = dict(adapter.code.versions())
     for package in _SURROUNDINGS:
         try:
             by_name[package] = _version(package)
@@ -60,19 +60,19 @@ def source_digest(module: str) -> str:
 
 def sources(adapter: Adapter) -> dict[str, str]:
     """Digest of the code of each module under test, and of the adapter that drives it."""
-    modules = (*adapter.modules, type(adapter).__module__)
-    return {**{module: source_digest(module) for module in modules}, **adapter.digests()}
+    modules = (*adapter.framework.modules, adapter.package)
+    return {**{module: source_digest(module) for module in modules}, **adapter.code.digests()}
 
 
 def changed_copies(adapter: Adapter) -> dict[str, str]:
     """Modules under test that do not lie where their distribution does, with their place."""
     copies = {}
-    for module in adapter.modules:
+    for module in adapter.framework.modules:
         spec = importlib.util.find_spec(module)
         place = Path(next(iter(spec.submodule_search_locations or ()))) if spec else None
         installed = {
             Path(str(importlib.metadata.distribution(package).locate_file(module))).resolve()
-            for package in adapter.packages
+            for package in adapter.framework.packages
         }
         if place is not None and place.resolve() not in installed:
             copies[module] = str(place)

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch.optim import optimizer as module
 
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import as_array, part, parts_of
 from rlregress.inside.recorded_methods import hook_method
 from rlregress.inside.replaced import Hook
+from rlregress.probing.framework_errors import through
 
 
 def install(recorder: Any) -> None:

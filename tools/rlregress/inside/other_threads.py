@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.frameworks.framework_errors import through
+from rlregress.probing.framework_errors import through
 
 #: class that starts threads or processes -> what does the same in one.
 IN_ONE_PROCESS = {

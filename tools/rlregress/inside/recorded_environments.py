@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import part
 from rlregress.inside.recorded_methods import Depth, Importing, classes_of, hook_method
 from rlregress.inside.seeds import SEED
+from rlregress.probing.framework_errors import through
 
 #: attribute of an environment that was seeded, and has no generator of gymnasium's to tell.
 _SEEDED = "_rlregress_seeded"

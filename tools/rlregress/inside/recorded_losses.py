@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import CALLERS, part, readable
 from rlregress.inside.replaced import compiling
+from rlregress.probing.framework_errors import through
 
 
 class _Depth(threading.local):

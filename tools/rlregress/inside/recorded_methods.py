@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside.events import in_words, part, readable
 from rlregress.inside.leaves import described
 from rlregress.inside.written_contents import is_time
+from rlregress.probing.framework_errors import through
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (

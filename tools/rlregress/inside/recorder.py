@@ -22,9 +22,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.framework_errors import ExpectedError, through
-from rlregress.frameworks.option_variants import Lacking, refused
 from rlregress.inside import final, leaves
 from rlregress.inside.events import (
     RAISED,
@@ -49,6 +46,9 @@ from rlregress.inside.recorded_methods import (
     named_output,
 )
 from rlregress.inside.replaced import Hook, compiling, stand_in
+from rlregress.probing.framework_errors import ExpectedError, through
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.option_variants import Lacking, refused
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -580,9 +580,9 @@ def named_by_adapters() -> tuple[list[str], list[str], dict[str, str]]:
         # an adapter of others that is broken is no reason not to record
         with contextlib.suppress(Exception):
             adapter = frameworks.get(name)
-            recorded.extend(adapter.recorded_methods)
-            logged.extend(adapter.logged)
-            instead.update(adapter.in_one_process)
+            recorded.extend(adapter.framework.recorded_methods)
+            logged.extend(adapter.framework.logged)
+            instead.update(adapter.framework.in_one_process)
     return recorded, logged, instead
 
 

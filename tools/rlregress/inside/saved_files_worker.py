@@ -34,12 +34,13 @@ from typing import Any
 from unittest import mock
 
 from rlregress import frameworks
-from rlregress.frameworks.base import Adapter, Unsupported
-from rlregress.frameworks.file_kinds import FileKind, Saving
-from rlregress.frameworks.isolation import isolated
-from rlregress.frameworks.toys import Ends
+from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin, saved_items, user_files
 from rlregress.inside.events import Places
+from rlregress.probing.file_kinds import FileKind, Saving
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.isolation import isolated
+from rlregress.probing.toys import Ends
 
 #: seed of the training that is saved.
 _SEED = 1
@@ -63,9 +64,9 @@ def answers(job: dict[str, Any]) -> dict[str, Any]:
     kinds are wanted, those that a record of them names.
     """
     adapter = frameworks.get(job["framework"])
-    places = Places(adapter.probed_folders())
+    places = Places(adapter.code.probed_folders())
     found = _Kinds(places)
-    for algorithm, savings in adapter.saved_files().items():
+    for algorithm, savings in adapter.load.saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for saving in savings:
                 found.add(algorithm, saving, job)
@@ -78,8 +79,8 @@ def answers(job: dict[str, Any]) -> dict[str, Any]:
 def _versions(adapter: Adapter) -> dict[str, str]:
     """Of what has a part in a file."""
     found = {"python": platform.python_version()}
-    beneath = (module.replace("_", "-") for module in adapter.beneath)
-    for package in (*adapter.packages, *beneath, *_WRITING):
+    beneath = (module.replace("_", "-") for module in adapter.framework.beneath)
+    for package in (*adapter.framework.packages, *beneath, *_WRITING):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
     return found

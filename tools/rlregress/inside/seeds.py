@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.framework_errors import through
+from rlregress.probing.framework_errors import through
 
 #: given to whatever the script does not seed; no script's own, so that a lost seed shows.
 SEED = 1_234_567

@@ -41,10 +41,6 @@ import numpy as np
 import torch
 
 from rlregress import missing_packages
-from rlregress.frameworks import memory_sizes
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.option_trainings import OptionTrainings
-from rlregress.frameworks.trace_trainings import is_generated
 from rlregress.inside import arithmetic, error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
@@ -52,6 +48,10 @@ from rlregress.inside.recorder import Recorder, Stop
 from rlregress.inside.worker import peak_mib
 from rlregress.inside.written_files import WrittenFiles
 from rlregress.model.extra_packages import ON_SIDES
+from rlregress.probing import memory_sizes
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.option_trainings import OptionTrainings
+from rlregress.probing.trace_trainings import is_generated
 
 
 def roots_of(packages: list[str]) -> list[str]:
@@ -122,12 +122,12 @@ def _repository(folder: str) -> list[str]:
 def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
     """A built-in training, to be called with a recorder."""
     from rlregress import frameworks
-    from rlregress.frameworks.toys import Ends
+    from rlregress.probing.toys import Ends
 
     adapter = frameworks.get(job["framework"])
 
     def run(recorder: Any) -> None:
-        for module in adapter.modules[:1]:
+        for module in adapter.framework.modules[:1]:
             # one that fails says so itself, before an adapter makes the best of what is left
             importlib.import_module(module)
 
@@ -230,7 +230,7 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     else:
         from rlregress import frameworks
 
-        roots.extend(frameworks.get(job["framework"]).code_folders())
+        roots.extend(frameworks.get(job["framework"]).code.folders())
     places = events.Places(roots)
     if job.get("timed"):
         _take_turn(job)

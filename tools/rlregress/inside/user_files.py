@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.file_kinds import FileKind, Item
+from rlregress.probing.file_kinds import FileKind, Item
 
 #: observations that an environment gives.
 _STEPS = 32
@@ -38,7 +38,7 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
 
     def loaded(make_env: Callable[..., Any], folder: str) -> Any:
         del make_env
-        load = _module(user["loader"]).load if user["loader"] else adapter.user_agent
+        load = _module(user["loader"]).load if user["loader"] else adapter.load.user_agent
         path = os.path.join(folder, name)
         return load(path if os.path.isfile(path) else user["file"])
 
@@ -51,11 +51,11 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
 
     def state(agent: Any) -> Iterator[Item]:
         own = _module(user["loader"]) if user["loader"] else None
-        load, act = own.load if own else adapter.user_agent, getattr(own, "act", None)
+        load, act = own.load if own else adapter.load.user_agent, getattr(own, "act", None)
         loading = getattr(type(agent), "load", getattr(type(agent), "load_state_dict", load))
         if hasattr(agent, "get_parameters"):
             yield "parameters", agent.get_parameters(), type(agent).set_parameters
-            yield "settings", adapter.settings_of(agent), loading
+            yield "settings", adapter.load.settings_of(agent), loading
         elif hasattr(agent, "state_dict"):
             yield "parameters", agent.state_dict(), loading
         else:

@@ -194,7 +194,6 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
         torch.set_num_threads(1)
 
     from rlregress import frameworks
-    from rlregress.frameworks.base import TrainingRequest
     from rlregress.inside import arithmetic, machine, pickled
     from rlregress.inside.checkpoint import Keeper, identity
     from rlregress.inside.diagnostics import at_the_end
@@ -203,6 +202,7 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
     from rlregress.inside.identity import source_digest
     from rlregress.inside.run_record import SCHEMA, finite_or_none
     from rlregress.inside.trail import Trail
+    from rlregress.probing.interface import TrainingRequest
 
     cell, protocol = job["cell"], job["protocol"]
     adapter = frameworks.get(cell["framework"])
@@ -212,10 +212,10 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
 
     # digests along the way serve runs that are repeated on other machines
     trail = (
-        Trail(cell["algorithm"], adapter.code_folders()) if job["arithmetic"] == PORTABLE else None
+        Trail(cell["algorithm"], adapter.code.folders()) if job["arithmetic"] == PORTABLE else None
     )
     # a part of a trail is none
-    no_resume = adapter.no_resume_reason or ("a replay is done at once" if trail else "")
+    no_resume = adapter.train.no_resume_reason() or ("a replay is done at once" if trail else "")
     suite = source_digest("rlregress.inside")
     keeper = Keeper(checkpoint, progress.with_suffix(".draft"), identity(job["key"], suite))
     training_episodes = Episodes()
@@ -271,7 +271,7 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
             # Python's generator, which some frameworks leave as a process begins
             random.seed(job["seed"])
         with nullcontext() if no_resume else keeper, trail or nullcontext():
-            trained = adapter.train(request)
+            trained = adapter.train.train(request)
         steps = trained.steps
         parameters = digest(trained.parameters)
         diagnostics = at_the_end(cell["algorithm"], trained.diagnostics)

@@ -18,10 +18,10 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside import written_contents
 from rlregress.inside.events import Event, in_words
 from rlregress.model.recorded_traces import LOST
+from rlregress.probing.framework_errors import through
 
 #: what is compared beside the contents, and what is not. docs/evidence.md shows both.
 COMPARED = {

@@ -5,7 +5,7 @@ The text of a measurement is what the catalogue says of the vector that it retur
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -210,3 +210,20 @@ def gradient_clip(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
         norm for (_, norm), role in zip(run.updates, run.roles, strict=False) if role != "policy"
     ]
     return np.array([inverse(norms[0])])
+
+
+#: detail -> its measurement
+MEASUREMENTS: Mapping[str, Callable[[MakeContinuousAgent, Inputs], np.ndarray]] = {
+    "ddpg.networks": networks,
+    "ddpg.target.action": target_action,
+    "ddpg.target.terminal": target_terminal,
+    "ddpg.loss.values": critic_loss,
+    "ddpg.loss.policy": actor_loss,
+    "ddpg.policy_delay": policy_delay,
+    "ddpg.target_update.share": target_share,
+    "ddpg.exploration.noise": exploration_noise,
+    "ddpg.exploration.default": exploration_default,
+    "ddpg.learning_starts": learning_starts,
+    "ddpg.warmup.draw": warmup_draw,
+    "ddpg.gradient.clip": gradient_clip,
+}

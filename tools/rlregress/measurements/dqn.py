@@ -5,7 +5,7 @@ The text of a measurement is what the catalogue says of the vector that it retur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -254,3 +254,20 @@ def train_frequency(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
         found.append(apart([steps for steps, _ in run.updates]))
         environments = sum(1 for actions in run.actions if len(actions))
     return np.array([found[0], environments, found[1]], dtype=np.float64)
+
+
+#: detail -> its measurement
+MEASUREMENTS: Mapping[str, Callable[[MakeDiscreteAgent, Inputs], np.ndarray]] = {
+    "dqn.target.double": target_double,
+    "dqn.target.ties": target_ties,
+    "dqn.target.terminal": target_terminal,
+    "dqn.loss.kind": loss_kind,
+    "dqn.gradient.clip": gradient_clip,
+    "dqn.target_update.interval": target_update_interval,
+    "dqn.target_update.environments": target_update_environments,
+    "dqn.target_update.share": target_update_share,
+    "dqn.epsilon.schedule": epsilon_schedule,
+    "dqn.epsilon.deterministic": epsilon_deterministic,
+    "dqn.learning_starts": learning_starts,
+    "dqn.train_frequency": train_frequency,
+}

@@ -181,3 +181,20 @@ def loss_sign(update: Update, i: Inputs) -> np.ndarray:
     without = loss()
     changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
     return np.array([*changes, (loss(log_deviation=1.0) - without) / coefficient])
+
+
+#: detail -> its measurement
+MEASUREMENTS: Mapping[str, Callable[[Update, Inputs], np.ndarray]] = {
+    "ppo.policy_loss.clip": policy_loss,
+    "ppo.value_loss.scale": value_loss_scale,
+    "ppo.value_loss.coefficient": value_loss_coefficient,
+    "ppo.value_loss.distance": value_loss_distance,
+    "ppo.value_clip": value_clip,
+    "ppo.value_clip.default": value_clip_default,
+    "ppo.value_clip.range": value_clip_range,
+    "ppo.value_clip.gradient": value_clip_gradient,
+    "ppo.entropy.bonus": entropy_bonus,
+    "ppo.entropy.coefficient": entropy_coefficient,
+    "ppo.gradient_clip": gradient_clip,
+    "ppo.loss.sign": loss_sign,
+}

@@ -191,3 +191,18 @@ def diverging(divergence: float) -> np.ndarray:
     """Two ratios of new to old probability, around 1, whose mean negative logarithm this is."""
     distance = np.sqrt(1.0 - np.exp(-2.0 * divergence))
     return np.array([1.0 - distance, 1.0 + distance])
+
+
+#: detail -> its measurement
+MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
+    "ppo.minibatches.remainder": remainder,
+    "ppo.epochs.shuffle": shuffle,
+    "ppo.advantages.recomputed": recomputed,
+    "ppo.advantage.granularity": granularity,
+    "ppo.iterations": iterations,
+    "ppo.minibatches": minibatches,
+    "ppo.minibatches.parameter": parameter,
+    "ppo.early_stop.default": early_stop_default,
+    "ppo.early_stop": early_stop,
+    "ppo.vectorisation": vectorisation,
+}

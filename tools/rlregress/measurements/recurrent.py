@@ -24,7 +24,7 @@ class Settings:
     """A training of PPO in which nothing is learnt; policy and value network have memory.
 
     Attributes:
-        scripts: of each environment, what ``frameworks.scripted.Scripted`` is made with.
+        scripts: of each environment, what ``probing.scripted.Scripted`` is made with.
         steps: of a rollout, in each environment.
         rollouts: their number.
         minibatches: of each epoch.

@@ -5,11 +5,15 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 import numpy as np
 
+from rlregress.measurements import twin_details
 from rlregress.measurements.loop_journal import Journal
 from rlregress.measurements.twin_agents import MakeTwinAgent, Settings
-from rlregress.measurements.twin_details import FROZEN, Inputs, loop
+from rlregress.measurements.twin_details import FROZEN, Inputs, Measurement, loop
 
 
 def temperature_loss(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
@@ -131,3 +135,36 @@ def reward_scaling(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 def initialisation(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     """How the first layer of a Q network is initialised."""
     return make(Settings(observations=int(i["observations"]))).initialisation()
+
+
+#: detail -> its measurement
+MEASUREMENTS: Mapping[str, Measurement] = {
+    "sac.critic_loss.scale": twin_details.critic_loss_scale,
+    "sac.critic_loss.reduction": twin_details.critic_loss_reduction,
+    "sac.critic_loss.distance": twin_details.critic_loss_distance,
+    "sac.target.minimum": twin_details.target,
+    "sac.target.bootstrap": twin_details.target_bootstrap,
+    "sac.actor_loss": twin_details.actor_loss,
+    "sac.target_update.polyak": twin_details.target_update,
+    "sac.target_update.parameter": twin_details.target_update,
+    "sac.replay.action": twin_details.replay_action,
+    "sac.learning_starts": twin_details.learning_starts,
+    "sac.update_ratio": partial(twin_details.update_ratio, ("critic", "actor")),
+    "sac.vectorisation": twin_details.vectorisation,
+    "sac.networks": twin_details.networks,
+    "sac.gradient_clip": twin_details.gradient_clip,
+    "sac.adam.epsilon": twin_details.adam_epsilon,
+    "sac.target.entropy": twin_details.target,
+    "sac.temperature.loss": temperature_loss,
+    "sac.temperature.target_entropy": target_entropy,
+    "sac.temperature.learning_rate": temperature_rate,
+    "sac.temperature.initial": temperature_initial,
+    "sac.log_std.bounds": log_std,
+    "sac.log_prob.tanh_correction": tanh_correction,
+    "sac.log_prob.action_scale": action_scale,
+    "sac.update_order": update_order,
+    "sac.update_schedule": update_schedule,
+    "sac.target_update.interval": target_interval,
+    "sac.reward_scaling": reward_scaling,
+    "sac.networks.initialisation": initialisation,
+}

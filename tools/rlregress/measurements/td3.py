@@ -5,14 +5,17 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rlregress.measurements import twin_details
 from rlregress.measurements.spread import log2_spread, spread_between_environments
 from rlregress.measurements.twin_agents import MakeTwinAgent, Settings
-from rlregress.measurements.twin_details import Inputs, loop
+from rlregress.measurements.twin_details import Inputs, Measurement, loop
 
 #: the noise of a target action that is less is the rounding of a tanh
 _ROUNDING = 1e-6
@@ -112,3 +115,33 @@ def policy_delay(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     steps = updates + settings.batch_size + 1
     journal = make(replace(settings, steps=steps, collected_at_once=steps)).run()
     return np.array(journal.moves[:updates], dtype=np.float64).T.flatten()
+
+
+#: detail -> its measurement
+MEASUREMENTS: Mapping[str, Measurement] = {
+    "td3.critic_loss.scale": twin_details.critic_loss_scale,
+    "td3.critic_loss.reduction": twin_details.critic_loss_reduction,
+    "td3.critic_loss.distance": twin_details.critic_loss_distance,
+    "td3.target.minimum": twin_details.target,
+    "td3.target.bootstrap": twin_details.target_bootstrap,
+    "td3.actor_loss": twin_details.actor_loss,
+    "td3.target_update.polyak": twin_details.target_update,
+    "td3.target_update.parameter": twin_details.target_update,
+    "td3.replay.action": twin_details.replay_action,
+    "td3.learning_starts": twin_details.learning_starts,
+    "td3.update_ratio": partial(twin_details.update_ratio, ("critic",)),
+    "td3.vectorisation": twin_details.vectorisation,
+    "td3.networks": twin_details.networks,
+    "td3.gradient_clip": twin_details.gradient_clip,
+    "td3.adam.epsilon": twin_details.adam_epsilon,
+    "td3.target_noise.law": noise_law,
+    "td3.target_noise.bounds": noise_bounds,
+    "td3.target_noise.draw": noise_draw,
+    "td3.target_noise.parameter": noise_parameter,
+    "td3.action.bounding": action_bounding,
+    "td3.exploration.noise": exploration_noise,
+    "td3.exploration.default": exploration_default,
+    "td3.exploration.environments": exploration_environments,
+    "td3.exploration.warmup": exploration_warmup,
+    "td3.policy_delay": policy_delay,
+}

@@ -163,10 +163,10 @@ class TwinAgent(Protocol):
         """Run the framework's own loop."""
 
     def architecture(self) -> np.ndarray:
-        """See ``frameworks.layers.architecture``."""
+        """See ``probing.layers.architecture``."""
 
     def initialisation(self) -> np.ndarray:
-        """See ``frameworks.layers.initialisation``: of the first layer of a Q network."""
+        """See ``probing.layers.initialisation``: of the first layer of a Q network."""
 
     def log_epsilons(self) -> Sequence[float]:
         """Logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""

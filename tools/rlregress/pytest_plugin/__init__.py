@@ -36,13 +36,13 @@ from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation, documented, implementations
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.isolation import shift_seeds
 from rlregress.gate_options import GateOptions
 from rlregress.inside import process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.model import option
 from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
+from rlregress.probing.isolation import shift_seeds
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.reporting import harmless, terminal, words
 from rlregress.training.budgets import budget
@@ -122,12 +122,12 @@ def pytest_configure(config: pytest.Config) -> None:
         refuse_empty(map(str, config.invocation_params.args), suite_options.NAMING)
         _refuse_what_is_not_there(config)
         for adapter in map(frameworks.get, frameworks.names()):
-            if adapter.checkout and config.getoption(f"--{adapter.name}"):
+            if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
         for chosen in requested_names.adapters(_names(config, "--framework")):
             documented(chosen)
         for name in _names(config, "--framework"):
-            frameworks.get(name).versions()
+            frameworks.get(name).code.versions()
         budget(config.getoption("--budget"))
         requested_names.details(_names(config, "--detail"))
         if any(
@@ -183,8 +183,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     lines = []
     with suppress(pytest.Collector.CollectError):
         for adapter in _adapters(config):
-            versions = ", ".join(f"{name} {of}" for name, of in adapter.versions().items())
-            folders = ", ".join(map(str, adapter.code_folders()))
+            versions = ", ".join(f"{name} {of}" for name, of in adapter.code.versions().items())
+            folders = ", ".join(map(str, adapter.code.folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
         from rlregress.gate import cell_selection
@@ -306,7 +306,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     chosen = [
         (adapter, algorithm)
         for adapter in adapters
-        for algorithm in (*adapter.algorithms, *_without_cells(adapter, beside))
+        for algorithm in (*adapter.framework.algorithms, *_without_cells(adapter, beside))
         if not names or algorithm in names
     ]
     metafunc.parametrize(
@@ -320,7 +320,7 @@ def _without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
     """The algorithms without cells that a test with this mark is for: all, or those it names."""
     if mark is None:
         return ()
-    return [name for name in adapter.behavior_only if not mark.args or name in mark.args]
+    return [name for name in adapter.framework.behavior_only if not mark.args or name in mark.args]
 
 
 def _parametrize_stored_kinds(

@@ -55,11 +55,11 @@ def add(parser: pytest.Parser) -> None:
         help="added to the seeds of probes and of the trainings of tests_behavior (0)",
     )
     for adapter in map(frameworks.get, frameworks.names()):
-        if adapter.checkout:
+        if adapter.framework.checkout:
             group.addoption(
                 f"--{adapter.name}",
                 default="",
-                help=f"folder of a checkout of {adapter.title} (default: {adapter.checkout})",
+                help=f"folder of a checkout of {adapter} (default: {adapter.framework.checkout})",
             )
     group.addoption(
         "--progress",

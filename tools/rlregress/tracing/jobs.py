@@ -37,7 +37,7 @@ def job(
     if arguments:
         raise UserError(f"'{' '.join(arguments)}' would be arguments of a script; name the script")
     adapter = frameworks.get(framework)
-    adapter.versions()
+    adapter.code.versions()
     trainings = list(adapter.trace_trainings())
     if not algorithm:
         known = (
@@ -63,7 +63,7 @@ def of_script(
             f"there is no script {script}; expected a Python file, the script of a training"
         )
     known = [frameworks.get(name) for name in frameworks.names()]
-    modules = [module for adapter in known for module in adapter.modules]
+    modules = [module for adapter in known for module in adapter.framework.modules]
     return {
         "script": str(absolute(script)),
         "arguments": list(arguments),

@@ -11,9 +11,10 @@ import gymnasium
 
 from rlregress import frameworks, missing_packages
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Unsupported
-from rlregress.frameworks.isolation import isolated
+from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.isolation import isolated
 from rlregress.training.budgets import MOST_SEEDS, Budget, budget, hyperparameters
 from rlregress.training.cell import LAST_SEED, Cell, Job
 
@@ -27,8 +28,8 @@ def check(cell: Cell) -> None:
         MissingPackage: all is known, and the environment needs a package that is not installed.
     """
     adapter = frameworks.get(cell.framework)
-    if cell.algorithm not in adapter.algorithms:
-        raise UserError(not_trained(cell.algorithm, [adapter], adapter.algorithms))
+    if cell.algorithm not in adapter.framework.algorithms:
+        raise UserError(not_trained(cell.algorithm, [adapter], adapter.framework.algorithms))
     try:
         spec = gymnasium.spec(cell.environment)
     except gymnasium.error.Error as error:
@@ -40,10 +41,12 @@ def check(cell: Cell) -> None:
     # what an environment is made of says what it needs: making it would import it
     if "mujoco" in str(spec.entry_point).split("."):
         missing_packages.require("mujoco")
-    elif cell.algorithm not in adapter.discrete and (actions := _other_actions(cell.environment)):
+    elif cell.algorithm not in adapter.framework.discrete and (
+        actions := _other_actions(cell.environment)
+    ):
         raise UserError(
             f"{cell.environment} takes actions of {actions}, and '{cell.algorithm}' of "
-            f"{adapter.title} is trained with continuous ones here; name another environment"
+            f"{adapter} is trained with continuous ones here; name another environment"
         )
 
 
@@ -72,7 +75,7 @@ def exclusion_reason(cell: Cell) -> str:
 def _exclusion_reason(cell: Cell) -> str:
     try:
         with isolated():
-            frameworks.get(cell.framework).applied(
+            frameworks.get(cell.framework).read.applied(
                 cell.algorithm, hyperparameters(cell, budget(cell.budget))
             )
     except (UserError, Unsupported) as error:
@@ -90,12 +93,14 @@ def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str
         adapters: the frameworks that were asked for.
         known: their algorithms that are trained.
     """
-    of = ", ".join(adapter.title for adapter in adapters)
+    of = ", ".join(map(str, adapters))
     every = {
-        name for known_name in frameworks.names() for name in frameworks.get(known_name).algorithms
+        name
+        for known_name in frameworks.names()
+        for name in frameworks.get(known_name).framework.algorithms
     }
-    tested = {name for adapter in adapters for name in adapter.behavior_only}
-    copies = " or ".join(f"--{own.name} FOLDER" for own in adapters if own.checkout)
+    tested = {name for adapter in adapters for name in adapter.framework.behavior_only}
+    copies = " or ".join(f"--{own.name} FOLDER" for own in adapters if own.framework.checkout)
     if copies and not known and not tested and algorithm in every:
         return (
             f"'{algorithm}' of {of} cannot be trained with the copy that is here; name a checkout "

@@ -24,9 +24,10 @@ from pydantic import Field
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Number, Text
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Trained, TrainingRequest
+from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.inside import worker
+from rlregress.probing.interface import Trained, TrainingRequest
 from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 
@@ -193,7 +194,7 @@ def train_with_floor(
         checkpoints=protocol.checkpoints(),
         on_checkpoint=work_floor,
     )
-    trained = adapter.train(request)
+    trained = adapter.train.train(request)
     floor.close()
     return trained, blocks
 
@@ -204,7 +205,7 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
 
     torch.set_num_threads(1)
     adapter, wanted = frameworks.get(framework), protocol(framework.partition("@")[0], algorithm)
-    for module in adapter.modules:
+    for module in adapter.framework.modules:
         importlib.import_module(module)
     idle = worker.peak_mib()
     _, (_, *blocks) = train_with_floor(adapter, algorithm, wanted, seed)

@@ -121,7 +121,7 @@ def _sealed_by(attempt: Attempt, job: Job) -> dict[str, Any]:
     if of["restarts"] and not came_about["continued"] and not came_about["begun_anew"]:
         adapter = frameworks.get(job.cell.framework)
         came_about["begun_anew"] = (
-            adapter.no_resume_reason or "no attempt before it left a checkpoint"
+            adapter.train.no_resume_reason() or "no attempt before it left a checkpoint"
         )
     return {**content, "attempt": {**of, **came_about}}
 

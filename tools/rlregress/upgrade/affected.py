@@ -68,19 +68,19 @@ def packages(a: Requested, b: Requested) -> frozenset[str]:
 
 
 def _own(adapter: Adapter) -> set[str]:
-    named = {*adapter.packages, *adapter.modules} - {"torch"}
+    named = {*adapter.framework.packages, *adapter.framework.modules} - {"torch"}
     return {str(canonicalize_name(name)) for name in named}
 
 
 def _has(adapter: Adapter, side: Requested) -> bool:
     if side.tree is not None:
-        if adapter.checkout:
-            return adapter.is_checkout(side.tree)
-        return working_tree.root_of(adapter.modules, side.tree) is not None
+        if adapter.framework.checkout:
+            return adapter.code.is_checkout(side.tree)
+        return working_tree.root_of(adapter.framework.modules, side.tree) is not None
     if side.environment is not None:
         python = side.environment / "bin" / "python"
         there = interpreters.distributions(str(python)) if python.exists() else {}
-        return str(canonicalize_name(adapter.packages[0])) in there
+        return str(canonicalize_name(adapter.framework.packages[0])) in there
     return False
 
 
@@ -130,17 +130,17 @@ def adapters(
     if same:
         raise UserError(
             "old and new are both the installed version; expected another version for one, such as "
-            f"{known[0].packages[0]}==<version>"
+            f"{known[0].framework.packages[0]}==<version>"
         )
     if trees := [side.text for side in (a, b) if side.tree is not None]:
-        modules = ", ".join(x.modules[0] for x in known if x.modules)
+        modules = ", ".join(x.framework.modules[0] for x in known if x.framework.modules)
         raise UserError(
             f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
             f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
         )
     raise UserError(
         f"'{' '.join(sorted(moved)) or a.text}' concerns no framework known here; "
-        f"expected one of {', '.join(x.packages[0] for x in known)}; name it with "
+        f"expected one of {', '.join(x.framework.packages[0] for x in known)}; name it with "
         "--framework, or a script that uses it with --script"
     )
 

@@ -199,7 +199,13 @@ def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
     known = []
     for adapter in adapters:
         try:
-            known.append({*adapter.trace_trainings(), *adapter.algorithms, *adapter.behavior_only})
+            known.append(
+                {
+                    *adapter.trace_trainings(),
+                    *adapter.framework.algorithms,
+                    *adapter.framework.behavior_only,
+                }
+            )
         except Exception:  # foreign code of a framework that need not be installed here
             known.append(set())
     if all(known):
@@ -326,7 +332,7 @@ def _compared(
             options.say(line)
         chosen, one_sided = _trainings(adapters, results, options)
         chosen = [
-            [training.noting(found.others(adapter.modules)) for training in trainings]
+            [training.noting(found.others(adapter.framework.modules)) for training in trainings]
             for adapter, trainings in zip(adapters, chosen, strict=True)
         ]
         of_frameworks: list[OfFramework] = []
@@ -408,18 +414,20 @@ def _compared(
 
 def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> list[str]:
     """Families of details that are not probed: the command or its script is about others."""
-    names = list(options.algorithms)
+    names, modules = list(options.algorithms), adapter.framework.modules
     if options.script is not None:
         names = [file for executed in ran for files in executed.headers("functions").values()
-                 for file in files if file.partition("/")[0] in adapter.modules]  # fmt: skip
+                 for file in files if file.partition("/")[0] in modules]  # fmt: skip
     of_names = [set(re.split(r"[/_.]", name)) for name in names]
     words = set().union(*of_names)
     # without any, nothing is chosen, or it is not known what the script executes
     every = _algorithms() if words else ()
-    others = [name for name in every if not adapter.is_about(name, words)]
+    others = [name for name in every if not adapter.framework.is_about(name, words)]
     # a script may use what is an algorithm's without its class; and which further families A2C
     # uses, which has no details of its own, is known of none
-    if options.script or not all(any(adapter.is_about(a, of) for a in every) for of in of_names):
+    if options.script or not all(
+        any(adapter.framework.is_about(a, of) for a in every) for of in of_names
+    ):
         return sorted(set(others) - words)
     return sorted(requested_names.families_of_only(others) - words)
 
@@ -558,7 +566,7 @@ class _Own:
         code: bool = True,
     ) -> None:
         self.adapter, self.prints = adapter, prints
-        versions = [side.versions.get(adapter.packages[0], "") for side in prints]
+        versions = [side.versions.get(adapter.framework.packages[0], "") for side in prints]
         later = attribution.of_other_versions(adapter, *versions)
         self.details = side_fingerprints.compared(*prints, later)
         self.defaults = tuple(side_fingerprints.changed_defaults(*prints))
@@ -589,7 +597,9 @@ class _Own:
 
 def _owns(adapter: Adapter, piece: Changed) -> bool:
     package = piece.file.partition("/")[0]
-    return package in adapter.modules or bool(adapter.checkout and package.startswith(adapter.name))
+    return package in adapter.framework.modules or bool(
+        adapter.framework.checkout and package.startswith(adapter.name)
+    )
 
 
 def _unowned(adapters: Sequence[Adapter], found: Inventory) -> list[Changed]:
@@ -685,7 +695,7 @@ def _framework(
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in of]
     changed = {(d.id, d.scope): d for d in details.changed}
-    version = other.versions.get(adapter.packages[0], "")
+    version = other.versions.get(adapter.framework.packages[0], "")
     standing = {key: attribution.standing(adapter, d, version) for key, d in changed.items()}
     evident += entries.of_details(details, standing, name)
     ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
@@ -702,8 +712,8 @@ def _framework(
     pieces = _entries_of(executions, ran, found, name)
     made = OfFramework(
         name=name,
-        title=adapter.title,
-        module=adapter.modules[0] if adapter.modules else "",
+        title=adapter.framework.title,
+        module=adapter.framework.modules[0] if adapter.framework.modules else "",
         versions=(one.versions, other.versions),
         entries=entries.of_framework(
             name, checks, details, standing, defaults, unread, pieces

@@ -29,7 +29,7 @@ def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
     """
     kept = {"torch"}
     for adapter in adapters:
-        first, *others = (str(canonicalize_name(name)) for name in adapter.packages)
+        first, *others = (str(canonicalize_name(name)) for name in adapter.framework.packages)
         # of a framework that is pinned, the packages that belong to it move with it
         kept |= {first} if first in pinned else {first, *others}
     there = distribution_metadata.by_name(importlib.metadata.distributions())
@@ -58,7 +58,9 @@ def of_held(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
 def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     """What this library needs to ask and train on a side, without what is pinned and frameworks."""
     known = [frameworks.get(name) for name in frameworks.names()]
-    others = {canonicalize_name(p) for a in known for p in (*a.packages, *a.modules)} | pinned
+    others = {
+        canonicalize_name(p) for a in known for p in (*a.framework.packages, *a.framework.modules)
+    } | pinned
     # what makes sides is not needed on one
     others |= {canonicalize_name("uv")}
     return sorted(
@@ -82,7 +84,7 @@ def on_a_side(adapters: Sequence[Adapter]) -> list[str]:
 
 def of_frameworks(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     """The packages of the concerned frameworks that are installed and not pinned."""
-    names = {str(canonicalize_name(p)) for a in adapters for p in a.packages} - pinned
+    names = {str(canonicalize_name(p)) for a in adapters for p in a.framework.packages} - pinned
     # a framework of scripts may come as a checkout: what is not installed here is no need there
     return sorted(name for name in names - {"torch"} if installed.version(name) is not None)
 

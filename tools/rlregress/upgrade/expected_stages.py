@@ -120,7 +120,9 @@ def of_calls(trainings: float, differing: float) -> CommandStage:
 
 def of_files(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
     """Return the loading of old files: each algorithm of a framework trains, saves and loads."""
-    every = [{*adapter.algorithms, *adapter.behavior_only} for adapter in adapters]
+    every = [
+        {*adapter.framework.algorithms, *adapter.framework.behavior_only} for adapter in adapters
+    ]
     chosen = [names.intersection(options.algorithms or names) for names in every]
     at_once = min(len(every), options.at_once)
     return [CommandStage(FILES, sum(map(len, chosen)), at_once, starts=2)]

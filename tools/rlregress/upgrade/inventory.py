@@ -227,7 +227,7 @@ _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
 def _packages(pair: Pair, a: Prepared, b: Prepared, own: _Own) -> list[Package]:
-    names = {m for adapter in pair.adapters for m in adapter.modules if m != "torch"}
+    names = {m for adapter in pair.adapters for m in adapter.framework.modules if m != "torch"}
     names |= {str(name) for name in pair.imports.get("trees", ())}
     # one that does not say what belongs to it may be called as its package is
     names |= {name.replace("-", "_") for name, sides in own.items() if not all(sides)}
@@ -242,7 +242,7 @@ def _packages(pair: Pair, a: Prepared, b: Prepared, own: _Own) -> list[Package]:
         for n in sorted(names)
     ]
     for adapter in pair.adapters:
-        if adapter.checkout:
+        if adapter.framework.checkout:
             old, new = (_of_checkout(side, adapter) for side in (a, b))
             packages += [
                 Package(name=n, old=old.get(n), new=new.get(n)) for n in sorted({*old, *new})
@@ -252,10 +252,10 @@ def _packages(pair: Pair, a: Prepared, b: Prepared, own: _Own) -> list[Package]:
 
 def _of_checkout(side: Prepared, adapter: Adapter) -> dict[str, Path]:
     """Folders of the scripts of a framework, by name."""
-    root = side.side.variables.get(adapter.checkout)
+    root = side.side.variables.get(adapter.framework.checkout)
     if root:
         return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}
-    return {Path(folder).name: Path(folder) for folder in adapter.code_folders()}
+    return {Path(folder).name: Path(folder) for folder in adapter.code.folders()}
 
 
 def place(side: Prepared, module: str) -> Path | None:
@@ -308,7 +308,11 @@ def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
 
 def _distributions(pair: Pair, moved: Iterable[Package], own: _Own) -> dict[str, set[str]]:
     """Canonical names of the distributions whose code is to be compared -> its packages."""
-    packages = {m: p for x in pair.adapters for m, p in zip(x.modules, x.packages, strict=False)}
+    packages = {
+        m: p
+        for x in pair.adapters
+        for m, p in zip(x.framework.modules, x.framework.packages, strict=False)
+    }
     names = {name: {m for side in sides for m in side} for name, sides in own.items()}
     for row in moved:
         name = str(canonicalize_name(packages.get(row.name, row.name)))

@@ -167,7 +167,7 @@ def seed_installed(
         seeded = seed(faults, trainings, traces, record, say, most)
         if not by_calls:
             return seeded
-        call = partial(direct_calls.of_mutants, sides, folders=adapter.code_folders())
+        call = partial(direct_calls.of_mutants, sides, folders=adapter.code.folders())
         return called(seeded, trainings, traces, call)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rlregress.frameworks.base import Adapter
-from rlregress.frameworks.trace_trainings import is_generated
+from rlregress.probing.trace_trainings import is_generated
 from rlregress.upgrade.upgrade_options import Options
 
 
@@ -26,11 +26,12 @@ def sentences(
         return
     titles = list(trainings)
     lacks = {
-        "files of older versions": options.files and not adapter.saves_files,
+        "files of older versions": options.files and not adapter.load,
         "scenarios": not any(" " in title for title in titles),
         "generated calls": not any(map(is_generated, titles)),
-        "defaults of public classes": not adapter.public and not adapter.checkout,
-        "returns": options.returns and not adapter.algorithms,
+        "defaults of public classes": not adapter.framework.public
+        and not adapter.framework.checkout,
+        "returns": options.returns and not adapter.framework.algorithms,
     }
     if names := [name for name, is_lacking in lacks.items() if is_lacking]:
         yield f"{', '.join(names)}: its adapter has none"
@@ -38,8 +39,11 @@ def sentences(
         {word for title in some for word in title.partition(" ")[0].split("_")}
         for some in (titles, filter(options.chooses_scenario, titles))
     )
-    for name in options.algorithms or (*adapter.algorithms, *adapter.behavior_only):
-        if not adapter.is_about(name, chosen):
+    for name in options.algorithms or (
+        *adapter.framework.algorithms,
+        *adapter.framework.behavior_only,
+    ):
+        if not adapter.framework.is_about(name, chosen):
             why = "only scenarios are built in, and none of them was chosen"
-            why = why if adapter.is_about(name, every) else "none is built in"
+            why = why if adapter.framework.is_about(name, every) else "none is built in"
             yield f"trainings of {name}: {why}; its details and defaults are compared"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,10 +98,11 @@ def same_code(
 
 def _sources(adapter: Adapter) -> list[Path]:
     """The source files of an adapter's trainings."""
-    file = Path(inspect.getfile(type(adapter)))
+    spec = importlib.util.find_spec(adapter.package)
+    file = Path(str(spec and spec.origin))
     if file.name != "__init__.py":
         return [file]
-    return [path for path in file.parent.rglob("*.py") if "probes" not in path.parts]
+    return [path for path in file.parent.rglob("*.py") if "observe" not in path.parts]
 
 
 def compared(

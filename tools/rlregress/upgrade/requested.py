@@ -180,11 +180,13 @@ def _packages() -> dict[str, str]:
     """Short name or import name of a framework -> its package, where the two are not the same."""
     adapters = [frameworks.get(name) for name in frameworks.names()]
     named = {
-        str(canonicalize_name(name)): adapter.packages[0]
+        str(canonicalize_name(name)): adapter.framework.packages[0]
         for adapter in adapters
-        for name in (*adapter.modules[:1], adapter.name)
+        for name in (*adapter.framework.modules[:1], adapter.name)
     }
-    published = {str(canonicalize_name(p)) for adapter in adapters for p in adapter.packages}
+    published = {
+        str(canonicalize_name(p)) for adapter in adapters for p in adapter.framework.packages
+    }
     return {name: package for name, package in named.items() if name not in published}
 
 

@@ -271,7 +271,7 @@ def kinds(framework: str) -> list[tuple[str, str]]:
         UserError: as ``records``; or nothing is there, although it keeps such files.
     """
     named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
-    if not named and frameworks.get(framework).stores_files:
+    if not named and frameworks.get(framework).framework.stores_files:
         raise UserError(
             f"{folder(framework)} holds nothing that past releases wrote; restore it from the "
             "repository"
@@ -325,7 +325,7 @@ def _checked(
     answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> StoredFile:
     found = StoredFile(name=kind.name, release=record.release)
-    installed = adapter.version()
+    installed = adapter.code.version()
     differing = [
         of for of in of_framework.expected if of.concerns(kind.name, record.release, installed)
     ]
@@ -467,18 +467,18 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
 def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequence[Adapter]]:
     wanted, base = requested.parse(release), requested.parse(requested.INSTALLED)
     if wanted == base:
-        saving = [adapter for adapter in frameworks.installed() if adapter.saves_files]
+        saving = [adapter for adapter in frameworks.installed() if adapter.load]
         for adapter in saving:
             _check_release(adapter)
         return current("A"), saving
     concerned = [
         adapter
         for adapter in affected.adapters(base, wanted, affected.packages(base, wanted))
-        if adapter.packages[0] in wanted.packages
+        if adapter.framework.packages[0] in wanted.packages
     ]
-    beneath = {module for adapter in concerned for module in adapter.beneath}
+    beneath = {module for adapter in concerned for module in adapter.framework.beneath}
     # what another stands on is pinned for that one
-    concerned = [adapter for adapter in concerned if not beneath & set(adapter.modules)]
+    concerned = [adapter for adapter in concerned if not beneath & set(adapter.framework.modules)]
     if not concerned:
         raise UserError(
             f"'{release}' names no release of a framework; expected one, pinned with =="
@@ -493,7 +493,7 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequen
 
 def _check_release(adapter: Adapter) -> None:
     """UserError unless what is imported is the installed package, and that is a release."""
-    package = adapter.packages[0]
+    package = adapter.framework.packages[0]
     if why := why_no_release(package):
         raise UserError(f"the installed {package} is no release: {why}; name the release")
     for module, place in identity.changed_copies(adapter).items():
@@ -506,13 +506,13 @@ def _check_release(adapter: Adapter) -> None:
 def _stored(
     adapter: Adapter, answered: Mapping[str, Any], work: Path, command: str
 ) -> Iterator[str]:
-    version = answered["versions"][adapter.packages[0]]
+    version = answered["versions"][adapter.framework.packages[0]]
     contents: dict[str, bytes] = {}
     made = []
     for name, entry in answered["kinds"].items():
         if not entry.get("items") or entry.get("error"):
             reason = entry.get("error") or entry.get("unsupported")
-            yield f"not stored: {name} of {adapter.packages[0]} {version}: {reason}"
+            yield f"not stored: {name} of {adapter.framework.packages[0]} {version}: {reason}"
             continue
         paths = sorted(path for path in (work / name).rglob("*") if path.is_file())
         of = {
@@ -522,7 +522,7 @@ def _stored(
         answers, repeated = _compact(entry["items"], answered["functions"])
         if repeated < _REPEATED:
             yield (
-                f"not stored: {name} of {adapter.packages[0]} {version}: it repeats only "
+                f"not stored: {name} of {adapter.framework.packages[0]} {version}: it repeats only "
                 f"{repeated:.0%} of what it does"
             )
             continue
@@ -546,8 +546,8 @@ def _stored(
     before = {k.name for of in records(adapter.name) if of.release == version for k in of.kind}
     if lost := before - {kind.name for kind in made}:
         raise UserError(
-            f"{adapter.packages[0]} {version} no longer writes {', '.join(sorted(lost))}, which "
-            "the store has of it; nothing was written"
+            f"{adapter.framework.packages[0]} {version} no longer writes {', '.join(sorted(lost))}"
+            ", which the store has of it; nothing was written"
         )
     (place / "files").mkdir(parents=True, exist_ok=True)
     for digest, content in packed.items():

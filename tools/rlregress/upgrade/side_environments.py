@@ -138,7 +138,7 @@ def _roots(side: Prepared, other: Prepared, adapters: Sequence[Adapter]) -> list
         Requirement(row) for row in side.requested.requirements or other.requested.requirements
     ]
     rows = [f"{r.name}[{','.join(sorted(r.extras))}]" if r.extras else r.name for r in requested]
-    return sorted({*rows, *(p for adapter in adapters for p in adapter.packages)})
+    return sorted({*rows, *(p for adapter in adapters for p in adapter.framework.packages)})
 
 
 def _without(side: Prepared, absent: closures.Absent, there: closures.Distributions) -> Prepared:
@@ -250,7 +250,7 @@ def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     below = {
         p
         for a in adapters
-        for p in a.packages
+        for p in a.framework.packages
         if p not in here and installed.version(p) is not None
     }
     asking = [*here.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
@@ -284,10 +284,10 @@ def _of_tree(
 ) -> tuple[Side, tuple[str, ...]]:
     """A working tree as a side, and in words what its files do not say of it."""
     for adapter in adapters:
-        if adapter.checkout and adapter.is_checkout(tree):
-            variables = {adapter.checkout: str(tree)}
+        if adapter.framework.checkout and adapter.code.is_checkout(tree):
+            variables = {adapter.framework.checkout: str(tree)}
             return Side(label, paths=current_paths(), variables=variables), _undeclared(tree, tree)
-        root = working_tree.root_of(adapter.modules, tree)
+        root = working_tree.root_of(adapter.framework.modules, tree)
         if root is not None:
             folders, unknown = _described(adapter, tree, root, say)
             unknown += _undeclared(tree, root)
@@ -298,7 +298,9 @@ def _of_tree(
         if roots:
             unknown = _undeclared(tree, roots[0])
             return Side(label, paths=(*map(str, roots), *current_paths())), unknown
-    known = ", ".join(m for name in frameworks.names() for m in frameworks.get(name).modules[:1])
+    known = ", ".join(
+        m for name in frameworks.names() for m in frameworks.get(name).framework.modules[:1]
+    )
     raise UserError(
         f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "
         "of scripts, or a virtual environment"
@@ -322,7 +324,7 @@ def _described(
     folders: list[str] = []
     unknown: tuple[str, ...] = ()
     there = distribution_metadata.in_folder(root)
-    for module, package in zip(adapter.modules, adapter.packages, strict=False):
+    for module, package in zip(adapter.framework.modules, adapter.framework.packages, strict=False):
         name = str(canonicalize_name(package))
         if name in there or not (root / module / "__init__.py").is_file():
             continue

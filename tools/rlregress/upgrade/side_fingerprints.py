@@ -90,7 +90,7 @@ def answers(
         for detail in details
     }
     job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
-    module = "rlregress.frameworks.probe_worker"
+    module = "rlregress.inside.probe_worker"
     found: Mapping[str, Any] = side_process.run_module(side, module, job, kept)
     if any(answer.get("why") == LATE for answer in found["observed"].values()):
         # with more time there is more

@@ -347,7 +347,9 @@ def _killed(training: Training, signal: str, message: str) -> Trace:
     if signal not in error_origin.SIGNALS:
         return trace_reader.failed(text)
     script = str(training.job.get("script", ""))
-    packages = tuple(training.job.get("packages") or frameworks.get(training.owner).modules)
+    packages = tuple(
+        training.job.get("packages") or frameworks.get(training.owner).framework.modules
+    )
     return trace_reader.failed(text, error_origin.of_signal(signal, message, script, packages))
 
 

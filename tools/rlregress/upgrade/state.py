@@ -52,7 +52,10 @@ def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
     if a.requested.user_environment != b.requested.user_environment:
         # the same versions may have been changed in place
         return False
-    tested = {canonicalize_name(name) for name in (*adapter.modules, *adapter.packages)} - {"torch"}
+    tested = {
+        canonicalize_name(name)
+        for name in (*adapter.framework.modules, *adapter.framework.packages)
+    } - {"torch"}
     one, other = (
         {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
         for side in (a, b)
@@ -92,7 +95,8 @@ def own_digest(*more: str) -> str:
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    for part in ("inside", "tracing", "frameworks", "details", "formulas", "measurements", *more):
+    parts = ("inside", "tracing", "frameworks", "probing", "measurements", "details", "formulas")
+    for part in (*parts, *more):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

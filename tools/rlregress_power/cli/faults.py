@@ -206,7 +206,7 @@ def faults(
     instrument = instruments[0] if instruments else DETAILS
     algorithms = names("--algorithm", algorithm) if returns or replays else ()
     if replays and draw:
-        every = {name: algorithms or frameworks.get(name).algorithms for name in adapters}
+        every = {name: algorithms or frameworks.get(name).framework.algorithms for name in adapters}
         pairs = [(name, algorithm) for name, own in every.items() for algorithm in own]
         injected = [f for pair in pairs for f in replay_power.draw(*pair, count, draw)]
     else:

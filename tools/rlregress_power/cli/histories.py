@@ -85,7 +85,7 @@ def judge_histories(
 def _judge_pair(
     name: str, scenarios: Sequence[str], workers: int
 ) -> Callable[[ReleasePair], Mapping[str, Any]]:
-    package = frameworks.get(name).packages[0]
+    package = frameworks.get(name).framework.packages[0]
     kept = cached_folders.cache() / "histories"
 
     def judge(pair: ReleasePair) -> Mapping[str, Any]:
@@ -116,7 +116,7 @@ def show_histories(names: Sequence[str]) -> None:
     for name in names:
         published = len(known_changes.pairs(name))
         rows = release_histories.load(name)
-        for line in histories_text.lines(frameworks.get(name).title, published, rows):
+        for line in histories_text.lines(frameworks.get(name).framework.title, published, rows):
             typer.echo(line)
         if len(rows) < published:
             unjudged.append(name)

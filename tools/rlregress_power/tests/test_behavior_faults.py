@@ -8,14 +8,14 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.faults import fault_tables, injection
-from rlregress.frameworks.base import Adapter
 from rlregress.model.fault_results import BEHAVIOR, Fault
 from rlregress_power import faults_text, instruments
+from tools.tests.small_adapters import SmallAdapter
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 INSTALLED = sorted(
-    {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
+    {adapter.name for adapter in frameworks.installed() if adapter.framework.expectations is None}
 )
 FAULTS = fault_tables.chosen(BEHAVIOR, INSTALLED, [])
 LISTED = [
@@ -44,7 +44,10 @@ def seed(fault):
 def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
     """The named tests of ``tests_behavior`` fail on the copy, with the expected words."""
     adapter = frameworks.get(fault.framework)
-    if fault.algorithm not in (*adapter.algorithms, *adapter.behavior_only) or not fits(fault):
+    if fault.algorithm not in (
+        *adapter.framework.algorithms,
+        *adapter.framework.behavior_only,
+    ) or not fits(fault):
         pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
     result, line = seed(fault)
     assert result.detected, line
@@ -94,14 +97,7 @@ def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
 
 def test_a_fault_of_another_version_is_not_seeded(monkeypatch):
     """The report says that the line is not there, and nothing is detected."""
-
-    class Without(Adapter):
-        """A framework none of whose files is here."""
-
-        def locate(self, file):
-            return None
-
-    monkeypatch.setattr(frameworks, "get", lambda name: Without())
+    monkeypatch.setattr(frameworks, "get", lambda name: SmallAdapter())
     result, line = seed(FAULT)
     assert not result.detected
     assert line == f"{'NOT INJECTED':<16}sb3 ppo n: does not fit this version of sb3"

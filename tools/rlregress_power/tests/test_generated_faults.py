@@ -51,7 +51,7 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     """What the seeder of probes writes is the drawn file, also of lines that stand there twice."""
     adapter = frameworks.get("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
-        sound = adapter.locate(fault.file).read_text(encoding="utf-8")
+        sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
         made = generated_faults.as_fault(fault, "sb3", sound, str(number))
         assert source.replaced(sound, made.old, made.new, made.occurrence) == fault.text
 

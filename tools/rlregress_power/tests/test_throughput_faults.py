@@ -25,7 +25,7 @@ def seed(*faults):
 @pytest.fixture
 def fault():
     """A fault of a framework that is installed and that can be changed."""
-    installed = {adapter.name for adapter in frameworks.installed() if adapter.modules}
+    installed = {adapter.name for adapter in frameworks.installed() if adapter.framework.modules}
     return fault_tables.load(THROUGHPUT, sorted(installed))[0]
 
 

@@ -50,7 +50,7 @@ def _judgements(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
 def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
     key = adapter_key(adapter)
     if key not in _VALUES:
-        _VALUES[key] = adapter.defaults()
+        _VALUES[key] = adapter.read.defaults()
     return _VALUES[key]
 
 
@@ -80,7 +80,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     names none. outdated: it does something else, and another version did, or does, what the claim
     says. refuted: it does something else. unprobed: nothing could be asked.
     """
-    version = adapter.version()
+    version = adapter.code.version()
     if claim.not_checkable:
         return settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     by_scope = {
@@ -165,7 +165,7 @@ DOCUMENT = "Janssens 2025, How Stable are Baselines"
 
 def settle_names(adapter: Adapter) -> Iterator[Settled]:
     """Every printed name of the framework of ``adapter``, settled."""
-    names, version = adapter.parameter_names(), adapter.version()
+    names, version = adapter.read.parameter_names(), adapter.code.version()
     for cell in hyperparameter_names.cells(adapter.name):
         question = f"name of {cell.algorithm}.{cell.hyperparameter}"
         by_scope = {

@@ -40,7 +40,9 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
     if as_markdown:
         items = source_index.load(suite.baselines() / "sources")
         probed_adapters = [
-            Framework(name=adapter.name, title=adapter.title, version=adapter.version())
+            Framework(
+                name=adapter.name, title=adapter.framework.title, version=adapter.code.version()
+            )
             for adapter in adapters
         ]
         answered = settle.answers(items, adapters)

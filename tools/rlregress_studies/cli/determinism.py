@@ -17,8 +17,8 @@ from rlregress.details import requested_names
 from rlregress.details.requested_names import names
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.frameworks.base import Unsupported
 from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.probing.interface import Unsupported
 from rlregress_studies.determinism import chance, determinism_study, discrete
 from rlregress_studies.determinism.discrete import Protocol, Starts
 
@@ -40,14 +40,14 @@ def measure(
     found, drawn, absent = {}, {}, {}
     try:
         for adapter in adapters:
-            name = f"{adapter.title} {adapter.label}".rstrip()
+            name = f"{adapter} {adapter.label}".rstrip()
             try:
                 runs = determinism_study.every(adapter, plan, starts, folder / "runs", typer.echo)
             except Unsupported as error:
                 absent[name] = str(error)
                 continue
             found[name] = {group: chance.spread(run) for group, run in runs.items()}
-            drawn[name] = adapter.sources_of_chance()
+            drawn[name] = adapter.train.sources_of_chance()
     finally:
         starts.close()
     if not found:

@@ -21,10 +21,11 @@ import torch
 
 from rlregress import datafiles
 from rlregress.errors import UserError, nearest
-from rlregress.frameworks.base import Adapter, Trained
-from rlregress.frameworks.seeded_training import SeededTraining, Seeds
+from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import checksum, write_atomically
 from rlregress.inside.worker import digest
+from rlregress.probing.interface import Trained
+from rlregress.probing.seeded_training import SeededTraining, Seeds
 from rlregress_studies.determinism import discrete
 from rlregress_studies.determinism.chance import HELD, THREADS, Checkpoint, Runs
 from rlregress_studies.determinism.discrete import Protocol, Starts
@@ -157,7 +158,7 @@ def train(
         on_agent=note,
     )
     with _computing(member.threads):
-        adapter.train_seeded(request)
+        adapter.train.train_seeded(request)
     return found
 
 
@@ -165,8 +166,8 @@ def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member)
     """Return where a training is kept, so that who starts again does only what is missing."""
     decides = {
         "framework": adapter.full_name,
-        "versions": dict(adapter.versions()),
-        "digests": dict(adapter.digests()),
+        "versions": dict(adapter.code.versions()),
+        "digests": dict(adapter.code.digests()),
         "plan": {k: v for k, v in asdict(plan).items() if k not in ("runs", "groups")},
         "hyperparameters": plan.hyperparameters,
         "member": asdict(member),
@@ -204,7 +205,7 @@ def every(
                 write_atomically(path, text + "\n")
                 took = time.monotonic() - began
                 after = f"; about {took * (left - 1):.0f} s left" if left > 1 else ""
-                say(f"{adapter.title}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
+                say(f"{adapter}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
             left -= 1
             runs.append(found)
         groups[group] = runs

@@ -19,7 +19,7 @@ import numpy as np
 
 from rlregress import missing_packages
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Trained
+from rlregress.probing.interface import Trained
 
 #: what names of games begin with
 GAMES = "ALE/"

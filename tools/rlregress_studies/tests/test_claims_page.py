@@ -6,35 +6,20 @@ import re
 from pathlib import Path
 
 from rlregress.details import catalogue
-from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework, Settled
 from rlregress_studies.claims.claims_text import claims_markdown, counts, differing, index_rows
 from rlregress_studies.claims.settle import answers, settled
+from tools.tests.small_adapters import SmallAdapter
 
 
-class Some(Adapter):
+def _some(path: Path) -> SmallAdapter:
     """A framework of one version."""
-
-    name = "some"
-    title = "Some"
-    packages = ("some",)
-
-    def __init__(self, path: Path = Path()) -> None:
-        self.path = path
-
-    def versions(self):
-        return {"some": "2.0"}
-
-    def expectations(self):
-        return self.path
-
-    def probes(self):
-        detail = catalogue.get("sac.critic_loss.scale")
-        return {(detail.id, "library"): lambda inputs: detail.expected()["half"]}
-
-    def defaults(self):
-        return {("ppo", "library"): {"epochs": 10}}
+    detail = catalogue.get("sac.critic_loss.scale")
+    probes = {(detail.id, "library"): lambda inputs: detail.expected()["half"]}
+    defaults = {("ppo", "library"): {"epochs": 10}}
+    functions = {"probes": lambda: probes, "defaults": lambda: defaults}
+    return SmallAdapter(functions, version="2.0", expectations=path)
 
 
 def _settled(id: str, verdict: str = "confirmed", version: str = "2.0", **changed) -> Settled:
@@ -100,7 +85,7 @@ def test_the_index_has_a_row_for_every_item(tmp_path, snapshot) -> None:
         Item(id="b", place="heading 2", title="rewards", not_code="about a task"),
         Item(id="c", place="Table 6", title="settings", defaults=("ppo.epochs", "ppo.other")),
     ]
-    answered = answers(items, [Some(tmp_path)])
+    answered = answers(items, [_some(tmp_path)])
     snapshot("index.md", "\n".join([*index_rows(items, answered, [SOME]), ""]))
 
 

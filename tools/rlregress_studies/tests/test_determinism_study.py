@@ -14,8 +14,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Trained
-from rlregress.frameworks.seeded_training import Seeds, Stream
+from rlregress.probing.interface import Trained
+from rlregress.probing.seeded_training import Seeds, Stream
 from rlregress_studies.cli import determinism as study
 from rlregress_studies.determinism import chance, determinism_study, discrete
 from rlregress_studies.determinism.chance import Spread

@@ -9,32 +9,25 @@ import numpy as np
 import pytest
 
 from rlregress.details import catalogue
-from rlregress.frameworks.base import Adapter
 from rlregress_studies.claims.claim_files import Claim
 from rlregress_studies.claims.claims_text import report
 from rlregress_studies.claims.settle import settle
+from tools.tests.small_adapters import SmallAdapter
 
 DETAIL = "sac.critic_loss.scale"
 NUMBER = itertools.count()
 
 
-class Some(Adapter):
+class Some(SmallAdapter):
     """A framework whose probes return what the named variants expect."""
 
-    packages = ("some",)
-
     def __init__(self, path: Path, version: str = "2.0", **variants: str) -> None:
-        self.name = f"some{next(NUMBER)}"  # answers are kept by name
-        self.found, self.path, self.calls = variants, path, 0
-        self._version = version
+        functions = {"probes": self._probes, "defaults": self._defaults}
+        # answers are kept by name
+        super().__init__(functions, f"some{next(NUMBER)}", version, expectations=path)
+        self.found, self.calls = variants, 0
 
-    def versions(self):
-        return {"some": self._version}
-
-    def expectations(self):
-        return self.path
-
-    def probes(self):
+    def _probes(self):
         return {(DETAIL, scope): self._probe(variant) for scope, variant in self.found.items()}
 
     def _probe(self, variant: str):
@@ -46,7 +39,7 @@ class Some(Adapter):
 
         return probe
 
-    def defaults(self):
+    def _defaults(self):
         return {
             ("td3", "library"): {"hidden_sizes": [400, 300], "discount": np.float64(0.99)},
             ("td3", "trainer"): {"discount": 0.9, "exploration_noise": None},

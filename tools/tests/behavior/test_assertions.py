@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Minibatch
+from rlregress.probing.interface import Minibatch
 from tests_behavior import assertions
 
 # Two environments, three rows, across the end of an episode: (environment, episode, step).

@@ -18,7 +18,7 @@ EVERY = frozenset(frameworks.names())
         ("committed", "README.md", set()),
         ("edited", "baselines/returns/skrl-ppo-Reacher-v4-short.toml", {"skrl"}),
         ("edited", "tools/rlregress/frameworks/base.py", set()),
-        ("committed", "tools/rlregress/frameworks/skrl/probes/ppo.py", {"skrl"}),
+        ("committed", "tools/rlregress/frameworks/skrl/observe/ppo.py", {"skrl"}),
         ("edited", "baselines/behavior/contrib.yaml", {"contrib"}),
         ("added", "baselines/details/rsl_rl/ppo.toml", {"rsl_rl"}),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from rlregress.frameworks.base import Unsupported
+from rlregress.probing.interface import Unsupported
 from tests_behavior import ladder
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.test_ladder import climb, climb_with_its_fault

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from rlregress.frameworks.base import Minibatch
+from rlregress.probing.interface import Minibatch
 from tests_behavior import value_sources
 from tests_behavior.bounds import (
     Bounds,

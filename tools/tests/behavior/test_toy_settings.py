@@ -79,8 +79,8 @@ def test_a_framework_without_settings_is_named(written):
 def test_every_framework_has_its_settings(name, topic):
     """Every known framework has a valid setting for each of its algorithms."""
     adapter = frameworks.get(name)
-    beside = () if topic == "time_limit" else adapter.behavior_only
-    for algorithm in (*adapter.algorithms, *beside):
+    beside = () if topic == "time_limit" else adapter.framework.behavior_only
+    for algorithm in (*adapter.framework.algorithms, *beside):
         found = setting(name, topic, algorithm)
         assert found.stores if topic == "segments" else found.total_steps
         assert bool(found.reads) == (topic == "minibatches")

@@ -174,7 +174,7 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["continued"] == []
-    assert stored["attempt"]["begun_anew"] == adapter.no_resume_reason
+    assert stored["attempt"]["begun_anew"] == adapter.train.no_resume_reason()
 
 
 def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):

@@ -8,16 +8,12 @@ import pytest
 from rlregress.details.fingerprint import fingerprint
 from rlregress.errors import UserError
 from rlregress.formulas import gae
+from tools.tests.small_adapters import SmallAdapter
 
 
-class Adapter:
+def _adapter(probes) -> SmallAdapter:
     """An adapter with the probes that it is given."""
-
-    def __init__(self, probes) -> None:
-        self._probes = probes
-
-    def probes(self):
-        return self._probes
+    return SmallAdapter({"probes": lambda: probes})
 
 
 def _gae(inputs) -> np.ndarray:
@@ -29,7 +25,7 @@ def _gae(inputs) -> np.ndarray:
 def test_every_probe_is_judged_by_the_inputs_of_its_detail() -> None:
     """The same probe in two scopes gives two entries, in catalogue order."""
     cells = [("gae.truncation", "script"), ("gae.truncation", "library")]
-    adapter = Adapter(
+    adapter = _adapter(
         dict.fromkeys(cells, _gae) | {("sac.critic_loss.scale", "library"): lambda i: 4.25}
     )
     found = fingerprint(adapter)
@@ -47,7 +43,7 @@ def test_a_probe_that_raises_is_a_finding_with_the_error() -> None:
     def broken(inputs) -> np.ndarray:
         raise AttributeError("no attribute 'critic'")
 
-    adapter = Adapter(
+    adapter = _adapter(
         {("sac.critic_loss.scale", "library"): broken, ("gae.truncation", "library"): _gae}
     )
     found = fingerprint(adapter)
@@ -66,11 +62,11 @@ def test_a_probe_cannot_change_the_inputs_of_the_next_one() -> None:
         return found
 
     cells = [("gae.truncation", scope) for scope in ("a", "b")]
-    found = fingerprint(Adapter(dict.fromkeys(cells, spoils)))
+    found = fingerprint(_adapter(dict.fromkeys(cells, spoils)))
     assert [judgement.variant for judgement in found.values()] == ["bootstrap_truncation"] * 2
 
 
 def test_a_probe_for_an_unknown_detail_is_an_error() -> None:
     """It would otherwise never be compared with anything."""
     with pytest.raises(UserError, match="unknown detail 'gae.truncatoin'; did you mean 'gae."):
-        fingerprint(Adapter({("gae.truncatoin", "library"): _gae}))
+        fingerprint(_adapter({("gae.truncatoin", "library"): _gae}))

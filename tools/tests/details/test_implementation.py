@@ -17,7 +17,8 @@ from rlregress.details import catalogue
 from rlregress.details.implementation import documented, implementations
 from rlregress.details.judge import record
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.probing.interface import Unprobed
+from tools.tests.small_adapters import SmallAdapter
 
 DETAIL = "sac.critic_loss.scale"
 ENTRY = """
@@ -30,24 +31,16 @@ source = "s"
 """
 
 
-class Some(Adapter):
+class Some(SmallAdapter):
     """A framework of a given version, whose probe counts its calls."""
 
-    name, title, packages, checkout = "some", "Some", ("some",), "SOME_HOME"
     does = "half"
 
     def __init__(self, path, version="1.0", label="", calls=None):
-        self.path, self.label, self._version = path, label, version
+        functions = {"probes": lambda: {(DETAIL, "library"): self._probe}}
+        of = {"expectations": path, "checkout": "SOME_HOME"}
+        super().__init__(functions, "some", version, label, **of)
         self.calls = [] if calls is None else calls
-
-    def versions(self):
-        return {"some": self._version}
-
-    def expectations(self):
-        return self.path
-
-    def probes(self):
-        return {(DETAIL, "library"): self._probe}
 
     def _probe(self, inputs):
         self.calls.append(self._version)

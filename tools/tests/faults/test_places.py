@@ -7,6 +7,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.details.implementation import implementations
 from rlregress.faults import fault_tables, places
+from rlregress.frameworks.framework_code import Code
 from rlregress.model.fault_results import DETAILS
 from rlregress.source import replaced
 from tools.tests.nightly import all_frameworks
@@ -19,12 +20,12 @@ def edited(tmp_path, monkeypatch):
     """The critic loss of Stable-Baselines3's SAC, decided by an edited file; and its line."""
     adapter = frameworks.get("sb3")
     [implementation] = implementations(adapter, "sac.critic_loss.scale")
-    text = adapter.locate(FILE).read_text("utf-8")
+    text = adapter.code.locate(FILE).read_text("utf-8")
     assert text.count(LINE) == 1
 
     def made(new):
         (tmp_path / "sac.py").write_text(text.replace(LINE, new), "utf-8")
-        monkeypatch.setattr(type(adapter), "locate", lambda self, file: tmp_path / "sac.py")
+        monkeypatch.setattr(Code, "locate", lambda self, file: tmp_path / "sac.py")
         return implementation, text.partition(LINE)[0].count("\n") + 1
 
     return made
@@ -69,7 +70,7 @@ def test_no_line_is_named_where_none_is_most_like_it(edited, new):
     assert text.endswith("whose line that decided it is not there any more: 0.5 * sum(")
 
 
-INSTALLED = [of for of in frameworks.installed() if of.expectations() is None]
+INSTALLED = [of for of in frameworks.installed() if of.framework.expectations is None]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +78,11 @@ INSTALLED = [of for of in frameworks.installed() if of.expectations() is None]
 )
 def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
     """In every framework: of the lines named as changed nine in ten have."""
-    kind, locate, file = type(adapter), type(adapter).locate, tmp_path / "changed.py"
+    kind, file = type(adapter.code), tmp_path / "changed.py"
+    locate = kind.locate
     named = right = every = 0
     for fault in fault_tables.load(DETAILS, [adapter.name]):
-        path = locate(adapter, fault.file)
+        path = locate(adapter.code, fault.file)
         text = path.read_text("utf-8") if path is not None else ""
         changed = replaced(text, fault.old, fault.new, fault.occurrence)
         if changed is None:

@@ -14,7 +14,6 @@ from rlregress import frameworks, suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
-from rlregress.frameworks.base import Adapter
 from rlregress.gate.stored_throughput import QUANTITIES
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.fault_results import (
@@ -26,11 +25,12 @@ from rlregress.model.fault_results import (
     TRACES,
 )
 from tools.tests.nightly import all_frameworks
+from tools.tests.small_adapters import SmallAdapter
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 INSTALLED = sorted(
-    {adapter.name for adapter in frameworks.installed() if adapter.expectations() is None}
+    {adapter.name for adapter in frameworks.installed() if adapter.framework.expectations is None}
 )
 ESSENTIAL = [fault for fault in fault_tables.chosen(DETAILS, INSTALLED, []) if fault.essential]
 
@@ -78,7 +78,7 @@ def test_every_detail_has_a_seeded_fault(name):
     """For each detail that a framework is probed for there is a fault that moves it."""
     known = fault_tables.load(DETAILS, [name])
     covered = {id for fault in known for id in fault.turns + fault.also}
-    chosen = {id for id, _ in frameworks.get(name).probes()}
+    chosen = {id for id, _ in frameworks.get(name).observe.probes()}
     assert chosen - covered == set(fault_tables.without(name))
 
 
@@ -116,16 +116,6 @@ GOOD = {
 }
 
 
-class Other(Adapter):
-    """An adapter of a third party, whose data file is its own."""
-
-    def __init__(self, path):
-        self._path = path
-
-    def expectations(self):
-        return self._path
-
-
 @pytest.fixture
 def load(tmp_path, monkeypatch):
     """Writes a file of data and loads its faults."""
@@ -133,7 +123,7 @@ def load(tmp_path, monkeypatch):
     def loaded(text: str):
         path = tmp_path / "some.toml"
         path.write_text(text)
-        monkeypatch.setattr(frameworks, "get", lambda name: Other(path))
+        monkeypatch.setattr(frameworks, "get", lambda name: SmallAdapter(expectations=path))
         return fault_tables.load(DETAILS, ["other"])
 
     return loaded
@@ -162,7 +152,7 @@ def test_a_fault_that_does_not_fit_says_so():
     fault = next(
         one
         for one in fault_tables.chosen(DETAILS, INSTALLED, [])
-        if frameworks.get(one.framework).locate(one.file) is not None
+        if frameworks.get(one.framework).code.locate(one.file) is not None
     )
     other = replace(fault, old="no such text", occurrence=0)
     with (

@@ -13,9 +13,9 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
-from rlregress.frameworks.cleanrl.probes.helpers.normalised_environments import Walk
+from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import Walk
 from rlregress.frameworks.cleanrl.script import AnchorLost
-from rlregress.frameworks.scripted import counting
+from rlregress.probing.scripted import counting
 
 
 def _labels() -> list[str]:
@@ -59,7 +59,7 @@ def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
     path.unlink()
     path.write_text(re.sub(rf"\b{name}\b", "renamed", text))
     for id in ("gae.truncation", "gae.value_target", "gae.lambda_zero", "gae.stored_values"):
-        probe = cleanrl.CleanRL(copy).probes()[id, "script"]
+        probe = cleanrl.CleanRL(copy).observe.probes()[id, "script"]
         with pytest.raises(AnchorLost, match=f"returns: nothing is assigned to {name}; nearest"):
             probe(catalogue.get(id).copy_inputs())
 

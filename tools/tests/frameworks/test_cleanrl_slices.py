@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from rlregress.details import catalogue, fingerprint
-from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import script as scripts
-from rlregress.frameworks.cleanrl.drivers import parts
-from rlregress.frameworks.cleanrl.probes import traps
+from rlregress.frameworks.cleanrl.observe import traps
+from rlregress.frameworks.cleanrl.observe.drivers import parts
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script import (
     AnchorAmbiguous,
@@ -25,7 +24,8 @@ from rlregress.frameworks.cleanrl.script import (
 )
 from rlregress.frameworks.cleanrl.slices import context, run
 from rlregress.frameworks.cleanrl.stubs import Fn, arguments, defaults
-from rlregress.frameworks.framework_errors import raised_in
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Unprobed
 
 TOY = """
 import random

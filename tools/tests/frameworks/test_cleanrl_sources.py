@@ -9,9 +9,9 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
-from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.script import known_scripts
+from rlregress.probing.interface import Unprobed
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
     monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
     adapter = cleanrl.CleanRL()
     assert adapter.available()[0] == "HEAD"
-    assert adapter.versions()["cleanrl"] == "2.0.0b1"
+    assert adapter.code.versions()["cleanrl"] == "2.0.0b1"
     assert adapter.at("HEAD").full_name == "cleanrl@HEAD"
 
 
@@ -45,7 +45,7 @@ def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch
     monkeypatch.setenv(script_sources.VARIABLE, f"{checkout}{os.pathsep}{other}")
     adapter = cleanrl.CleanRL()
     assert adapter.available()[:2] == ["HEAD", "0.4.8"]
-    assert adapter.at("0.4.8").versions()["cleanrl"] == "0.4.8"
+    assert adapter.at("0.4.8").code.versions()["cleanrl"] == "0.4.8"
 
 
 def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
@@ -60,7 +60,7 @@ def test_no_scripts_at_all_is_an_error_that_says_how_to_get_some(monkeypatch):
     monkeypatch.delenv(script_sources.VARIABLE, raising=False)
     monkeypatch.setattr(script_sources, "_installed", lambda: None)
     with pytest.raises(UserError, match=r"there are no scripts; set CLEANRL_HOME .* pip install"):
-        cleanrl.CleanRL().versions()
+        cleanrl.CleanRL().code.versions()
 
 
 def test_a_copy_of_another_label_is_not_taken_instead(checkout, monkeypatch):
@@ -83,7 +83,7 @@ def test_a_copy_to_be_changed_is_found_as_the_original_is(checkout, monkeypatch,
     folder = tmp_path / "copy"
     folder.mkdir()
     name = "cleanrl/ppo_continuous_action.py"
-    variables = cleanrl.CleanRL().copy_to_change(name, folder)
+    variables = cleanrl.CleanRL().code.copy_to_change(name, folder)
     (folder / name).unlink()
     (folder / name).write_text("import gymnasium as gym  # changed\n")
     for key, value in variables.items():

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.cleanrl import probes, shim
-from rlregress.frameworks.cleanrl.probes import ddpg
+from rlregress.frameworks.cleanrl import observe, shim
+from rlregress.frameworks.cleanrl.observe import ddpg
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import find_source
-from rlregress.frameworks.cleanrl.training import (
+from rlregress.frameworks.cleanrl.train.training import (
     arguments_of,
     as_observed,
     policy_of,
@@ -20,6 +19,7 @@ from rlregress.frameworks.cleanrl.training import (
     train,
     wrappers,
 )
+from rlregress.probing.interface import TrainingRequest
 from tests_behavior.counter import StepCounter
 
 
@@ -217,10 +217,10 @@ def test_the_ddpg_script_for_gym_ends_in_an_error():
             {"total_timesteps": 1, "episode_length": 5},
             make_env=StepCounter,
         )
-    assert {id for id in probes.absent(scripts) if id.startswith("ddpg.")} == set(ddpg.PROBES)
+    assert {id for id in observe.absent(scripts) if id.startswith("ddpg.")} == set(ddpg.PROBES)
 
 
 def test_the_ddpg_script_of_a_checkout_is_asked_everything():
     """Of the latest DDPG every detail is probed."""
     scripts = copy_of("HEAD")
-    assert {id for id, _ in probes.bound_to(scripts)} >= set(ddpg.PROBES)
+    assert {id for id, _ in observe.probes(scripts)} >= set(ddpg.PROBES)

@@ -12,9 +12,9 @@ import pytest
 from rlregress import frameworks
 from rlregress.details import documented_defaults
 from rlregress.errors import UserError
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.isolation import isolated
 from rlregress.hyperparameters import hyperparameter_set, names
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import isolated
 from rlregress.training import job_plan
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell
@@ -58,8 +58,8 @@ OTHER = {
 def cell_of(framework: str, algorithm: str, name: str, budget_name: str = "full") -> Cell:
     """A cell of the study; skipped where the framework cannot be trained here."""
     try:
-        trains = frameworks.get(framework).algorithms
-        frameworks.get(framework).versions()
+        trains = frameworks.get(framework).framework.algorithms
+        frameworks.get(framework).code.versions()
     except UserError as error:
         pytest.skip(str(error))
     if algorithm not in trains:
@@ -95,7 +95,7 @@ def test_an_agent_of_any_set_has_its_values(combination):
     cell = cell_of(*combination)
     given = given_to(cell)
     with isolated():
-        applied = frameworks.get(cell.framework).applied(cell.algorithm, given)
+        applied = frameworks.get(cell.framework).read.applied(cell.algorithm, given)
     assert len(applied) >= 9
     for key, value in applied.items():
         known = given.get(key, False if key == "anneal_learning_rate" else None)
@@ -177,7 +177,8 @@ class _Read(dict):
 def test_what_torchrl_is_given_is_read(of, monkeypatch):
     """The trainers are built from every hyperparameter that is not refused."""
     algorithm = of
-    from rlregress.frameworks.torchrl import applied, training
+    from rlregress.frameworks.torchrl import applied
+    from rlregress.frameworks.torchrl.train import training
 
     own = hyperparameter_set("torchrl")[algorithm]
     given = {**own, "anneal_learning_rate": True} if algorithm == "ppo" else own
@@ -194,9 +195,9 @@ def test_what_torchrl_is_given_is_read(of, monkeypatch):
 
 def test_a_learning_rate_falls_linearly_where_a_set_says_so():
     """TorchRL's own scheduler brings the learning rate to zero, one step after each rollout."""
-    from rlregress.frameworks.torchrl import training
     from rlregress.frameworks.torchrl.api import GymWrapper
-    from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
+    from rlregress.frameworks.torchrl.quiet import quiet
+    from rlregress.frameworks.torchrl.train import training
 
     given = {
         **hyperparameter_set("torchrl")["ppo"],
@@ -245,7 +246,7 @@ def test_a_framework_trains_with_a_set_or_refuses_it(combination):
     given, steps = _small(cell)
 
     def train():
-        return frameworks.get(framework).train(
+        return frameworks.get(framework).train.train(
             TrainingRequest(algorithm, lambda: gymnasium.make(ENVIRONMENT), given, steps, seed=0)
         )
 

@@ -7,14 +7,14 @@ import types
 from pathlib import Path
 
 import pytest
-
-from rlregress import frameworks
-from rlregress.frameworks import option_trainings
-from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.option_trainings import CapturedOptions, OptionTrainings
 from rlregress.frameworks.option_variants import Lacking, refused
 from rlregress.frameworks.toys import Ends
+
+from rlregress import frameworks
+from rlregress.frameworks import option_trainings
+from rlregress.frameworks.base import Unsupported
 from rlregress.inside import events
 from rlregress.inside.recorder import Recorder
 from rlregress.model.recorded_traces import Trace

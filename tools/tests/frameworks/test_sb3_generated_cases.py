@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
-from rlregress.frameworks import option_variants
-from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.sb3 import generated_cases
-from rlregress.frameworks.trace_trainings import GeneratedCalls
 from rlregress.inside import events
+from rlregress.probing import option_variants
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.trace_trainings import GeneratedCalls
 from tools.tests.nightly import every
 
 TABLES = generated_cases.TABLES

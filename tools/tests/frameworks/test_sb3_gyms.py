@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from rlregress.frameworks.base import Unsupported
 from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.interface import Unsupported
 
 OLD = gyms.library.__name__ == "gym"
 on_gym = pytest.mark.skipif(not OLD, reason="the installed Stable-Baselines3 stands on gymnasium")

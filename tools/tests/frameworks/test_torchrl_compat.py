@@ -14,16 +14,15 @@ import pytest
 import torch
 
 from rlregress.details import catalogue
-from rlregress.frameworks.base import Unprobed, Unsupported
-from rlregress.frameworks.families import absent
+from rlregress.probing.families import absent
+from rlregress.probing.interface import Unprobed, Unsupported
 
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
 
-from rlregress.frameworks.scripted import Scripted  # noqa: E402
-from rlregress.frameworks.torchrl import api, compat  # noqa: E402
-from rlregress.frameworks.torchrl.probes.helpers import known_networks, programs  # noqa: E402
-from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet, quietly  # noqa: E402
-from rlregress.frameworks.torchrl.probes.helpers.scripted_environments import wrapped  # noqa: E402
+from rlregress.frameworks.torchrl import api, compat, known_networks, programs  # noqa: E402
+from rlregress.frameworks.torchrl.quiet import quiet, quietly
+from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.probing.scripted import Scripted
 
 TOOLS = Path(__file__).resolve().parents[2]
 
@@ -52,7 +51,7 @@ def answers_without(module: str, ids: list[str]) -> dict:
     }
     program = (
         f"import json, sys; sys.modules[{module!r}] = None; sys.path.insert(0, {str(TOOLS)!r}); "
-        f"from rlregress.frameworks import probe_worker; "
+        f"from rlregress.inside import probe_worker; "
         f"found = probe_worker.answers('torchrl', json.loads(sys.argv[1])); "
         f"print(json.dumps(found))"
     )
@@ -199,7 +198,7 @@ def test_programs_get_the_suites_settings_whether_omegaconf_is_installed_or_not(
     """Omegaconf refuses settings that are plain dictionaries; a program never meets it."""
     installed = ModuleType("omegaconf")
     monkeypatch.setitem(sys.modules, "omegaconf", installed)
-    module = pytest.importorskip("rlregress.frameworks.torchrl.probes.helpers.programs")
+    module = pytest.importorskip("rlregress.frameworks.torchrl.programs")
     with module._importing_from(Path(__file__).parent):
         met = importlib.import_module("omegaconf")
         settings = module.Settings(seed=1)

@@ -18,14 +18,14 @@ import torch
 import torchrl
 
 from rlregress import frameworks
-from rlregress.frameworks import option_variants
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.frameworks.torchrl import generated_cases
-from rlregress.frameworks.trace_trainings import GeneratedCalls
 from rlregress.inside import events, swap
 from rlregress.inside.recorder import Recorder
 from rlregress.model.recorded_traces import Trace
+from rlregress.probing import option_variants
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.trace_trainings import GeneratedCalls
 from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import compare
 from tools.tests.nightly import every

@@ -12,41 +12,32 @@ import pytest
 from rlregress import suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Adapter
 from rlregress.gate.comparison import compare, compare_documented
 from rlregress.reporting import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.reporting.html import comparison_page
 from rlregress.reporting.html.page import Facts
+from tools.tests.small_adapters import SmallAdapter
 
 #: details whose variants the adapters of this file answer by their formulas
 SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", "td3.target.minimum"
 
 
-class Answering(Adapter):
-    """Answers details with the expectation of a chosen variant."""
-
-    packages = ("pytest",)
-
-    def __init__(self, name, expectations, **variants):
-        self.name = self.title = name
-        self._expectations, self._variants = expectations, variants
-
-    def probes(self):
-        """One scope, library."""
-        return {
-            (id, "library"): lambda inputs, id=id, variant=variant: catalogue.get(id).expected()[
-                variant
-            ]
-            for id, variant in self._variants.items()
-        }
-
-    def absent(self):
-        """What was given no variant of these three."""
-        return {id: "has none" for id in (SCALE, DISTANCE, MINIMUM) if id not in self._variants}
-
-    def expectations(self):
-        """A file of the test."""
-        return self._expectations
+def _answering(name, expectations, **variants):
+    """A framework that answers details with the expectation of a chosen variant."""
+    probes = {
+        (id, "library"): lambda inputs, id=id, variant=variant: catalogue.get(id).expected()[
+            variant
+        ]
+        for id, variant in variants.items()
+    }
+    absent = {id: "has none" for id in (SCALE, DISTANCE, MINIMUM) if id not in variants}
+    return SmallAdapter(
+        {"probes": lambda: probes, "absent": lambda: absent},
+        name,
+        title=name,
+        packages=("pytest",),
+        expectations=expectations,
+    )
 
 
 @pytest.fixture
@@ -61,7 +52,7 @@ def pair(tmp_path):
                 for id, variant in variants.items()
             )
         )
-        return Answering(name, tmp_path / f"{name}.toml", **variants)
+        return _answering(name, tmp_path / f"{name}.toml", **variants)
 
     one = made("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
     other = made("other", **{SCALE: "none", DISTANCE: "squared"})
@@ -88,7 +79,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
     # another name: an answer is asked once per process and framework
     other.name = "unknown"
     unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    other.probes = lambda: unknown
+    other.functions["probes"] = lambda: unknown
     found = compare((one, other))
     (row,) = found.undecided
     assert row.detail.id == DISTANCE
@@ -120,7 +111,7 @@ def test_a_page_begins_with_a_table_of_each_family(pair):
     assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
     assert f"| {SCALE} | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
-    third.probes = one.probes
+    third.functions["probes"] = one.functions["probes"]
     same = markdown(compare((one, third)))
     assert "| family |" not in same
 
@@ -130,7 +121,8 @@ def test_what_two_do_not_share_is_not_counted_as_equal(pair):
     one, other = pair
     third, alien = copy.copy(one), copy.copy(one)
     third.name, alien.name = "third", "alien"
-    alien.probes = lambda: {(MINIMUM, "library"): one.probes()[MINIMUM, "library"]}
+    own = {(MINIMUM, "library"): one.observe.probes()[MINIMUM, "library"]}
+    alien.functions = {**one.functions, "probes": lambda: own}
     found = compare((one, other, third, alien))
     for shown in (found, found.only_different()):
         glance, _, _ = markdown(shown).partition("\n## 1 details differ")
@@ -162,7 +154,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
     text = markdown(compare(pair).only_different())
     assert "1 details differ, 2 that do not differ are left out." in text
     other.name, unknown = "another", {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    other.probes = lambda: unknown
+    other.functions["probes"] = lambda: unknown
     assert [row.detail.id for row in compare((one, other)).only_different().rows] == [DISTANCE]
 
 

@@ -58,7 +58,7 @@ def slower(factor: float = 0.8) -> list[Measurement]:
 @pytest.mark.parametrize("of", frameworks.names())
 def test_whatever_is_trained_can_be_measured(of):
     """It has a protocol whose numbers fit each other, installed or not."""
-    for algorithm in frameworks.get(of).algorithms:
+    for algorithm in frameworks.get(of).framework.algorithms:
         assert throughput_measurement.protocol(of, algorithm).total_steps() > 0
 
 

@@ -68,7 +68,7 @@ def test_the_readme_counts_the_catalogue():
     text = (suite.root() / "README.md").read_text("utf-8")
     numbers = re.search(r"(\d+) implementation details \((\d+) of them checked in\s", text)
     assert numbers is not None
-    checked_in_sb3 = {id for id, _ in frameworks.get("sb3").probes()}
+    checked_in_sb3 = {id for id, _ in frameworks.get("sb3").observe.probes()}
     assert numbers.groups() == (str(len(catalogue.ids())), str(len(checked_in_sb3)))
 
 

@@ -53,7 +53,7 @@ NOT_IMPORTED = {
     "types-pyyaml": "mypy reads it",
 }
 # What is started inside a foreign or old environment; with it goes all that it imports.
-FOREIGN = ("frameworks/**/*.py", "inside/worker.py", "inside/trace_worker.py")
+FOREIGN = ("frameworks/**/*.py", "probing/**/*.py", "inside/worker.py", "inside/trace_worker.py")
 
 
 @cache
@@ -154,10 +154,7 @@ def packages_of_adapter(path: Path, library: Path) -> set[str]:
     found = set()
     for node in ast.walk(tree):
         # a package may be imported by another name than it is installed by
-        if isinstance(node, ast.Assign) and any(
-            isinstance(target, ast.Name) and target.id in {"packages", "modules"}
-            for target in node.targets
-        ):
+        if isinstance(node, ast.keyword) and node.arg in {"packages", "modules"}:
             found |= {name.replace("-", "_") for name in ast.literal_eval(node.value)}
     return found
 
@@ -235,7 +232,9 @@ def test_formulas_and_verdicts_load_no_framework():
     """Once all of them are imported, neither PyTorch nor Gymnasium nor a framework is loaded."""
     loaded = loaded_with_judges(LIBRARY.parent)
     assert {"numpy", "scipy", "rlregress"} <= loaded
-    modules = {module for name in frameworks.names() for module in frameworks.get(name).modules}
+    modules = {
+        module for name in frameworks.names() for module in frameworks.get(name).framework.modules
+    }
     assert loaded & ({"torch", "gymnasium", "tensordict"} | modules) == set()
 
 
@@ -274,7 +273,7 @@ def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named)
             "inside/worker.py": "from rlregress.training import store\n",
             "training/store.py": clean,
             "training/pool.py": "import rich\n",
-            "frameworks/some/__init__.py": 'packages = ("other", "torch")\n',
+            "frameworks/some/__init__.py": 'Framework(packages=("other", "torch"))\n',
             "frameworks/some/probes.py": "import other.sac\n",
         },
     )
@@ -416,7 +415,9 @@ def imported_packages(root: Path) -> set[str]:
         for _, name in imports(path, root)
     }
     adapters = [frameworks.get(name) for name in frameworks.names()]
-    of_frameworks = {module: [of.packages[0]] for of in adapters for module in of.modules}
+    of_frameworks = {
+        module: [of.framework.packages[0]] for of in adapters for module in of.framework.modules
+    }
     known = {**of_frameworks, **packages_distributions()}
     return {str(canonicalize_name(of)) for name in modules for of in known.get(name, (name,))}
 

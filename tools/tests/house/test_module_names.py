@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
@@ -18,9 +19,9 @@ PARALLEL = {
     "tools/rlregress/details",
     "tools/rlregress/formulas",
     "tools/rlregress/measurements",
-    "tools/rlregress/frameworks/*/drivers",
-    "tools/rlregress/frameworks/*/probes",
-    "tools/rlregress/frameworks/*/probes/helpers",
+    "tools/rlregress/frameworks/*/observe",
+    "tools/rlregress/frameworks/*/observe/drivers",
+    "tools/rlregress/frameworks/*/observe/helpers",
 }
 
 
@@ -54,7 +55,7 @@ def test_no_two_modules_share_a_name():
 
 def test_the_subjects_of_the_catalogue_are_seen():
     """The exception is in use: the entries and the probes of SAC have one name."""
-    places = [ROOT / "tools/rlregress/details", *ROOT.glob("tools/rlregress/frameworks/*/probes")]
+    places = [ROOT / "tools/rlregress/details", *ROOT.glob("tools/rlregress/frameworks/*/observe")]
     assert sum((folder / "sac.py").is_file() for folder in places) >= 3
 
 
@@ -65,7 +66,7 @@ def test_the_subjects_of_the_catalogue_are_seen():
         ("tools/rlregress/details/gate.py", "gate"),
         ("tools/rlregress/gate/sac.py", "sac"),
         ("tools/rlregress/frameworks/training.py", "training"),
-        ("tools/rlregress/frameworks/two/probes/training.py", "training"),
+        ("tools/rlregress/frameworks/two/observe/training.py", "training"),
         ("tools/rlregress/formulas/nstep.py", "nstep"),
         ("tools/tests/gate/test_a.py", "test_a"),
         ("tests_behavior/test_a.py", "test_a"),
@@ -82,8 +83,8 @@ def test_a_shared_name_is_found(tmp_path, added, name):
         f"{library}/upgrade/gate.py",
         *(f"{library}/{family}/sac.py" for family in ("details", "formulas", "measurements")),
         *(f"{library}/frameworks/{one}/training.py" for one in ("one", "two")),
-        *(f"{library}/frameworks/{one}/probes/sac.py" for one in ("one", "two")),
-        *(f"{library}/frameworks/{one}/probes/helpers/nstep.py" for one in ("one", "two")),
+        *(f"{library}/frameworks/{one}/observe/sac.py" for one in ("one", "two")),
+        *(f"{library}/frameworks/{one}/observe/helpers/nstep.py" for one in ("one", "two")),
     ]
     for file in kept:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -95,16 +96,17 @@ def test_a_shared_name_is_found(tmp_path, added, name):
 
 
 def test_modules_that_adapters_load_by_name_are_there():
-    """A name in a string is renamed by no tool: it has to be that of a file."""
+    """A package finds its functions in modules whose names no tool renames: they define them."""
     folder = ROOT / "tools" / "rlregress" / "frameworks"
-    own = {path.parent: path.read_text() for path in folder.glob("*/__init__.py")}
-    adapters = [place for place in own if (place / "probes").is_dir()]
-    for place in adapters:
-        for name in re.findall(r"_sibling\(\"([\w.]+)\"\)", own[place]):
-            path = place / name.replace(".", "/")
-            assert path.with_suffix(".py").is_file() or path.is_dir(), f"{place.name}: {name}"
-    named = re.findall(r"_sibling\(\"([\w.]+)\"\)", (folder / "base.py").read_text())
-    assert len(named) > 5
-    for name in named:
-        paths = [place / name.replace(".", "/") for place in adapters]
-        assert any(p.with_suffix(".py").is_file() or p.is_dir() for p in paths), name
+    found = 0
+    for path in folder.glob("*/*/__init__.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("find_in"):
+                for module in node.keywords:
+                    text = (path.parent / f"{module.arg}.py").read_text()
+                    for name in ast.literal_eval(module.value):
+                        assert re.search(rf"^(def {name}\(|{name} = )", text, re.M), (
+                            f"{path}: {name}"
+                        )
+                        found += 1
+    assert found > 30

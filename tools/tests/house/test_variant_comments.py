@@ -17,7 +17,8 @@ from rlregress.details.implementation import stated
 
 TESTS = Path(__file__).resolve().parents[3] / "tests_unit"
 ADAPTERS = {
-    frameworks.get(n).title: frameworks.get(n) for n in ("sb3", "torchrl", "cleanrl", "contrib")
+    frameworks.get(n).framework.title: frameworks.get(n)
+    for n in ("sb3", "torchrl", "cleanrl", "contrib")
 }
 # An extension does what the framework does that it stands on: it is named where it is alone.
 ALONE = {"SB3-Contrib": ("qrdqn.", "tqc.")}

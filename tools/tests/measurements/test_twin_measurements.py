@@ -11,55 +11,11 @@ from rlregress.details import catalogue
 from rlregress.details.judge import judge
 from rlregress.formulas import action_transforms
 from rlregress.formulas import sac as formulas
-from rlregress.measurements import sac, td3, twin_details
+from rlregress.measurements import sac, td3
 
 from .reference_twins import TwinAgent
 
-#: what SAC and TD3 share -> its measurement
-MEASURED = {
-    "critic_loss.scale": twin_details.critic_loss_scale,
-    "critic_loss.reduction": twin_details.critic_loss_reduction,
-    "critic_loss.distance": twin_details.critic_loss_distance,
-    "target.minimum": twin_details.target,
-    "target.bootstrap": twin_details.target_bootstrap,
-    "actor_loss": twin_details.actor_loss,
-    "target_update.polyak": twin_details.target_update,
-    "target_update.parameter": twin_details.target_update,
-    "replay.action": twin_details.replay_action,
-    "learning_starts": twin_details.learning_starts,
-    "vectorisation": twin_details.vectorisation,
-    "networks": twin_details.networks,
-    "gradient_clip": twin_details.gradient_clip,
-    "adam.epsilon": twin_details.adam_epsilon,
-}
-MEASUREMENTS = {
-    **{f"{family}.{name}": m for family in ("sac", "td3") for name, m in MEASURED.items()},
-    "sac.update_ratio": partial(twin_details.update_ratio, ("critic", "actor")),
-    "sac.target.entropy": twin_details.target,
-    "sac.temperature.loss": sac.temperature_loss,
-    "sac.temperature.target_entropy": sac.target_entropy,
-    "sac.temperature.learning_rate": sac.temperature_rate,
-    "sac.temperature.initial": sac.temperature_initial,
-    "sac.log_std.bounds": sac.log_std,
-    "sac.log_prob.tanh_correction": sac.tanh_correction,
-    "sac.log_prob.action_scale": sac.action_scale,
-    "sac.update_order": sac.update_order,
-    "sac.update_schedule": sac.update_schedule,
-    "sac.target_update.interval": sac.target_interval,
-    "sac.reward_scaling": sac.reward_scaling,
-    "sac.networks.initialisation": sac.initialisation,
-    "td3.update_ratio": partial(twin_details.update_ratio, ("critic",)),
-    "td3.target_noise.law": td3.noise_law,
-    "td3.target_noise.bounds": td3.noise_bounds,
-    "td3.target_noise.draw": td3.noise_draw,
-    "td3.target_noise.parameter": td3.noise_parameter,
-    "td3.action.bounding": td3.action_bounding,
-    "td3.exploration.noise": td3.exploration_noise,
-    "td3.exploration.default": td3.exploration_default,
-    "td3.exploration.environments": td3.exploration_environments,
-    "td3.exploration.warmup": td3.exploration_warmup,
-    "td3.policy_delay": td3.policy_delay,
-}
+MEASUREMENTS = {**sac.MEASUREMENTS, **td3.MEASUREMENTS}
 _RELU, _TANH, _LEAKY = [0.0, 0.5], [-np.tanh(0.5), np.tanh(0.5)], [-0.005, 0.5]
 
 

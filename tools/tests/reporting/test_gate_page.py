@@ -25,7 +25,7 @@ from .markup import Page
 
 HOPPER = "sb3-ppo-Hopper-v4-short"
 CRITIC_DETAIL = "sac.critic_loss.scale"
-SAC = f"{frameworks.get('sb3').modules[0]}/sac/sac.py"
+SAC = f"{frameworks.get('sb3').framework.modules[0]}/sac/sac.py"
 
 
 def stands_alone(text: str) -> Page:

@@ -35,7 +35,7 @@ def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
     light = sides.recorded(requested, Side("B"), tmp_path, "-2", lines=[])
     every = {name: recorded[name].header["functions"] for name in names}
     files = sorted({file for functions in every.values() for file in functions})
-    found = sides.executed_functions(requested, Side("B"), Triggers(), SB3.code_folders(), files)
+    found = sides.executed_functions(requested, Side("B"), Triggers(), SB3.code.folders(), files)
     assert {name: found[name].functions for name in names} == every
     assert {name: light[name].header["functions"] for name in names} == every
 
@@ -45,7 +45,7 @@ def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     requested = [compared_trainings.built_in(SB3, name) for name in ("sac", "ppo")]
     ppo = "stable_baselines3/ppo/ppo.py"
     found = sides.executed_functions(
-        requested, Side("B"), Triggers(frozenset({SAC})), SB3.code_folders(), [ppo]
+        requested, Side("B"), Triggers(frozenset({SAC})), SB3.code.folders(), [ppo]
     )
     assert found["sac"].functions is None
     assert found["ppo"].functions is not None

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks import framework_errors, toys
-from rlregress.frameworks.framework_errors import through
 from rlregress.inside import error_origin, events
 from rlregress.inside.error_origin import OTHER, RECORDER, SUITE, TRACED
 from rlregress.inside.recorder import Recorder
+from rlregress.probing import framework_errors, toys
+from rlregress.probing.framework_errors import through
 
 MODULE = """
 import copy

@@ -10,10 +10,10 @@ import gymnasium
 import pytest
 from gymnasium.wrappers import TimeLimit
 
-from rlregress.frameworks.toys import Ends
 from rlregress.inside.events import Places
 from rlregress.inside.recorder import Recorder
 from rlregress.inside.seeds import SEED
+from rlregress.probing.toys import Ends
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ import pytest
 import torch
 from gymnasium.wrappers import TimeLimit, TransformReward
 
-from rlregress.frameworks.toys import Ends
 from rlregress.inside.events import Places
 from rlregress.inside.recorder import Recorder
 from rlregress.inside.seeds import SEED
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Part, Trace
+from rlregress.probing.toys import Ends
 from rlregress.tracing.trace_comparison import compare
 
 from .test_trace_comparison import made

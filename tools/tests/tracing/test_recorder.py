@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.frameworks.framework_errors import ExpectedError
 from rlregress.inside import recorder
 from rlregress.inside.events import RAISED, Places
 from rlregress.inside.recorder import Recorder, Stop
+from rlregress.probing.framework_errors import ExpectedError
 
 from .scripts import TRAINING, changed, recorded_here
 

@@ -18,7 +18,7 @@ ON_POLICY = ("ppo", "a2c")
 #: algorithms that move a copy of their networks.
 WITH_TARGETS = ("sac", "td3", "ddpg", "dqn", "qrdqn", "tqc")
 #: where a buffer begins to overwrite what it holds.
-FULL = (f"{SB3.modules[0]}/common/buffers.py", "ReplayBuffer.add", "self.full = True")
+FULL = (f"{SB3.framework.modules[0]}/common/buffers.py", "ReplayBuffer.add", "self.full = True")
 
 
 def events(found, kind):
@@ -67,6 +67,8 @@ def _rare_lines(found, algorithm):
         assert len(updates) == 3 * 3 * 2
     if algorithm not in ON_POLICY:
         file, _, text = FULL
-        numbered = enumerate(SB3.locate(file).read_text(encoding="utf-8").splitlines(), start=1)
+        numbered = enumerate(
+            SB3.code.locate(file).read_text(encoding="utf-8").splitlines(), start=1
+        )
         lines = {number for number, line in numbered if text in line}
         assert lines & set(found.header["lines"][file][0]), algorithm

@@ -18,8 +18,8 @@ import pytest
 import torch
 
 # here, and not in each of the processes that are forked
-import rlregress.frameworks.sb3.training
-import rlregress.frameworks.torchrl.training  # noqa: F401
+import rlregress.frameworks.sb3.train.training
+import rlregress.frameworks.torchrl.train.training  # noqa: F401
 from rlregress.inside import checkpoint, episodes, pickled, run_record, worker
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell, Protocol

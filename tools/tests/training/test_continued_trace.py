@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from rlregress import frameworks
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.isolation import isolated
 from rlregress.inside import pickled
 from rlregress.inside.events import Places
 from rlregress.inside.recorded_environments import _SEEDED
 from rlregress.inside.recorder import Recorder
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import isolated
 
 from .test_checkpoints import job_of
 
@@ -30,7 +30,7 @@ def bare(model: Any) -> Any:
 
 def recording() -> Recorder:
     """A recorder that leaves the global generators as they are."""
-    roots = frameworks.get("sb3").code_folders()
+    roots = frameworks.get("sb3").code.folders()
     state = pickled.random_state()
     recorder = Recorder(Places(list(roots))).__enter__()
     pickled.set_random_state(state)
@@ -58,7 +58,7 @@ class Begun:
         pickled.set_random_state(kept["random"])
         recorder = recording()
         rest = replace(self.request, keep=lambda *_: None, kept=kept["training"])
-        frameworks.get("sb3").train(rest)
+        frameworks.get("sb3").train.train(rest)
         recorder.__exit__()
         return recorder.events
 
@@ -85,7 +85,7 @@ def begun(algorithm: str) -> Begun:
         seed=7,
         keep=keep,
     )
-    frameworks.get("sb3").train(request)
+    frameworks.get("sb3").train.train(request)
     recorders[0].__exit__()
     return Begun(request, written.getvalue(), recorders[0].events)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.frameworks.base import TrainingRequest
 from rlregress.inside.critic import CriticAccuracy, assess, discounted, judged_number
 from rlregress.inside.evaluation import Episode, Evaluator
+from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
 from tests_behavior.toy_settings import setting
@@ -124,7 +124,7 @@ def _trained(adapter, algorithm):
         total_steps=chosen.total_steps,
         seed=0,
     )
-    return adapter.train(request), chosen.hyperparameters["discount"]
+    return adapter.train.train(request), chosen.hyperparameters["discount"]
 
 
 def _cases():

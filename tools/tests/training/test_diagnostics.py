@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.frameworks.base import TrainingRequest
 from rlregress.inside.diagnostics import DIAGNOSTICS, at_the_end
 from rlregress.model import quantities
+from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
 from tests_behavior.ring import Ring
 from tests_behavior.toy_settings import setting
@@ -27,7 +27,7 @@ def trained(adapter, algorithm, steps, **changes):
         total_steps=steps,
         seed=0,
     )
-    return adapter.train(request)
+    return adapter.train.train(request)
 
 
 #: of PPO, where a framework does not log all

@@ -77,14 +77,14 @@ def test_blocks_cover_the_training_between_its_checkpoints(beside, short):
 
 def test_the_floor_leaves_the_training_alone(adapter, short, beside):
     """The weights are to the bit those of a training without a floor."""
-    from rlregress.frameworks.base import TrainingRequest
+    from rlregress.probing.interface import TrainingRequest
 
     def make_env():
         import gymnasium
 
         return gymnasium.make(short.environment)
 
-    alone = adapter.train(
+    alone = adapter.train.train(
         TrainingRequest("ppo", make_env, short.hyperparameters, short.total_steps(), 0)
     )
     parameters = beside[0].parameters

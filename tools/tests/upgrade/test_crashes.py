@@ -243,4 +243,4 @@ def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
     assert crash is not None
     assert crash.error == "the process was ended by SIGSEGV"
     assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)
-    assert re.fullmatch(r"rlregress/frameworks/sb3/builtin_trainings.py:\d+ \S+", crash.by)
+    assert re.fullmatch(r"rlregress/frameworks/sb3/train/builtin_trainings.py:\d+ \S+", crash.by)

@@ -43,12 +43,12 @@ def judge(tmp_path, monkeypatch):
 
     def judged(edit, reverse=False, scenarios=()):
         adapter = frameworks.get(edit.framework)
-        if adapter.checkout and adapter.checkout not in os.environ:
-            pytest.skip(f"{adapter.checkout} is not set: its trainings need a checkout")
+        if adapter.framework.checkout and adapter.framework.checkout not in os.environ:
+            pytest.skip(f"{adapter.framework.checkout} is not set: its trainings need a checkout")
         trees = [tmp_path / name for name in ("plain", "edited")]
         for tree in trees:
             tree.mkdir()
-            adapter.copy_to_change(edit.file, tree)
+            adapter.code.copy_to_change(edit.file, tree)
             for file, old, new in edit.before:
                 edited = (tree / file).read_text()
                 assert old in edited

@@ -47,7 +47,7 @@ def test_what_is_installed_asks_for_nothing():
 @pytest.mark.parametrize("name", ["sb3", "SB3", "stable_baselines3"])
 def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
     """Both stand for the package, and the output says so where the user wrote another name."""
-    package = frameworks.get("sb3").packages[0]
+    package = frameworks.get("sb3").framework.packages[0]
     found = requested.parse(f"{name}==2.8.0 gymnasium==1.0.0")
     assert found.requirements == ("gymnasium==1.0.0", f"{package}==2.8.0")
     text = (
@@ -146,7 +146,7 @@ def _moves_physics(a, b):
 def test_a_framework_is_concerned_by_its_own_packages():
     """Only the framework whose package is pinned is asked."""
     for name in ("sb3", "torchrl"):
-        package = frameworks.get(name).packages[0]
+        package = frameworks.get(name).framework.packages[0]
         assert _names(f"{package}==0.0.1", "installed") == [name]
 
 
@@ -158,7 +158,7 @@ def test_what_all_stand_on_concerns_all_that_are_installed():
 
 def test_only_pins_that_differ_between_lock_files_count(lock):
     """Of two lock files, what both pin alike concerns nobody."""
-    package = frameworks.get("sb3").packages[0]
+    package = frameworks.get("sb3").framework.packages[0]
     a = requested.parse(lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a"))
     b = requested.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
     assert affected.packages(a, b) == {package}
@@ -201,7 +201,7 @@ def test_a_package_below_no_framework_is_refused():
 
 def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_does():
     """Or its verdict would be read as one on the package that was named."""
-    package = f"{frameworks.get('sb3').packages[0]}==0.0.1"
+    package = f"{frameworks.get('sb3').framework.packages[0]}==0.0.1"
     with pytest.raises(UserError, match=r"is of sb3, and --framework asks torchrl alone; give"):
         _names(package, "installed", "torchrl")
     assert _names(package, "installed", "sb3") == ["sb3"]
@@ -217,7 +217,7 @@ def test_the_same_on_both_sides_is_refused():
 
 def test_a_tree_concerns_the_framework_that_it_holds(tmp_path):
     """A working tree is known by its package, at its top or below ``src``."""
-    package = tmp_path / "src" / frameworks.get("sb3").modules[0]
+    package = tmp_path / "src" / frameworks.get("sb3").framework.modules[0]
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     assert _names("installed", str(tmp_path)) == ["sb3"]

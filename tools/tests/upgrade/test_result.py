@@ -55,7 +55,7 @@ from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade import small_traces
 
 SB3 = frameworks.get("sb3")
-FILE = f"{SB3.modules[0]}/sac/sac.py"
+FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
 TRAIN = (FILE, "SAC.train")
 LOSS, TWICE = (small_traces.loss(276, value=v, file=FILE, function="train") for v in (8.4, 16.8))
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
@@ -126,8 +126,8 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
     pieces = entries.of_pieces(given.get("executions", ()), evidence, (), (), SB3.name)
     made = OfFramework(
         name=SB3.name,
-        title=SB3.title,
-        module=SB3.modules[0],
+        title=SB3.framework.title,
+        module=SB3.framework.modules[0],
         versions=({"package": "1"}, {"package": "2"}),
         entries=entries.of_framework(
             SB3.name, checks, details, stands, given.get("defaults", ()), given.get("unread", ()),

@@ -41,7 +41,7 @@ SAME = [change for change in TABLE["same"] if change["kind"] in STORED.get(chang
 
 def newest(framework):
     """The last release of the store that is not newer than what is installed."""
-    installed = Version(frameworks.get(framework).version())
+    installed = Version(frameworks.get(framework).code.version())
     return [r for r in saved_store.records(framework) if Version(r.release) <= installed][-1]
 
 
@@ -66,7 +66,7 @@ def found(tmp_path):
     """What check says of a release, by default the newest, with a function changed."""
 
     def made(change, record=None):
-        pytest.importorskip(frameworks.get(change["framework"]).modules[0])
+        pytest.importorskip(frameworks.get(change["framework"]).framework.modules[0])
         record = record or newest(change["framework"])
         in_a_fork(failure, change, record, tmp_path / "found")
         return (tmp_path / "found").read_text()
@@ -492,7 +492,7 @@ def test_what_was_recorded_is_what_is_installed(tmp_path):
     said = []
     for name in ("copy", "edited"):
         (tmp_path / name).mkdir()
-        sb3.copy_to_change(file, tmp_path / name)
+        sb3.code.copy_to_change(file, tmp_path / name)
         text = (tmp_path / name / file).read_text()
         (tmp_path / name / file).unlink()
         (tmp_path / name / file).write_text(f"{text}# another line\n")
@@ -501,7 +501,7 @@ def test_what_was_recorded_is_what_is_installed(tmp_path):
         said.append(recording(tmp_path / name, "installed"))
     assert said[0].startswith(f"stable_baselines3 is imported from {tmp_path / 'copy'}")
     assert f"is no release: {file} is not as it was installed" in said[1]
-    pinned = f"stable-baselines3=={sb3.version()}"
+    pinned = f"stable-baselines3=={sb3.code.version()}"
     assert recording(tmp_path / "copy", pinned) == said[0]
 
 
@@ -525,7 +525,7 @@ def test_the_line_of_a_check_turns_red(tmp_path):
     (change,) = (of for of in TABLE["fault"] if of["name"] == "exploration begins anew")
     file = f"stable_baselines3/{change['file']}"
     (tmp_path / "branch").mkdir()
-    frameworks.get("sb3").copy_to_change(file, tmp_path / "branch")
+    frameworks.get("sb3").code.copy_to_change(file, tmp_path / "branch")
     path = tmp_path / "branch" / file
     text = changed(path.read_text(), change)
     path.unlink()

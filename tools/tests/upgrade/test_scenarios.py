@@ -13,10 +13,10 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.frameworks.capabilities import check_arguments
-from rlregress.frameworks.option_trainings import OptionTrainings
-from rlregress.frameworks.trace_trainings import GeneratedCalls, is_generated, make_late
 from rlregress.model.recorded_traces import Trace
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.option_trainings import OptionTrainings
+from rlregress.probing.trace_trainings import GeneratedCalls, is_generated, make_late
 from rlregress.tracing import recording_processes, trace_reader
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import cascade, compared_trainings
@@ -99,7 +99,7 @@ SEEN = tomllib.loads(Path(__file__).with_name("scenarios_seen.toml").read_text(e
 def test_it_enters_what_it_is_for(traced, line):
     """The line that only this option runs is reached, and by no plain training."""
     file = f"stable_baselines3/{line['file']}"
-    numbered = SB3.locate(file).read_text(encoding="utf-8").splitlines()
+    numbered = SB3.code.locate(file).read_text(encoding="utf-8").splitlines()
     lines = {n for n, text in enumerate(numbered, start=1) if line["fragment"] in text}
     assert lines, "the fragment is not in this version"
 
@@ -122,8 +122,8 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
     """A fault in code that only an option runs makes the trace of its scenario diverge."""
     title, file = fault["scenario"], f"stable_baselines3/{fault['file']}"
     folder = tmp_path / "changed"
-    variables = SB3.copy_to_change(file, folder)
-    text = SB3.locate(file).read_text(encoding="utf-8")
+    variables = SB3.code.copy_to_change(file, folder)
+    text = SB3.code.locate(file).read_text(encoding="utf-8")
     assert fault["old"] in text
     (folder / file).unlink()
     (folder / file).write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")

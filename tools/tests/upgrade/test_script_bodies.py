@@ -10,8 +10,8 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import CleanRL
-from rlregress.frameworks.cleanrl.builtin_trainings import SCENARIOS, SETTINGS
 from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
+from rlregress.frameworks.cleanrl.train.builtin_trainings import SCENARIOS, SETTINGS
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import compared_trainings, sides, training_selection
 

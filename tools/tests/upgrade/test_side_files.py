@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import replace
 from operator import itemgetter
@@ -51,9 +52,10 @@ def loaded(change, folder, output):
             replace(saving, kinds=tuple(k for k in saving.kinds if k.name == change["kind"]))
             for saving in savings
         ]
-        for algorithm, savings in adapter.saved_files().items()
+        for algorithm, savings in adapter.load.saved_files().items()
     }
-    adapter.saved_files = lambda: kept
+    module = importlib.import_module(f"{adapter.package}.load")
+    module.saved_files = lambda **given: kept
     put_in(change)
     given = job(change["framework"], change["kind"], folder)
     output.write_text(json.dumps(saved_files_worker.answers(given)))
@@ -64,7 +66,7 @@ def entry(written, tmp_path):
     """The entry of a kind that is loaded with a function changed."""
 
     def made(change):
-        pytest.importorskip(frameworks.get(change["framework"]).modules[0])
+        pytest.importorskip(frameworks.get(change["framework"]).framework.modules[0])
         folder, own = written(change["framework"], change["kind"])
         output = tmp_path / "answers.json"
         in_a_fork(loaded, change, folder, output)
@@ -144,7 +146,7 @@ def test_two_versions_load_each_others_files(tmp_path):
     adapter = frameworks.get("sb3")
     file = "stable_baselines3/common/policies.py"
     (tmp_path / "branch").mkdir()
-    adapter.copy_to_change(file, tmp_path / "branch")
+    adapter.code.copy_to_change(file, tmp_path / "branch")
     path = tmp_path / "branch" / file
     text = path.read_text()
     path.unlink()

@@ -9,30 +9,23 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.details import catalogue
-from rlregress.frameworks import probe_worker
-from rlregress.frameworks.base import Adapter, Unprobed
+from rlregress.inside import probe_worker
 from rlregress.model.upgrade_result import Answer, ChangedDefault
+from rlregress.probing.interface import Unprobed
 from rlregress.upgrade import attribution, side_fingerprints
+from tools.tests.small_adapters import SmallAdapter
 
 SCALE = "sac.critic_loss.scale"
 
 
-class Probed(Adapter):
-    """Answers one detail, or fails to."""
+def _probed(probe, seconds=0.0):
+    """An adapter that answers one detail, or fails to, and is imported for some seconds."""
 
-    name = title = "probed"
-    modules = ("probed",)
+    def probes():
+        time.sleep(seconds)
+        return {(SCALE, "library"): probe}
 
-    def __init__(self, probe):
-        self._probe = probe
-
-    def probes(self):
-        """One probe."""
-        return {(SCALE, "library"): self._probe}
-
-    def trace_trainings(self):
-        """None."""
-        return {}
+    return SmallAdapter({"probes": probes}, version="1.0", modules=("probed",))
 
 
 def _raising(error):
@@ -56,22 +49,13 @@ PROBES = {
 @pytest.mark.parametrize("why", PROBES)
 def test_why_a_probe_has_no_answer(monkeypatch, why):
     """A missing package of others is told from code of the framework that is gone or unknown."""
-    monkeypatch.setattr(frameworks, "get", lambda name: Probed(PROBES[why]))
+    monkeypatch.setattr(frameworks, "get", lambda name: _probed(PROBES[why]))
     answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
     assert answer["why"] == why
 
 
-class _SlowToImport(Probed):
-    """An adapter that is still imported when time is over."""
-
-    def probes(self):
-        """The probe, after a while."""
-        time.sleep(1.5)
-        return super().probes()
-
-
 @pytest.mark.parametrize(
-    "adapter", [_SlowToImport(lambda _: [1.0]), Probed(lambda _: time.sleep(600))]
+    "adapter", [_probed(lambda _: [1.0], seconds=1.5), _probed(lambda _: time.sleep(600))]
 )
 def test_a_probe_that_time_is_over_for_is_late(monkeypatch, adapter):
     """Wherever the worker is then: it ends with all its answers, and not with an error."""
@@ -84,7 +68,7 @@ def test_a_probe_that_time_is_over_for_is_late(monkeypatch, adapter):
 
 def test_a_missing_package_in_words_is_a_missing_package(monkeypatch):
     """What a framework says itself of an extra package that is not installed counts as such."""
-    monkeypatch.setattr(frameworks, "get", lambda name: Probed(_assertion))
+    monkeypatch.setattr(frameworks, "get", lambda name: _probed(_assertion))
     answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
     assert answer["why"] == "package"
 

@@ -35,7 +35,7 @@ from rlregress.upgrade.resolved import Pair, with_versions
 from tools.tests.nightly import every
 
 SB3 = frameworks.get("sb3")
-PACKAGE = SB3.packages[0]
+PACKAGE = SB3.framework.packages[0]
 
 
 @pytest.fixture(autouse=True)

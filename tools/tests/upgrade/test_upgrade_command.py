@@ -37,7 +37,7 @@ from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.upgrade_options import Options
 
 SB3 = frameworks.get("sb3")
-FILE = f"{SB3.modules[0]}/sac/sac.py"
+FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def branch(tmp_path):
     """A working tree with a copy of the framework, in which text of SAC's file is replaced."""
 
     def made(old, new):
-        SB3.copy_to_change(FILE, tmp_path / "branch")
+        SB3.code.copy_to_change(FILE, tmp_path / "branch")
         path = tmp_path / "branch" / FILE
         text = path.read_text()
         assert text.count(old) == 1

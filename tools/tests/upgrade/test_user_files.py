@@ -13,10 +13,10 @@ import torch
 from gymnasium.envs.classic_control import CartPoleEnv
 
 from rlregress import cli, frameworks
-from rlregress.frameworks.sb3 import saved_agents
-from rlregress.frameworks.toys import Ends
+from rlregress.frameworks.sb3 import load
 from rlregress.inside import checkpoint, saved_files_worker
 from rlregress.model import differences as model
+from rlregress.probing.toys import Ends
 from rlregress.upgrade import entries, side_files
 from tools.tests.nightly import every
 
@@ -78,7 +78,7 @@ def agents(tmp_path_factory):
 
     def made(name):
         if not (folder / f"{name}.zip").exists():
-            (saving,) = frameworks.get("sb3").saved_files()[name]
+            (saving,) = frameworks.get("sb3").load.saved_files()[name]
             saving.train(lambda discrete=False: Ends(discrete=discrete), 1).save(folder / name)
         return folder
 
@@ -88,7 +88,7 @@ def agents(tmp_path_factory):
 @pytest.mark.parametrize("name", every(2, ["ppo", "a2c", "sac", "td3", "dqn"]))
 def test_the_file_of_an_agent_tells_its_algorithm(agents, name):
     """The class that wrote it loads it; parameters, settings and actions are compared."""
-    loaded = saved_agents.user_agent(str(agents(name) / f"{name}.zip"))
+    loaded = load.user_agent(str(agents(name) / f"{name}.zip"))
     assert type(loaded) is getattr(stable_baselines3, name.upper())
     own = answers(agents(name) / f"{name}.zip")
     found = entry(own, own)
@@ -147,7 +147,7 @@ def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
 
 def test_a_loader_reads_the_checkpoint_of_a_trainer_of_torchrl(tmp_path):
     """Its actor alone, with the parameters that the trainer has saved."""
-    _, training, _ = frameworks.get("torchrl").saved_files()["ppo"]
+    _, training, _ = frameworks.get("torchrl").load.saved_files()["ppo"]
     (kind,) = training.kinds
     kind.save(training.train(lambda discrete=False: Ends(discrete=discrete), 1), str(tmp_path))
     (path,) = tmp_path.iterdir()
@@ -198,7 +198,7 @@ def act(agent, observations):
 def weights(tmp_path_factory):
     """What a script of CleanRL saves, and observations for it."""
     folder = tmp_path_factory.mktemp("weights")
-    saving = frameworks.get("cleanrl").saved_files()
+    saving = frameworks.get("cleanrl").load.saved_files()
     if "ppo" not in saving:
         pytest.skip("this copy of CleanRL trains no PPO; CLEANRL_HOME names a checkout that does")
     (training,) = saving["ppo"]

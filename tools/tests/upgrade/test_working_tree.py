@@ -14,7 +14,7 @@ from rlregress.upgrade import installed, requested, side_environments
 from rlregress.upgrade.resolved import ResolvedSide
 from tools.tests.nightly import all_frameworks
 
-PACKAGES = [name for name in frameworks.names() if frameworks.get(name).modules]
+PACKAGES = [name for name in frameworks.names() if frameworks.get(name).framework.modules]
 #: where the package lies in the folder of a clone, and what is named on the command line.
 LAYOUTS = {
     "clone": ("clone", "clone"),
@@ -37,7 +37,7 @@ def clone(tmp_path):
     """A folder with a framework's package, and the folder that is named."""
 
     def made(name: str, layout: str = "clone") -> str:
-        module = frameworks.get(name).modules[0]
+        module = frameworks.get(name).framework.modules[0]
         below, named = LAYOUTS[layout]
         package = tmp_path / below / module
         package.mkdir(parents=True)
@@ -54,7 +54,7 @@ def _prepared(name: str, folder: str) -> side_environments.Prepared:
 
 def _version(name: str, prepared: side_environments.Prepared) -> str:
     """What the adapter calls the version in a process of that version."""
-    code = f"from rlregress import frameworks; print(frameworks.get('{name}').version())"
+    code = f"from rlregress import frameworks; print(frameworks.get('{name}').code.version())"
     return subprocess.run(
         [sys.executable, "-c", code], env=prepared.side.environment(), cwd="/",
         capture_output=True, text=True, check=True,
@@ -76,9 +76,8 @@ def test_a_tree_needs_no_metadata(clone, monkeypatch, name):
     prepared = _prepared(name, clone(name))
     assert _version(name, prepared) == "0+unknown"
     (lacks,) = [line for line in prepared.not_checked if "version" in line]
-    assert lacks == (
-        f"what is documented of its version, as {frameworks.get(name).modules[0]} states none"
-    )
+    module = frameworks.get(name).framework.modules[0]
+    assert lacks == f"what is documented of its version, as {module} states none"
     assert f"  not checked: {lacks}" in prepared.lines
 
 

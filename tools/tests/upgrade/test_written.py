@@ -61,7 +61,7 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
     """A fault makes the traces diverge at the file and place where it shows; a rewrite is equal."""
     pytest.importorskip({"sb3": "stable_baselines3"}.get(row["script"], row["script"]))
     script, old = plain(row["script"])
-    frameworks.get(row["script"]).copy_to_change(row["file"], tmp_path)
+    frameworks.get(row["script"]).code.copy_to_change(row["file"], tmp_path)
     path = tmp_path / row["file"]
     text = path.read_text()
     for before, after in [(row["old"], row["new"]), *row.get("then", ())]:

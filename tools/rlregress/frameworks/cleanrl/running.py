@@ -29,8 +29,8 @@ import torch
 
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
 from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read
-from rlregress.frameworks.framework_errors import through
-from rlregress.frameworks.isolation import shifted
+from rlregress.probing.framework_errors import through
+from rlregress.probing.isolation import shifted
 
 #: what ``make_env`` is asked for by; no environment is registered under it.
 GIVEN = "Given-v0"

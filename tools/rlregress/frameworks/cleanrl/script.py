@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from rlregress import suite
 from rlregress.errors import UserError
-from rlregress.frameworks.base import Unprobed
 from rlregress.frameworks.cleanrl import statement_names
+from rlregress.probing.interface import Unprobed
 
 #: a line of the list of scripts: digest, two spaces, path.
 _LISTED = re.compile(r"([0-9a-f]{64})  \S+")

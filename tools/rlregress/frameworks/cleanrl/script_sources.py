@@ -17,8 +17,8 @@ from types import ModuleType
 
 from rlregress import files
 from rlregress.errors import UserError
-from rlregress.frameworks import installed_metadata
 from rlregress.frameworks.cleanrl.script import Script, Unreadable, read, unreadable
+from rlregress.probing import installed_metadata
 
 #: names one folder, or several with the path separator between them.
 VARIABLE = "CLEANRL_HOME"

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 
 from rlregress.errors import UserError
-from rlregress.frameworks.framework_errors import through
+from rlregress.probing.framework_errors import through
 
 #: (object, name of the attribute, what it is to be while a script runs)
 Patch = tuple[Any, str, Any]

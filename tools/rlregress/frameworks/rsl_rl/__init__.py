@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from rlregress.frameworks.base import Adapter, Framework
 
-from rlregress.frameworks.base import Adapter
-
-
-class RslRl(Adapter):
-    """PPO, with what surrounds it: adaptive rates, memory, symmetry, curiosity, distillation."""
-
-    name = "rsl_rl"
-    title = "RSL-RL"
-    packages = ("rsl-rl-lib", "torch")
-    modules = ("rsl_rl",)
-    public = tuple(f"rsl_rl.{module}" for module in ("algorithms", "env", "modules", "runners"))
-    algorithms = ("ppo",)
-
-    def saved_files(self) -> Mapping[str, Any]:
-        """Runners, with and without curiosity."""
-        return self._sibling("saved_runners").SAVED
-
-
-ADAPTER = RslRl()
+#: PPO, with what surrounds it: adaptive rates, memory, symmetry, curiosity, distillation.
+ADAPTER = Adapter(
+    "rsl_rl",
+    __name__,
+    Framework(
+        title="RSL-RL",
+        packages=("rsl-rl-lib", "torch"),
+        modules=("rsl_rl",),
+        public=tuple(f"rsl_rl.{module}" for module in ("algorithms", "env", "modules", "runners")),
+        algorithms=("ppo",),
+    ),
+)

@@ -22,7 +22,7 @@ from rsl_rl.algorithms import PPO
 from rsl_rl.env import vec_env
 from torch import nn
 
-from rlregress.frameworks.base import Unsupported
+from rlregress.probing.interface import Unsupported
 
 _NORMALISER = "EmpiricalNormalization"
 #: the set of observations that holds images.

@@ -17,9 +17,9 @@ import torch
 from stable_baselines3 import __version__
 from stable_baselines3.common import logger, utils
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.families import absent
 from rlregress.frameworks.sb3 import gyms
+from rlregress.probing.families import absent
+from rlregress.probing.interface import Unsupported
 
 
 def _version() -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from stable_baselines3.common import base_class
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from rlregress.frameworks.base import Unsupported
+from rlregress.probing.interface import Unsupported
 
 #: the library itself, its environments, spaces and wrappers.
 library: Any = getattr(base_class, "gym", gymnasium)

@@ -16,8 +16,8 @@ from typing import Any
 import stable_baselines3
 import torch
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.capabilities import check_arguments
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.interface import Unsupported
 
 _LIBRARY = stable_baselines3.__name__
 

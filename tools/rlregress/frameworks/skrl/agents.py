@@ -18,10 +18,10 @@ from skrl.models.torch import DeterministicMixin, GaussianMixin, Model
 from skrl.trainers.torch import SequentialTrainer
 from torch import nn
 
-from rlregress.frameworks.families import absent
-from rlregress.frameworks.scripted import Scripted
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.recurrent_layers import Memory, RecurrentLayers
+from rlregress.probing.families import absent
+from rlregress.probing.scripted import Scripted
 
 #: learning starts after so many steps: what is collected before trains nothing
 NEVER = 10**6

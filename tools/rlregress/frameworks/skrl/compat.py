@@ -10,7 +10,7 @@ from typing import Any
 import skrl
 import torch
 
-from rlregress.frameworks.base import Unsupported
+from rlregress.probing.interface import Unsupported
 
 #: skrl 1: configurations are tables, and models return log-probabilities beside their outputs.
 FIRST = int(skrl.__version__.split(".")[0]) < 2

@@ -2,84 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from rlregress.frameworks.base import Adapter, Framework
 
-from rlregress.frameworks.base import Adapter
-
-
-class TorchRL(Adapter):
-    """TorchRL: its loss modules, collectors and trainers.
-
-    Three things differ and are probed apart: ``library`` (class defaults of losses and modules),
-    ``trainer`` (``torchrl.trainers.algorithms``) and ``script`` (``sota-implementations``).
-    """
-
-    name = "torchrl"
-    title = "TorchRL"
-    packages = ("torchrl", "tensordict", "torch")
-    modules = ("torchrl", "tensordict")
-    public = (
-        "torchrl.collectors",
-        "torchrl.data",
-        "torchrl.data.replay_buffers",
-        "torchrl.data.tensor_specs",
-        "torchrl.envs",
-        "torchrl.envs.transforms",
-        "torchrl.envs.utils",
-        "torchrl.modules",
-        "torchrl.objectives",
-        "torchrl.objectives.utils",
-        "torchrl.objectives.value",
-        "torchrl.objectives.value.functional",
-        "torchrl.record",
-        "torchrl.trainers",
-        "torchrl.trainers.algorithms",
-        "torchrl.trainers.algorithms.configs",
-        "tensordict.nn",
-    )
-    algorithms = ("ppo", "sac", "td3")
-    behavior_only = ("dqn", "ddpg")
-    scopes = ("library", "trainer", "script")
-    # modules of several releases: what is not there is not watched
-    recorded_methods = (
-        "torchrl.envs.common:EnvBase.reset",
-        "torchrl.envs.common:EnvBase.step",
-        "torchrl.envs.common:EnvBase.step_and_maybe_reset",
-        "torchrl.envs.transforms.transforms:Transform.forward",
-        "torchrl.envs.transforms._base:Transform.forward",
-        "torchrl.collectors.collectors:DataCollectorBase.iterator",
-        "torchrl.collectors._base:BaseCollector.iterator",
-    )
-    logged = (
-        "torchrl.trainers.trainers:Trainer._log",
-        "torchrl.record.loggers.common:Logger.log_scalar",
-    )
-    stores_files = True
-    in_one_process = {
-        "ParallelEnv": "SerialEnv",
-        "MultiSyncDataCollector": "SyncDataCollector",
-        "MultiaSyncDataCollector": "SyncDataCollector",
-        "aSyncDataCollector": "SyncDataCollector",
-        "MultiSyncCollector": "Collector",
-        "MultiAsyncCollector": "Collector",
-        "AsyncCollector": "Collector",
-        "ReplayBuffer": "prefetch=0",
-    }
-
-    @property
-    def no_resume_reason(self) -> str:  # type: ignore[override]
-        """Nothing from 0.14 on: ``train`` of a trainer goes on where its collector is."""
-        parts = tuple(int(part) for part in self.version().split(".")[:2])
-        return "that versions before 0.14 go on exactly is not known" if parts < (0, 14) else ""
-
-    def warm_up(self) -> None:
-        """Wrap an environment: the library then imports others, to tell theirs from its own."""
-        self._sibling("builtin_trainings").warm_up()
-
-    def saved_files(self) -> Mapping[str, Any]:
-        """Losses, optimizers, policies, replay buffers, normalisers and trainers."""
-        return self._sibling("saved_modules").SAVED
-
-
-ADAPTER = TorchRL()
+#: TorchRL: its loss modules, collectors and trainers.
+#: Three things differ and are probed apart: ``library`` (class defaults of losses and modules),
+#: ``trainer`` (``torchrl.trainers.algorithms``) and ``script`` (``sota-implementations``).
+ADAPTER = Adapter(
+    "torchrl",
+    __name__,
+    Framework(
+        title="TorchRL",
+        packages=("torchrl", "tensordict", "torch"),
+        modules=("torchrl", "tensordict"),
+        public=(
+            "torchrl.collectors",
+            "torchrl.data",
+            "torchrl.data.replay_buffers",
+            "torchrl.data.tensor_specs",
+            "torchrl.envs",
+            "torchrl.envs.transforms",
+            "torchrl.envs.utils",
+            "torchrl.modules",
+            "torchrl.objectives",
+            "torchrl.objectives.utils",
+            "torchrl.objectives.value",
+            "torchrl.objectives.value.functional",
+            "torchrl.record",
+            "torchrl.trainers",
+            "torchrl.trainers.algorithms",
+            "torchrl.trainers.algorithms.configs",
+            "tensordict.nn",
+        ),
+        algorithms=("ppo", "sac", "td3"),
+        behavior_only=("dqn", "ddpg"),
+        scopes=("library", "trainer", "script"),
+        # modules of several releases: what is not there is not watched
+        recorded_methods=(
+            "torchrl.envs.common:EnvBase.reset",
+            "torchrl.envs.common:EnvBase.step",
+            "torchrl.envs.common:EnvBase.step_and_maybe_reset",
+            "torchrl.envs.transforms.transforms:Transform.forward",
+            "torchrl.envs.transforms._base:Transform.forward",
+            "torchrl.collectors.collectors:DataCollectorBase.iterator",
+            "torchrl.collectors._base:BaseCollector.iterator",
+        ),
+        logged=(
+            "torchrl.trainers.trainers:Trainer._log",
+            "torchrl.record.loggers.common:Logger.log_scalar",
+        ),
+        stores_files=True,
+        in_one_process={
+            "ParallelEnv": "SerialEnv",
+            "MultiSyncDataCollector": "SyncDataCollector",
+            "MultiaSyncDataCollector": "SyncDataCollector",
+            "aSyncDataCollector": "SyncDataCollector",
+            "MultiSyncCollector": "Collector",
+            "MultiAsyncCollector": "Collector",
+            "AsyncCollector": "Collector",
+            "ReplayBuffer": "prefetch=0",
+        },
+    ),
+)

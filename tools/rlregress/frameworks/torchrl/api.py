@@ -15,8 +15,8 @@ from typing import Any
 import torch
 import torch.multiprocessing.reductions
 
-from rlregress.frameworks import installed_metadata
-from rlregress.frameworks.families import Absent
+from rlregress.probing import installed_metadata
+from rlregress.probing.families import Absent
 
 #: where a name stands: "module", or "module:name" where it has another one there; newest first.
 _PLACES: dict[str, Sequence[str]] = {

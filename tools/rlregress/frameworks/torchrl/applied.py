@@ -7,12 +7,12 @@ from typing import Any
 
 import gymnasium
 
-from rlregress.frameworks.base import TrainingRequest
-from rlregress.frameworks.isolation import isolated
 from rlregress.frameworks.torchrl.api import GymWrapper
 from rlregress.frameworks.torchrl.compat import read
-from rlregress.frameworks.torchrl.probes.helpers.quiet import quiet
-from rlregress.frameworks.torchrl.training import BUILDERS, Space, checked, single_precision
+from rlregress.frameworks.torchrl.quiet import quiet
+from rlregress.frameworks.torchrl.train.training import BUILDERS, Space, checked, single_precision
+from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.isolation import isolated
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,6 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks import installed_metadata
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.families import absent
-from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.api import (
     GAE,
     AdditiveGaussianModule,
@@ -28,6 +24,10 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     numbers,
 )
+from rlregress.probing import installed_metadata
+from rlregress.probing.families import absent
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.signatures import parameters_of
 
 #: keyword or attribute -> what older versions call it.
 _RENAMED = {

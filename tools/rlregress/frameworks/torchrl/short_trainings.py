@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.base import TraceTraining
 from rlregress.frameworks.torchrl.api import (
     Collector,
     Compose,
@@ -27,14 +26,15 @@ from rlregress.frameworks.torchrl.api import (
     TransformedEnv,
 )
 from rlregress.frameworks.torchrl.compat import library, made
-from rlregress.frameworks.torchrl.recorded_training import (
+from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicy,
     OnPolicy,
     gaussian,
     greedy,
     train,
 )
-from rlregress.frameworks.torchrl.trace_environments import Environments, transform
+from rlregress.frameworks.torchrl.train.trace_environments import Environments, transform
+from rlregress.probing.interface import TraceTraining
 
 _ENGINE, _ALGORITHMS = "torchrl.trainers.trainers", "torchrl.trainers.algorithms"
 #: environment steps of a training, of one of its collections, and of a rollout.
@@ -236,7 +236,7 @@ def _transformed(
 
 def environments() -> dict[str, TraceTraining]:
     """Return rollouts in environments of all spaces, and of several side by side."""
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         **{name: {"observations": name} for name in ("box", "integer", "float64", "image", "dict")},
         **{name: {"actions": name} for name in ("discrete", "multi-discrete", "multi-binary")},
         "several": {"copies": 3}, "several choices": {"copies": 2, "actions": "discrete"},

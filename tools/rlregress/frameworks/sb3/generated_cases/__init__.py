@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.option_variants import Names, Tables
 from rlregress.frameworks.sb3.generated_cases import (
     buffer_tables,
     layer_tables,
@@ -17,7 +15,9 @@ from rlregress.frameworks.sb3.generated_cases import (
     space_tables,
 )
 from rlregress.frameworks.sb3.library import library
-from rlregress.frameworks.signatures import parameters_of
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.option_variants import Names, Tables
+from rlregress.probing.signatures import parameters_of
 
 
 def _keyword(called: Any, name: str) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.option_variants import Kit, Subject, recorded
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import done, several
 from rlregress.frameworks.sb3.library import library
+from rlregress.probing.option_variants import Kit, Subject, recorded
 
 _COPIES = 2
 

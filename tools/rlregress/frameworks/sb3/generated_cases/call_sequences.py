@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.frameworks.base import Unsupported
-from rlregress.frameworks.option_variants import Call, Items, Kit, Subject, items_of, refused
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.toys import Ends
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.option_variants import Call, Items, Kit, Subject, items_of, refused
+from rlregress.probing.toys import Ends
 
 Step = str | tuple[Any, ...] | Callable[[Any], Any]
 Arguments = Callable[[], dict[str, Any]]

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import Kit, Subject
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import Named, done, function, used
 from rlregress.frameworks.sb3.generated_cases.space_tables import spaces
 from rlregress.frameworks.sb3.library import library
+from rlregress.probing.option_variants import Kit, Subject
 
 _ROWS = torch.tensor([[0.3, -0.7], [1.2, 0.1], [-0.4, 0.9]])
 _LOGITS = torch.cat([_ROWS, -_ROWS, 0.5 * _ROWS], dim=1)

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import Subject, recorded
 from rlregress.frameworks.sb3 import user_code
 from rlregress.frameworks.sb3.generated_cases.call_sequences import done, function, used
 from rlregress.frameworks.sb3.library import library
+from rlregress.probing.option_variants import Subject, recorded
 
 _WIDE = 0.3 * np.ones(2)
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.option_variants import Subject
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import function
+from rlregress.probing.option_variants import Subject
 
 _EDGE = 7
 

@@ -6,13 +6,13 @@ event of the trace: ``Class(option=value) input call``. What a version lacks is 
 
 from __future__ import annotations
 
-from rlregress.frameworks.option_variants import Names, Tables
 from rlregress.frameworks.torchrl import compat
 from rlregress.frameworks.torchrl.generated_cases import (
     action_tables,
     estimator_tables,
     loss_tables,
 )
+from rlregress.probing.option_variants import Names, Tables
 
 TABLES = Tables(
     Names(compat.library, compat.keyword),

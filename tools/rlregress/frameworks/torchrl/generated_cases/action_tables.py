@@ -12,8 +12,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import Items, Kit, Subject, recorded, refused, set_seed
-from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.compat import library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.network_factories import (
@@ -21,6 +19,8 @@ from rlregress.frameworks.torchrl.network_factories import (
     dictionary,
     value,
 )
+from rlregress.probing.option_variants import Items, Kit, Subject, recorded, refused, set_seed
+from rlregress.probing.signatures import parameters_of
 
 _HELPERS = "torchrl.modules.distributions.utils"
 _SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}

@@ -9,18 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.option_variants import (
-    Items,
-    Kit,
-    Subject,
-    recorded,
-    refused,
-    with_gradients,
-)
-from rlregress.frameworks.signatures import parameters_of
 from rlregress.frameworks.torchrl.compat import keyword, library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
 from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, critic, stochastic, value
+from rlregress.probing.option_variants import Items, Kit, Subject, recorded, refused, with_gradients
+from rlregress.probing.signatures import parameters_of
 
 _FUNCTIONAL = "torchrl.objectives.value.functional"
 _INPUTS = (

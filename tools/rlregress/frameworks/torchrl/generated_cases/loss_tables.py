@@ -11,16 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.frameworks.option_variants import (
-    Items,
-    Kit,
-    Subject,
-    recorded,
-    refused,
-    set_seed,
-    with_gradients,
-)
 from rlregress.frameworks.torchrl.api import (
     ExplorationType,
     NormalParamExtractor,
@@ -47,6 +37,16 @@ from rlregress.frameworks.torchrl.network_factories import (
     q_values,
     stochastic,
     value,
+)
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.option_variants import (
+    Items,
+    Kit,
+    Subject,
+    recorded,
+    refused,
+    set_seed,
+    with_gradients,
 )
 
 # -- networks ------------------------------------------------------------------------------------

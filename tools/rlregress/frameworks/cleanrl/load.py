@@ -1,0 +1,82 @@
+"""What scripts of CleanRL save with ``--save-model``, and what comes back from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
+from rlregress.frameworks.cleanrl.script import read
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.train.builtin_trainings import SETTINGS
+from rlregress.probing.file_kinds import FileKind, Item, Saving
+from rlregress.probing.interface import Unsupported
+
+_FILE = "script.cleanrl_model"
+#: algorithm -> what a script calls the networks that it saves, in this order.
+_NETWORKS = {"ppo": ("agent",), "td3": ("actor", "qf1", "qf2")}
+
+
+def _run(source: Source, algorithm: str, make_env: Any, seed: int, **more: Any) -> ScriptRun:
+    path = source.script(f"{algorithm}_continuous_action").path
+    if "torch.save(" not in read(path):
+        raise Unsupported(f"{path.name} saves nothing")
+    return run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **more)
+
+
+def _stop(run: ScriptRun) -> None:
+    raise StopRun
+
+
+def _saving(source: Source, algorithm: str) -> Saving:
+    names = _NETWORKS[algorithm]
+
+    def train(make_env: Callable[..., Any], seed: int) -> ScriptRun:
+        return _run(source, algorithm, make_env, seed)
+
+    def save(run: ScriptRun, folder: str) -> None:
+        states = tuple(run[name].state_dict() for name in names)
+        torch.save(states if len(states) > 1 else states[0], os.path.join(folder, _FILE))
+
+    def load(make_env: Callable[..., Any], folder: str) -> ScriptRun:
+        run = _run(source, algorithm, make_env, 7, on_start=_stop)
+        states = torch.load(os.path.join(folder, _FILE), map_location="cpu")
+        for name, state in zip(names, states if len(names) > 1 else (states,), strict=False):
+            run[name].load_state_dict(state)
+        return run
+
+    def state(run: ScriptRun) -> Iterator[Item]:
+        for name in names:
+            yield f"parameters of {name}", run[name].state_dict(), type(run[name]).load_state_dict
+        yield from _acts(algorithm, run)
+
+    kind = FileKind(
+        f"{algorithm} weights", "torch.save of state_dict, as with --save-model",
+        save=save, load=load, state=state, go_on=lambda run: (),
+    )  # fmt: skip
+    return Saving(train, (kind,))
+
+
+def _acts(algorithm: str, run: ScriptRun) -> Iterator[Item]:
+    torch.manual_seed(0)
+    observed = torch.rand(8, 3)
+    with torch.no_grad():
+        if algorithm == "ppo":
+            act = run["agent"].get_action_and_value
+            yield "deterministic actions", run["agent"].actor_mean(observed), act
+            yield "sampled actions and values", list(act(observed)), act
+            return
+        actions = run["actor"](observed)
+        yield "deterministic actions", actions, type(run["actor"]).forward
+        for name in ("qf1", "qf2"):
+            yield f"values of {name}", run[name](observed, actions), type(run[name]).forward
+
+
+def saved_files(source: Source) -> Mapping[str, tuple[Saving, ...]]:
+    """What one copy of the scripts saves, by algorithm; nothing of scripts written for gym."""
+    if source.for_gym:
+        return {}
+    return {algorithm: (_saving(source, algorithm),) for algorithm in _NETWORKS}

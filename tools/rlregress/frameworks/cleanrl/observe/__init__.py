@@ -1,0 +1,71 @@
+"""Probes of CleanRL's scripts, one module per family.
+
+Each module has ``PROBES``: detail id -> probe(source, inputs), where ``source`` is the copy of the
+scripts that is asked.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.measurements.ddpg import MEASUREMENTS as OF_DDPG
+from rlregress.probing import families
+from rlregress.probing.interface import Inputs, Probe
+
+#: why none of DDPG can be asked of a script that was written for gym
+_ENDS_FOR_GYM = (
+    "the script of 0.4.8 ends in an error, as it makes its policy without the environment that "
+    "this needs"
+)
+__getattr__ = families.find_in(__name__, atari=["play_atari"])
+
+
+def _bound(probe: Callable[..., np.ndarray], source: Source) -> Probe:
+    """The probe of one copy of the scripts."""
+
+    @functools.wraps(probe)
+    def probe_of_source(inputs: Inputs) -> np.ndarray:
+        with warnings.catch_warnings():
+            # how the scripts make their tensors is slow, which is no finding here
+            warnings.filterwarnings("ignore", "Creating a tensor from a list", UserWarning)
+            return probe(source, inputs)
+
+    return probe_of_source
+
+
+def probes(source: Source) -> Mapping[tuple[str, str], Probe]:
+    """(detail id, "script") -> probe of this copy of the scripts."""
+    without = absent(source)
+    return {
+        cell: _bound(probe, source)
+        for cell, probe in families.probes_of(__name__, "script").items()
+        if cell[0] not in without
+    }
+
+
+def absent(source: Source) -> Mapping[str, str]:
+    """Detail id, or family -> what this copy of the scripts does not have, or cannot be asked."""
+    ended = dict.fromkeys(OF_DDPG, _ENDS_FOR_GYM) if source.for_gym else {}
+    return {
+        **families.absent_in(__name__),
+        "qrdqn": "has no QR-DQN",
+        "tqc": "has no TQC",
+        "trpo": "has no TRPO",
+        "ars": "has no ARS",
+        "policy.exported": "exports no policy",
+        "maskable": "masks no actions",
+        "crossq": "has no CrossQ",
+        "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
+        "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+        "recurrent": "of its script with an LSTM nothing is probed yet",
+        "symmetry": "mirrors nothing",
+        "curiosity": "of its script with random network distillation nothing is probed yet",
+        "distillation": "has no distillation",
+        "normaliser": "normalises around its environments, step by step",
+        **ended,
+    }

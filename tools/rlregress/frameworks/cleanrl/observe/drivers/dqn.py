@@ -1,0 +1,127 @@
+"""``dqn.py``, driven: the script as it is, with its environment and its arguments given."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import gymnasium
+
+from rlregress.frameworks.cleanrl.observe.drivers import measured_by
+from rlregress.frameworks.cleanrl.observe.drivers.parts import part
+from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.stubs import defaults, replaced
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
+from rlregress.probing.recorded_update import differentiated
+
+_SCRIPT = "dqn"
+
+
+class Driver:
+    """A script that is run anew for each request (see ``driven_agents.DiscreteAgent``)."""
+
+    def __init__(self, source: Source, settings: Settings) -> None:
+        self._source, self._settings = source, settings
+
+    def _network(self, name: str) -> Any:
+        # while it runs, the script is the main module
+        return part(vars(sys.modules["__main__"]), "Q network", name)
+
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        for name, numbers in (("q_network", online), ("target_network", target)):
+            make_constant(self._network(name), numbers)
+
+    def fill(self, online: float, target: float) -> None:
+        fill(self._network("q_network").parameters(), online)
+        fill(self._network("target_network").parameters(), target)
+
+    def target_parameter(self) -> float:
+        return float(next(self._network("target_network").parameters()).detach().flatten()[0])
+
+    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+        """What the last update differentiates, when the memory holds one minibatch."""
+        size = self._settings.batch_size
+        first = [1.0] + [0.0] * (self._settings.actions - 1)
+
+        def between(steps: int) -> None:
+            # the last action before the update is chosen already
+            if steps == size - 1:
+                self.set_values(online, target)
+
+        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
+        with differentiated() as losses:
+            self._play(
+                envs, lambda _: self.set_values(first, first), between,
+                total_timesteps=size, learning_starts=size - 2,
+            )  # fmt: skip
+        return losses[-1]
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
+        with envs.noted():
+            self._play(envs, begin, between)
+        return envs.run()
+
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+        """The last action of the script, or the first of its evaluation afterwards."""
+        evaluates = "save_model" in defaults(self._source.script(_SCRIPT))
+        if deterministic and not evaluates:
+            return None
+        # the evaluation goes on until episodes have ended
+        envs = ScriptedEnvs(self._settings, discrete=self._settings.actions, terminated=1.0)
+        arguments = {"save_model": True} if deterministic else {}
+
+        def begin(_: int) -> None:
+            self.set_values(values, values)
+            if deterministic:
+                # as the writer of TensorBoard does, which is not there
+                os.makedirs(os.path.join("runs", vars(sys.modules["__main__"])["run_name"]))
+
+        self._play(envs, begin, nothing, **arguments)
+        played: list[list[float]] = [actions for actions in envs.run().actions if actions]
+        return int(played[-1][0] if deterministic else played[0][-1])
+
+    def _play(self, envs: ScriptedEnvs, begin: Look, between: Look, **arguments: Any) -> None:
+        settings = self._settings
+        first, last, falls = settings.epsilon
+        envs.begin, envs.between = begin, between
+        interval = settings.target_every
+        overrides: Mapping[str, Any] = {
+            "total_timesteps": settings.steps,
+            "buffer_size": 256,
+            "batch_size": settings.batch_size,
+            "gamma": settings.discount,
+            "learning_rate": 0.0,
+            "learning_starts": settings.starts,
+            "train_frequency": settings.every,
+            "start_e": first,
+            "end_e": last,
+            "exploration_fraction": falls / settings.steps,
+            **({} if interval is None else {"target_network_frequency": interval}),
+            **arguments,
+        }
+        patches = ((gymnasium.wrappers, "RecordVideo", _without_video),)
+        with self._draws():
+            run_script(
+                self._source.script(_SCRIPT).path, overrides,
+                make_env=envs.environment, patches=patches,
+            )  # fmt: skip
+
+    def _draws(self) -> Any:
+        draw = self._settings.draw
+        return nullcontext() if draw is None else replaced(random, "random", lambda: draw)
+
+
+def _without_video(environment: Any, *_: Any, **__: Any) -> Any:
+    """There is nothing to be seen."""
+    return environment
+
+
+measured = measured_by(Driver)

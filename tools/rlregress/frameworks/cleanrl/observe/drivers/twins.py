@@ -1,0 +1,482 @@
+"""The scripts of SAC and TD3, driven: each as it is, with its environment and arguments given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.distributions import Normal
+
+from rlregress.frameworks.cleanrl.observe.drivers.parts import (
+    OPTIMIZERS,
+    optimizer,
+    part,
+    q_networks,
+)
+from rlregress.frameworks.cleanrl.running import StopRun, run_script
+from rlregress.frameworks.cleanrl.script import Script
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, Fn, defaults, replaced
+from rlregress.measurements.twin_agents import Settings
+from rlregress.measurements.twin_details import FROZEN
+from rlregress.probing import layers, watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill, fill_pairs, parameters_of_targets
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder
+from rlregress.probing.layers import last_linear, linear_layers, make_constant, make_pinned
+
+SAC, TD3 = "sac_continuous_action", "td3_continuous_action"
+_TARGETS = ("qf1_target", "qf2_target")
+#: observation, action and next observation of every transition that a single update reads
+_NOW, _ACTION, _THEN = 0.5, 0.25, -0.5
+_SETTINGS = {
+    "discount": "gamma",
+    "delay": "policy_frequency",
+    "target_every": "target_network_frequency",
+    "coefficient": "tau",
+}
+_OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
+#: a change of the script's names, once its networks are made
+Prepare = Callable[[Any], Any]
+
+
+class Driver:
+    """A script that is run anew for each request (see ``twin_agents.TwinAgent``)."""
+
+    shares_rate = False
+
+    def __init__(self, script: str, source: Source, settings: Settings) -> None:
+        self._script, self._settings = source.script(script), settings
+        self._is_sac = script == SAC
+        self._ended: Mapping[str, Any] | None = None
+
+    def _names(self) -> Any:
+        # while it runs, the script is the main module
+        return vars(sys.modules["__main__"]) if self._ended is None else self._ended
+
+    def _part(self, quantity: str, *candidates: str) -> Any:
+        return part(self._names(), quantity, *candidates)
+
+    def _policy(self) -> Any:
+        return self._part("policy network", "actor", "pg")
+
+    def _head(self, *words: str) -> nn.Linear:
+        """A layer of the policy by its name, which the scripts write in several ways."""
+        named = [
+            layer
+            for name, layer in self._policy().named_modules()
+            if isinstance(layer, nn.Linear) and any(word in name for word in words)
+        ]
+        return named[0]
+
+    # -- a run -------------------------------------------------------------------------------
+
+    def _arguments(self) -> dict[str, Any]:
+        s = self._settings
+        critic, policy = s.rates or FROZEN
+        given = s.named(**_SETTINGS, **({} if self._is_sac else _OF_TD3))
+        if s.rates is not None:
+            both = {"policy_lr": policy, "q_lr": critic}
+            given.update(both if self._is_sac else {"learning_rate": policy})
+        if s.temperature is not None and self._is_sac:
+            given["alpha"] = s.temperature
+            if not s.trained_temperature:
+                given["autotune"] = False
+        if not self._is_sac and s.deviation is not None:
+            given["exploration_noise"] = s.deviation
+        if not self._is_sac and s.noise is not None:
+            # in units of the draw that is made this number
+            given["exploration_noise"] = 1.0 if s.noise else 0.0
+        if s.environments > 1 and has_several_environments(self._script):
+            given["num_envs"] = s.environments
+        return {"buffer_size": 256, "batch_size": s.batch_size, **given}
+
+    def _run(
+        self,
+        steps: int,
+        prepare: Prepare = lambda names: None,
+        after: Callable[[str], None] = lambda part: None,
+        **arguments: Any,
+    ) -> Recorder:
+        """Run the script.
+
+        Args:
+            prepare: called before the first step.
+            after: called with each part that an optimiser is about to step; it may end the run.
+            arguments: of the script's command line.
+        """
+        s, journal = self._settings, Recorder()
+        script = {"low": s.low, "high": s.high, "observation_dimensions": s.observations}
+        envs = ScriptedEnvs(s, **script)
+
+        def begin(_: int) -> None:
+            self._prepare()
+            prepare(self._names())
+
+        def make() -> Any:
+            made = envs.environment()
+            journal.actions.append(made.received)
+            return made
+
+        def parts(stepping: Any) -> dict[str, Any]:
+            names = self._names()
+            for role in OPTIMIZERS:
+                if optimizer(names, role) is stepping:
+                    return {role: [p for group in stepping.param_groups for p in group["params"]]}
+            every = [name for tried in OPTIMIZERS.values() for name in tried]
+            raise self._script.lost("optimisers", *every)
+
+        def targets() -> Iterator[torch.Tensor]:
+            for name in _TARGETS:
+                yield from self._part("target network", name).parameters()
+
+        envs.begin = begin
+        self._ended = None
+        given = {"total_timesteps": steps, **self._arguments(), **arguments}
+        with (
+            self._draws(),
+            journal.recording(parts, lambda: self._policy().parameters(), targets, after),
+        ):
+            self._ended = run_script(self._script.path, given, make_env=make).globals
+        return journal
+
+    def _prepare(self) -> None:
+        s = self._settings
+        if s.log_prob is not None and self._is_sac:
+            _report(self._policy(), s.log_prob)
+        if s.pre_tanh is not None:
+            make_constant(self._head("mean", "mu"), s.pre_tanh)
+        if s.weight is not None:
+            for network in q_networks(self._names()):
+                fill([last_linear(network).weight], s.weight)
+
+    @contextmanager
+    def _draws(self) -> Iterator[None]:
+        s = self._settings
+        with ExitStack() as around:
+            if s.pre_tanh is not None and self._is_sac:
+                around.enter_context(_sampled())
+            if s.noise and not self._is_sac:
+                around.enter_context(_drawing(s.noise))
+            yield
+
+    def run(self) -> Recorder:
+        """So many steps of the script."""
+        s = self._settings
+        # what is drawn for a minibatch must be there already, but SAC's scripts see to that
+        starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
+        given: dict[str, Any] = {}
+        if s.updates in ("fewer", "more"):
+            frequency = 2 * int(defaults(self._script).get("policy_frequency", 1))
+            given["policy_frequency"] = frequency if s.updates == "fewer" else 1
+        if not s.learns:
+            # updates cannot be switched off
+            starts, given = s.starts or 0, {"batch_size": 2, "policy_frequency": 10 * s.steps}
+            frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
+            given.update(dict.fromkeys(frozen, 0.0))
+        journal = self._run(s.steps, learning_starts=starts, **given)
+        last = _row(self._part("replay buffer", "rb"), len(journal.actions[0]) - 1)
+        journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
+        return journal
+
+    def _after_one_step(self) -> Any:
+        """The names of the script, which has made its agent."""
+        self._run(1, batch_size=4)
+        return self._names()
+
+    # -- one update --------------------------------------------------------------------------
+
+    def _update(self, prepare: Prepare, until: str, count: int = 1, **arguments: Any) -> Recorder:
+        """Run to the first update, on equal observations and actions.
+
+        Args:
+            until: a part; the run ends ahead of its first step, or of that of number ``count``.
+        """
+        size = self._settings.batch_size
+        steps: list[str] = []
+
+        def equal_rows(names: Any) -> None:
+            sample = names["rb"].sample
+
+            def sample_equal(*given: Any) -> Any:
+                _set_rows(names["rb"])
+                return sample(*given)
+
+            names["rb"].sample = sample_equal
+            prepare(names)
+
+        def after(stepped: str) -> None:
+            steps.append(stepped)
+            if steps.count(until) == count:
+                raise StopRun
+
+        # One version updates from the step on at which the buffer holds more than a batch, the
+        # other past the start of learning: there the policy has its turn at even steps, and the
+        # step before the first of them must not update.
+        starts = size - 1 + size % 2
+        return self._run(starts + 2, equal_rows, after, learning_starts=starts, **arguments)
+
+    def _acted(self, observation: float, *candidates: str) -> float:
+        # the policy that reports a log-probability does 0
+        if self._is_sac:
+            return 0.0
+        policy = self._part("policy network", *candidates)
+        with torch.no_grad():
+            return float(_called(policy, torch.full((1, 1), observation)))
+
+    def _pin(self, names: Sequence[str], at: tuple[float, float], values: Sequence[float]) -> None:
+        given = [torch.full((1, 1), number) for number in at]
+        for name, number in zip(names, values, strict=False):
+            network = self._part("Q network", name)
+            make_pinned(network, partial(_called, network, *given), number)
+
+    def critic_loss(self, values: Sequence[float]) -> float:
+        """A script names its two networks; a third one is within reach under the next name."""
+
+        def prepare(names: Any) -> None:
+            self._pin(("qf1", "qf2"), (_NOW, _ACTION), values)
+            if len(values) > 2:
+                third = Fn(lambda observations, _: 0.0 * observations[:, :1] + float(values[2]))
+                names.update(qf3=third, qf3_target=third)
+
+        return self._update(prepare, "critic").losses["critic"][0]
+
+    def actor_loss(self, values: Sequence[float]) -> float:
+        def prepare(_: Any) -> None:
+            self._pin(("qf1", "qf2"), (_NOW, self._acted(_NOW, "actor")), values)
+
+        return self._update(prepare, "actor").losses["actor"][0]
+
+    def target(self, values: Sequence[float]) -> float:
+        def prepare(_: Any) -> None:
+            self._pin(_TARGETS, (_THEN, self._acted(_THEN, "target_actor")), values)
+
+        return watched_updates.regression_target(lambda: self._update(prepare, "critic"))
+
+    def first_update(self, target_value: float) -> tuple[float, float]:
+        def prepare(names: Any) -> None:
+            zeros: list[tuple[Any, float]] = [(network, 0.0) for network in q_networks(names)]
+            targets = [(self._part("target network", name), target_value) for name in _TARGETS]
+            for network, number in zeros + targets:
+                fill(network.parameters(), 0.0)
+                fill([last_linear(network).bias], number)
+
+        journals: list[Recorder] = []
+        target = watched_updates.regression_target(
+            lambda: journals.append(self._update(prepare, "actor"))
+        )
+        return target, journals[0].losses["actor"][0]
+
+    def temperature_loss(self) -> tuple[float, float]:
+        s = self._settings
+
+        def prepare(names: Any) -> None:
+            fill([names["log_alpha"]], float(np.log(s.temperature or 1.0)))
+            names["target_entropy"] = s.target_entropy
+
+        journal = self._update(prepare, "temperature")
+        return journal.losses["temperature"][0], float(self._names()["log_alpha"].grad)
+
+    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+        pairs: list[tuple[Any, Any]] = []
+
+        def prepare(names: Any) -> None:
+            names_of_pairs = [("qf1", "qf1_target"), ("qf2", "qf2_target")]
+            names_of_pairs += [] if self._is_sac else [("actor", "target_actor")]
+            for pair in names_of_pairs:
+                online, followed = (self._part("network", name) for name in pair)
+                pairs.append((online, followed))
+            fill_pairs(pairs, source, target)
+
+        self._update(prepare, "critic", count=2)
+        return parameters_of_targets(pairs)
+
+    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+        """What the first target critic receives.
+
+        The target policy's own answer is replaced by the action that is meant: one version of the
+        script does not unscale, and could not be brought to the centre of the bounds. Where the
+        noise has the shape of the last action that was made, and so is the same for a whole batch,
+        that action is given one row for each sample.
+        """
+        s = self._settings
+        low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
+        meant = 0.5 * (low + high) + squashed * 0.5 * (high - low)
+        answer = torch.as_tensor(meant, dtype=torch.float32).expand(samples, len(low))
+        recorded: list[torch.Tensor] = []
+
+        def receive(_: Any, actions: torch.Tensor, *rest: Any) -> None:
+            recorded.append(actions)
+            raise StopRun
+
+        def prepare(names: Any) -> None:
+            self._part("target policy", "target_actor").forward = lambda *_: answer
+            self._part("target network", "qf1_target").forward = receive
+
+            def sample(_: int) -> Any:
+                if own_draws:
+                    names["action"] = np.zeros((samples, len(low)))
+                torch.manual_seed(shifted(s.seed))
+                return _batch(samples, len(low), arrays=hasattr(names["rb"], "buffer"))
+
+            names["rb"].sample = sample
+
+        self._run(2, prepare, learning_starts=0)
+        (actions,) = recorded
+        return actions.double().numpy()
+
+    # -- what the script makes ---------------------------------------------------------------
+
+    def temperature(self) -> float:
+        return float(self._after_one_step()["alpha"])
+
+    def target_entropy(self) -> float:
+        return float(self._after_one_step()["target_entropy"])
+
+    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+        self._after_one_step()
+        with _sampled() as deviations:
+            for output in outputs:
+                make_constant(self._head("std"), output)
+                _act(self._policy(), torch.zeros(1, 1))
+        return np.array([float(torch.log(deviation)) for deviation in deviations])
+
+    def log_prob(self, draw: Sequence[float]) -> float:
+        self._after_one_step()
+        # the policy's forward gives mean and log standard deviation, before anything is sampled
+        zeros = torch.zeros(1, len(draw), dtype=torch.float64)
+        policy = self._policy()
+        policy.forward = lambda *_: (zeros, zeros)
+        with _sampled(draw):
+            return float(_act(policy, torch.zeros(1, 1))[1].detach())
+
+    def architecture(self) -> np.ndarray:
+        names = self._after_one_step()
+        policy, critics = self._policy(), q_networks(names)
+        hidden = [
+            [layer.out_features for layer in linear_layers(network) if layer.out_features > 1]
+            for network in (policy, critics[0])
+        ]
+        own = {id(p) for p in policy.parameters()}
+        shared = any(id(p) in own for critic in critics for p in critic.parameters())
+        received = layers.activation(policy, partial(_called, policy))
+        return layers.architecture(hidden, len(critics), received, shared)
+
+    def initialisation(self) -> np.ndarray:
+        first = self._after_one_step()["qf1"].fc1
+        return layers.initialisation(first.weight, first.bias)
+
+    def log_epsilons(self) -> list[float]:
+        names = self._after_one_step()
+        critics = [self._part("Q network", name) for name in ("qf1", "qf2")]
+        held = {
+            "critic": [p for critic in critics for p in critic.parameters()],
+            "actor": list(self._policy().parameters()),
+        }
+        if "log_alpha" in names:
+            held["temperature"] = [names["log_alpha"]]
+        return [layers.log_epsilon(optimizer(names, role), own) for role, own in held.items()]
+
+
+def has_several_environments(script: Script) -> bool:
+    """Whether a script has a setting for the number of its environments."""
+    return "num_envs" in defaults(script)
+
+
+def _report(policy: Any, log_prob: float) -> None:
+    """Let the policy sample the action 0 with this log-probability; its gradients are 0."""
+    sample = policy.get_action
+
+    def get_action(*arguments: Any) -> Any:
+        action, log_probs, mean = sample(*arguments)
+        return 0.0 * action, 0.0 * log_probs + log_prob, mean
+
+    policy.get_action = get_action
+
+
+def _called(module: Any, *given: torch.Tensor) -> Any:
+    """What a network outputs, whether or not it is told the device at every call."""
+    takes_device = module.forward.__code__.co_argcount > 1 + len(given)
+    return module(*given, CPU) if takes_device else module(*given)
+
+
+def _act(policy: Any, observations: torch.Tensor) -> Any:
+    """(action, log-probability, mean) of a policy, whether or not it is told the device."""
+    takes_device = policy.get_action.__code__.co_argcount > 2
+    return policy.get_action(observations, CPU) if takes_device else policy.get_action(observations)
+
+
+@contextmanager
+def _sampled(draw: Any = None) -> Iterator[list[torch.Tensor]]:
+    """Gaussians give this sample, or their mean; yields the standard deviations of each."""
+    deviations: list[torch.Tensor] = []
+
+    def rsample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
+        del sample_shape
+        deviations.append(law.scale.detach())
+        if draw is None:
+            return law.mean
+        chosen = torch.as_tensor(np.asarray(draw, dtype=np.float64), dtype=law.loc.dtype)
+        return 0.0 * law.mean + chosen
+
+    with replaced(Normal, "rsample", rsample):
+        yield deviations
+
+
+@contextmanager
+def _drawing(number: float) -> Iterator[None]:
+    """A draw from N(mean, sigma^2) is mean + sigma * number, in torch and in NumPy."""
+
+    def of_torch(mean: Any, std: Any, *_: Any, **__: Any) -> torch.Tensor:
+        return torch.as_tensor(mean + std * number)
+
+    def of_numpy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> np.ndarray:
+        return np.full(() if size is None else size, loc + scale * number)
+
+    with replaced(torch, "normal", of_torch), replaced(np.random, "normal", of_numpy):
+        yield
+
+
+def _row(buffer: Any, step: int) -> tuple[Any, Any]:
+    """Action and reward where a buffer is to hold this step."""
+    if hasattr(buffer, "buffer"):
+        return buffer.buffer[step][1:3]
+    return buffer.actions[step], buffer.rewards[step]
+
+
+def _set_rows(buffer: Any) -> None:
+    """Let all stored transitions have the same observations and action."""
+    if hasattr(buffer, "actions"):
+        buffer.observations[:], buffer.actions[:] = _NOW, _ACTION
+        buffer.next_observations[:] = _THEN
+        return
+    numbers = {0: _NOW, 1: _ACTION, 3: _THEN}
+    rows = [
+        tuple(
+            np.full_like(np.asarray(entry), numbers[place]) if place in numbers else entry
+            for place, entry in enumerate(row)
+        )
+        for row in buffer.buffer
+    ]
+    buffer.buffer.clear()
+    buffer.buffer.extend(rows)
+
+
+def _batch(samples: int, dimensions: int, arrays: bool) -> Any:
+    """A minibatch as a buffer gives it: a record of tensors, or ``arrays``."""
+    columns = {
+        "observations": np.full((samples, 1), 0.5, dtype=np.float32),
+        "actions": np.zeros((samples, dimensions), dtype=np.float32),
+        "rewards": np.zeros((samples, 1), dtype=np.float32),
+        "next_observations": np.full((samples, 1), 0.5, dtype=np.float32),
+        "dones": np.zeros((samples, 1), dtype=np.float32),
+    }
+    if arrays:
+        return tuple(columns.values())
+    return Bag(**{name: torch.as_tensor(column) for name, column in columns.items()})

@@ -1,0 +1,16 @@
+"""Probes of the advantages of ``ppo_continuous_action.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rlregress.frameworks.cleanrl.observe.helpers.advantages import advantages, value_targets
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Inputs
+
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    "gae.truncation": advantages,
+    "gae.value_target": value_targets,
+}

@@ -1,0 +1,85 @@
+"""The advantages of ``ppo_continuous_action.py``, of a rollout that a probe chooses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.slices import Sliced, run
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
+from rlregress.probing.interface import Inputs
+
+
+class _Showing:
+    """One environment whose observation before step t is the number values[t].
+
+    It is reset within the last step of an episode, so that this step shows the observation of the
+    next one; the true last observation, next_values[t], is in the infos alone.
+    """
+
+    def __init__(self, inputs: Inputs, four_values: bool) -> None:
+        self._inputs = inputs
+        self._four_values = four_values
+        self._t = 0
+
+    def reset(self, **_: Any) -> Any:
+        """The observation before step 0."""
+        first = np.full((1, 1), self._inputs["values"][0], dtype=np.float32)
+        return torch.as_tensor(first) if self._four_values else (first, {})
+
+    def step(self, _: Any) -> Any:
+        """What the inputs say of step t."""
+        i, t = self._inputs, self._t
+        self._t += 1
+        terminated, truncated = bool(i["terminated"][t]), bool(i["truncated"][t])
+        ended = terminated or truncated
+        last = np.array([i["next_values"][t]], dtype=np.float32)
+        following = i["values"][t + 1] if t + 1 < len(i["values"]) else i["next_values"][t]
+        observation = np.full((1, 1), following, dtype=np.float32)
+        reward = float(i["rewards"][t])
+        if self._four_values:
+            info = {"TimeLimit.truncated": truncated, "terminal_observation": last}
+            infos = [info if ended else {}]
+            return torch.as_tensor(observation), torch.tensor([[reward]]), np.array([ended]), infos
+        finals = np.empty(1, dtype=object)
+        finals[0] = last
+        about = {"final_observation": finals, "_final_observation": np.array([True])}
+        flags = np.array([terminated]), np.array([truncated])
+        return (observation, np.array([reward]), *flags, about if ended else {})
+
+
+def _advantages(source: Source, inputs: Inputs) -> Sliced:
+    """Collect the steps with the script's own rollout, then its own advantages of them."""
+    script = source.script(SCRIPT)
+    box = spaces(-1.0, 1.0, 1)
+    four_values = "gymnasium" not in script.imports
+    showing = _Showing(inputs, four_values)
+    envs = Bag(step=showing.step, reset=showing.reset, **vars(box))
+    zero = torch.zeros(1)
+    agent = Bag(
+        get_value=lambda x: x,
+        get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
+        get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, x),
+    )
+    args = arguments(
+        script,
+        num_steps=len(inputs["rewards"]),
+        gamma=float(inputs["discount"]),
+        gae_lambda=float(inputs["trace"]),
+    )
+    given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
+    return run(script.bound("returns", "returns"), given, used=("envs", "agent"))
+
+
+def advantages(source: Source, inputs: Inputs) -> np.ndarray:
+    """The advantages of the steps."""
+    return _advantages(source, inputs).vector("advantages").reshape(-1)
+
+
+def value_targets(source: Source, inputs: Inputs) -> np.ndarray:
+    """What the values regress towards."""
+    return _advantages(source, inputs).vector("returns").reshape(-1)

@@ -1,0 +1,167 @@
+"""A whole small training by a PPO script, watched from outside.
+
+The wrappers of the script normalise observations and rewards. What these probes ask has nothing to
+do with that, so what the vectorised environment answers is written over with what the environment
+below said, before the script gets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.script import Script
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing.scripted import Scripted, counting
+
+#: the same argument has had several names, the first of HEAD.
+_SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
+
+
+def counter(steps: int = 1000, **script: Any) -> Scripted:
+    """An environment whose observation is the number of steps since its reset, up to ``steps``."""
+    return counting(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
+
+
+@dataclass
+class ScriptTraining(RecordedTraining):
+    """What was recorded; the advantages are those at each step of the optimiser.
+
+    Attributes:
+        environments: of the training.
+        policy_losses: at each step of the optimiser.
+    """
+
+    environments: list[Scripted] = field(default_factory=list)
+    policy_losses: list[float] = field(default_factory=list)
+
+
+def _either(run: ScriptRun, *names: str) -> Any:
+    for name in names:
+        if name in run:
+            return run[name]
+    raise Script(run.path).lost("a run of the script", *names)
+
+
+def spelled(script: Script, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by the names that this script has for them."""
+    known = defaults(script)
+    return {
+        next((n for n in _SPELLINGS.get(name, ()) if n in known), name): value
+        for name, value in chosen.items()
+    }
+
+
+class _Watch:
+    def __init__(
+        self, training: ScriptTraining, steps: int, at_end: Callable[..., None] | None
+    ) -> None:
+        self._training, self._steps, self._at_end = training, steps, at_end
+        self._run: Any = None
+        self._vector_steps = 0
+        self._handles: list[Any] = []
+
+    def on_step(self, run: ScriptRun) -> None:
+        """After a step of the environments, before the script has its answer."""
+        if self._run is None:
+            self._run = run
+            self._handles = [
+                run["agent"].actor_mean.register_forward_hook(self._evaluated),
+                register_optimizer_step_pre_hook(self._step),
+            ]
+        observations, rewards = run.outcome[:2]
+        for row, environment in enumerate(self._training.environments):
+            observations[row] = environment.observation[0]
+            rewards[row] = environment.reward
+        self._vector_steps += 1
+        if self._vector_steps % self._steps == 0:
+            self._training.stored.append(run["obs"][:, 0].reshape(-1).numpy().copy())
+            if self._at_end is not None:
+                self._at_end(run, len(self._training.stored) - 1)
+
+    def _indices(self) -> Any:
+        return _either(self._run, "mb_inds", "minibatch_ind")
+
+    def _evaluated(self, *_: Any) -> None:
+        # a rollout is collected without gradients
+        if torch.is_grad_enabled():
+            training = self._training
+            training.evaluated.append(
+                self._run["b_obs"][self._indices()].reshape(-1).numpy().copy()
+            )
+
+    def _step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        training, run = self._training, self._run
+        training.rates.append(float(optimizer.param_groups[0]["lr"]))
+        training.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
+        training.policy_losses.append(float(run["pg_loss"].detach()))
+        training.log_ratios.append(run["ratio"].detach().log().numpy().copy())
+        training.log_std_gradients.append(float(run["agent"].actor_logstd.grad.sum()))
+
+    def remove(self) -> None:
+        """Take all hooks away."""
+        for handle in self._handles:
+            handle.remove()
+
+
+def train(
+    source: Source,
+    total_steps: int,
+    num_steps: int,
+    num_minibatches: int,
+    *,
+    make_env: Callable[[], Scripted] = counter,
+    at_end: Callable[[ScriptRun, int], None] | None = None,
+    **chosen: Any,
+) -> ScriptTraining:
+    """Run the script; one epoch in one environment if not told otherwise.
+
+    Args:
+        at_end: called with the run and the number of the rollout when its last step is done, before
+            the advantages are computed: what it changes is used.
+        chosen: further arguments of the script.
+    """
+    script = source.script(SCRIPT)
+    training = ScriptTraining()
+
+    def make() -> Scripted:
+        training.environments.append(make_env())
+        return training.environments[-1]
+
+    watch = _Watch(training, num_steps, at_end)
+    arguments = {
+        "total_timesteps": total_steps,
+        "num_steps": num_steps,
+        "num_minibatches": num_minibatches,
+        "update_epochs": 1,
+        **chosen,
+    }
+    try:
+        run_script(script.path, spelled(script, arguments), make_env=make, on_step=watch.on_step)
+    finally:
+        watch.remove()
+    return training
+
+
+def lower_log_prob(run: ScriptRun, ratios: Any) -> None:
+    """Make the ratios of a rollout's samples, one environment, ``ratios`` times what they are."""
+    logs = torch.as_tensor(np.log(np.atleast_1d(ratios)), dtype=run["logprobs"].dtype)
+    run["logprobs"][:, 0] -= logs
+
+
+def no_values(run: ScriptRun) -> None:
+    """Let every state of a rollout have value 0."""
+    run["values"].zero_()
+    last = [m for m in run["agent"].critic.modules() if isinstance(m, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        last.weight.zero_()
+        last.bias.zero_()

@@ -1,0 +1,41 @@
+"""Small runs of whole scripts on an environment that is known step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.scripted import Scripted
+
+
+def off_policy(
+    source: Source, script: str, steps: int, environment: Any = None, **settings: Any
+) -> ScriptRun:
+    """A run of an off-policy script with a small replay buffer; no updates unless asked for."""
+    shimmed = settings.pop("shimmed", True)
+    patches = settings.pop("patches", ())
+    overrides = {
+        "total_timesteps": steps,
+        "buffer_size": 4 * steps,
+        "learning_starts": steps,
+        "batch_size": 2 * steps,
+        **settings,
+    }
+    made = Scripted() if environment is None else environment
+    path = source.script(script).path
+    return run_script(path, overrides, make_env=lambda: made, shimmed=shimmed, patches=patches)
+
+
+def stored(buffer: Any) -> int:
+    """How many transitions a script's replay buffer holds."""
+    return len(buffer.buffer) if hasattr(buffer, "buffer") else int(buffer.size())
+
+
+def rewards(buffer: Any) -> np.ndarray:
+    """The rewards of the transitions that a script's replay buffer holds, in order of storage."""
+    if hasattr(buffer, "buffer"):
+        return np.array([float(transition[2]) for transition in buffer.buffer])
+    return np.array(buffer.rewards[: buffer.size()], dtype=np.float64).reshape(-1)

@@ -1,0 +1,29 @@
+"""The probe of the next observation that is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rlregress.frameworks.cleanrl.observe.helpers import small_runs
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import ending_both_ways
+
+_SAC = "sac_continuous_action"
+
+
+def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
+    ended = small_runs.off_policy(source, _SAC, int(inputs["steps"]), ending_both_ways())
+    buffer = ended["rb"]
+    if hasattr(buffer, "buffer"):
+        stored = [float(np.ravel(transition[3])[0]) for transition in buffer.buffer]
+    else:
+        stored = buffer.next_observations.reshape(-1).tolist()
+    return np.array([stored[2], stored[4]])
+
+
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    "replay.next_observation": _next_observation,
+}

@@ -1,0 +1,126 @@
+"""Probes of the replay buffers of the SAC and TD3 scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.observe.helpers import small_runs
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.slices import run
+from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
+from rlregress.probing.interface import Inputs
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
+
+_SCRIPT = "td3_continuous_action"
+_BUFFERS = "cleanrl_utils/buffers.py"
+
+
+def _buffer(source: Source, capacity: int) -> Any:
+    """The replay buffer as the script makes it."""
+    script = source.script(_SCRIPT)
+    one = spaces(-1.0, 1.0)
+    given = {
+        "args": arguments(script, buffer_size=capacity, num_envs=1),
+        "device": CPU,
+        "envs": one,
+        "env": one,
+    }
+    if source.has(_BUFFERS):
+        given["ReplayBuffer"] = source.module(_BUFFERS).ReplayBuffer
+    return run(script.bound("replay buffer", "rb"), given)["rb"]
+
+
+def _store(buffer: Any, reward: float) -> None:
+    one = np.zeros((1, 1), np.float32)
+    if hasattr(buffer, "put"):
+        buffer.put((one[0], one[0], reward, one[0], False))
+    else:
+        buffer.add(one, one, one, np.array([reward]), np.array([False]), [{}])
+
+
+def _sampling(source: Source, inputs: Inputs) -> np.ndarray:
+    count = int(inputs["count"])
+    buffer = _buffer(source, count)
+    for reward in range(count):
+        _store(buffer, float(reward))
+    np.random.seed(shifted(int(inputs["seed"])))
+    drawn = buffer.sample(count)
+    rewards = drawn.rewards.numpy() if hasattr(drawn, "rewards") else drawn[2]
+    return np.array([len(np.unique(rewards)) / count])
+
+
+def _warmup(source: Source, inputs: Inputs) -> np.ndarray:
+    return np.array(
+        [
+            float(
+                small_runs.stored(
+                    small_runs.off_policy(
+                        source,
+                        script,
+                        int(inputs["steps"]),
+                        learning_starts=int(inputs["warmup"]),
+                        batch_size=int(inputs["minibatch"]),
+                    )["rb"]
+                )
+            )
+            for script in ("sac_continuous_action", "td3_continuous_action")
+        ]
+    )
+
+
+def _overwriting(source: Source, inputs: Inputs) -> np.ndarray:
+    buffer = _buffer(source, int(inputs["capacity"]))
+    for reward in inputs["rewards"]:
+        _store(buffer, float(reward))
+    return np.sort(small_runs.rewards(buffer))
+
+
+def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
+    environment = Scripted(terminated=1.0, truncated=1.0)
+    script = source.script(_SCRIPT)
+    drawn = small_runs.off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
+    columns = drawn if not hasattr(drawn, "rewards") else (None,) * 5
+    value = Fn(lambda *_: torch.full((2, 1), inputs["value"]))
+    one = spaces(-1.0, 1.0)
+    given = {
+        "args": arguments(script, gamma=inputs["discount"]),
+        "device": CPU,
+        "data": drawn,
+        **dict(
+            zip(
+                ("s_obs", "s_actions", "s_rewards", "s_next_obses", "s_dones"),
+                columns,
+                strict=False,
+            )
+        ),
+        "next_state_actions": torch.zeros(2, 1),
+        "qf1_target": value,
+        "qf2_target": value,
+        "env": one,
+        "envs": one,
+    }
+    target = run(script.bound("regression target", "next_q_value"), given)
+    return target.vector("next_q_value")[:1]
+
+
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    "replay.sampling": _sampling,
+    "replay.warmup": _warmup,
+    "replay.overwriting": _overwriting,
+    "replay.both_flags": _both_flags,
+}
+_ONE_STEP = "the scripts for continuous actions have one-step targets"
+ABSENT: Mapping[str, str] = {
+    "nstep.window": _ONE_STEP,
+    "nstep.discount": _ONE_STEP,
+    "nstep.terminal": _ONE_STEP,
+    "nstep.truncation": _ONE_STEP,
+    "nstep.newest_steps": _ONE_STEP,
+    "nstep.custom_buffer": _ONE_STEP,
+    "replay.shared_observations": "the scripts for continuous actions do not use such an option",
+}

@@ -1,0 +1,17 @@
+"""Probes of ``sac_continuous_action.py``: measurements on the driver of the script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from rlregress.frameworks.cleanrl.observe.drivers import measured_by
+from rlregress.frameworks.cleanrl.observe.drivers.twins import SAC, Driver
+from rlregress.measurements import sac
+
+_measured = measured_by(partial(Driver, SAC))
+PROBES: Mapping[str, Callable[..., np.ndarray]] = {
+    id: _measured(measure) for id, measure in sac.MEASUREMENTS.items()
+}

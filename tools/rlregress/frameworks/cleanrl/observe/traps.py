@@ -1,0 +1,269 @@
+"""Probes of behaviour of the scripts that no source states."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.observe.drivers.parts import optimizer
+from rlregress.frameworks.cleanrl.observe.helpers import small_runs
+from rlregress.frameworks.cleanrl.observe.helpers.advantages import advantages
+from rlregress.frameworks.cleanrl.running import run_script
+from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.slices import run
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
+from rlregress.probing.interface import Inputs
+from rlregress.probing.isolation import shifted
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted, end_after
+
+_PPO = "ppo_continuous_action"
+_SAC = "sac_continuous_action"
+_TD3 = "td3_continuous_action"
+_ROWS = 2
+#: the loss of the policy as the scripts of SAC call and log it.
+_POLICY_LOSS = ("actor_loss", "policy_loss")
+
+
+def _lambda_zero(source: Source, inputs: Inputs) -> np.ndarray:
+    none = np.zeros(len(inputs["rewards"]))
+    segment = {**inputs, "trace": 0.0, "terminated": none, "truncated": none}
+    try:
+        estimated = advantages(source, segment)
+    except SliceFailed as error:
+        cause = error.__cause__
+        if not isinstance(cause, (IndexError, ValueError, ZeroDivisionError)):
+            raise
+        # what stands in for the environment may fail too, which says nothing about the script
+        if traceback.extract_tb(cause.__traceback__)[-1].filename != str(source.script(_PPO).path):
+            raise
+        return np.array([1.0, *none])
+    return np.array([0.0, *estimated])
+
+
+def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
+    script = source.script(_PPO)
+    four_values = "gymnasium" not in script.imports
+    values = [inputs["value"]]
+    observation = torch.zeros(1, 1)
+
+    def step(_: Any) -> Any:
+        values.append(inputs["next_value"])
+        if four_values:
+            return observation, torch.tensor([[inputs["reward"]]]), np.array([True]), [{}]
+        flags = np.array([True]), np.array([False])
+        return (observation.numpy(), np.array([inputs["reward"]]), *flags, {})
+
+    def value(x: torch.Tensor) -> torch.Tensor:
+        return torch.full((len(x), 1), float(values[-1]))
+
+    zero = torch.zeros(1)
+    agent = Bag(
+        get_value=value,
+        get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
+        get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, value(x)),
+    )
+    reset = (lambda **_: observation) if four_values else (lambda **_: (observation.numpy(), {}))
+    envs = Bag(step=step, reset=reset, **vars(spaces(-1.0, 1.0)))
+    args = arguments(script, num_steps=1, gamma=float(inputs["discount"]))
+    given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
+    sliced = run(script.bound("returns", "returns"), given, used=("envs", "agent"))
+    return sliced.vector("advantages").reshape(-1)
+
+
+def _network(source: Source, name: str, *classes: str, low: float, high: float) -> Any:
+    script = source.script(name)
+    box = spaces(low, high)
+    place = script.bound("actor", *classes)
+    make = run(place, {"args": arguments(script), "env": box, "envs": box}).any(*classes)
+    return box, make
+
+
+def _deterministic_centre(source: Source, inputs: Inputs) -> np.ndarray:
+    box, make = _network(source, _TD3, "Actor", low=inputs["low"], high=inputs["high"])
+    actor = make(box)
+    make_constant(actor, 0.0)
+    device = () if "gymnasium" in source.script(_TD3).imports else (CPU,)
+    return actor(torch.zeros(1, 1), *device).detach().numpy().reshape(-1)
+
+
+def _gaussian_centre(source: Source, inputs: Inputs) -> np.ndarray:
+    box, make = _network(source, _SAC, "Actor", "Policy", low=inputs["low"], high=inputs["high"])
+    old = "gymnasium" not in source.script(_SAC).imports
+    actor = make(1, 1, box) if old else make(box)
+    make_constant(actor.mean if old else actor.fc_mean, 0.0)
+    _, _, mode = actor.get_action(torch.zeros(1, 1), *((CPU,) if old else ()))
+    return mode.detach().numpy().reshape(-1)
+
+
+def _out_of_bounds(source: Source, inputs: Inputs) -> np.ndarray:
+    environment = Scripted(inputs["low"], inputs["high"])
+
+    def sample(distribution: Any, *_: Any) -> torch.Tensor:
+        return torch.full_like(distribution.loc, inputs["mean"])
+
+    run_script(
+        source.script(_PPO).path,
+        {"total_timesteps": 2, "num_steps": 2},
+        make_env=lambda: environment,
+        stop=1,
+        patches=[(torch.distributions.Normal, "sample", sample)],
+    )
+    return np.array([environment.received[0].item()])
+
+
+def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
+    box, make = _network(source, _PPO, "Agent", low=-1.0, high=1.0)
+    agent = make(box)
+    make_constant(agent.actor_mean, inputs["mean"])
+    act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
+    observations = torch.zeros(int(inputs["count"]), 1)
+    torch.manual_seed(shifted(int(inputs["seed"])))
+    with torch.no_grad():
+        actions, stored, *_ = act(observations)
+        _, now, *_ = act(observations, actions)
+    return np.array([float((torch.abs(now - stored) > 0.01).double().mean())])
+
+
+def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
+    del inputs
+    counts: list[float] = []
+    for name in (_SAC, _TD3):
+        made = small_runs.off_policy(source, name, 1)
+        groups = optimizer(made.globals, "critic").param_groups
+        trained = sum(len(group["params"]) for group in groups)
+        counts.append(trained / len(list(made["qf1"].parameters())))
+    return np.array(counts)
+
+
+def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
+    copies: list[int] = []
+
+    def look(made: Any) -> None:
+        # what the step before this one has left behind
+        if "target_network" not in made:
+            return
+        networks = made["q_network"], made["target_network"]
+        before = float(made.steps - 1)
+        if made.steps > 1 and all(bool((p == before).all()) for p in networks[1].parameters()):
+            copies.append(made.steps - 1)
+        for parameter in networks[0].parameters():
+            torch.nn.init.constant_(parameter, float(made.steps))
+
+    run_script(
+        source.script("dqn").path,
+        {
+            "total_timesteps": int(inputs["steps"]),
+            "buffer_size": 100,
+            "batch_size": 2,
+            "learning_starts": 0,
+            "train_frequency": 1,
+            "target_network_frequency": int(inputs["interval"]),
+            "learning_rate": 0.0,
+        },
+        make_env=lambda: Scripted(discrete=2),
+        on_step=look,
+    )
+    return np.diff(copies[:3]).astype(np.float64)
+
+
+def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    buffer = small_runs.off_policy(source, _TD3, steps)["rb"]
+    if hasattr(buffer, "timeouts"):
+        return np.array(buffer.timeouts[:steps], dtype=np.float64).reshape(-1)
+    # rows are tuples: observation, action, reward, next observation, end
+    return np.array([-1.0 if len(row) == 5 else float(row[5]) for row in buffer.buffer])
+
+
+def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
+    environment = Scripted(terminated=end_after(int(inputs["episode"])))
+    made = small_runs.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
+    return np.array([0.0, float(np.mean(small_runs.rewards(made["rb"]) == 0.0))])
+
+
+def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
+    epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
+    steps, rows = epochs * minibatches, minibatches * _ROWS
+    log_prob = torch.distributions.Normal.log_prob
+    calls = 0
+
+    def shifted(distribution: Any, action: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        log_probability = log_prob(distribution, action)
+        # a rollout asks for one action at a time, an update for a minibatch
+        if len(action) != _ROWS:
+            return log_probability
+        update, step = divmod(calls, steps)
+        calls += 1
+        return log_probability + (inputs["log_ratio"] if step == update or update == steps else 0.0)
+
+    script = source.script(_PPO)
+    old = "gymnasium" not in script.imports
+    made = run_script(
+        script.path,
+        {
+            "total_timesteps": rows * (steps + 1),
+            "num_envs": 1,
+            "num_steps": rows,
+            "n_minibatch" if old else "num_minibatches": minibatches,
+            "update_epochs": epochs,
+            "learning_rate": 0.0,
+        },
+        make_env=Scripted,
+        patches=[(torch.distributions.Normal, "log_prob", shifted)],
+    )
+    logged = [value for _, value in made.logged("losses/approx_kl")]
+    return np.array(logged[:-1]) / logged[-1]
+
+
+def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
+    # losses are logged at every hundredth step; 100 is no multiple of the delay
+    settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
+    script = source.script(_SAC)
+    try:
+        small_runs.off_policy(source, _SAC, 102, batch_size=99, **settings)
+    except NameError as error:
+        # the attribute "name" is newer than the oldest Python that runs this
+        match = re.search(r"'(\w+)'", str(error))
+        if match is None or match.group(1) not in _POLICY_LOSS:
+            raise SliceUnbound(
+                f"{script}: logging before the first update of the policy: {error}", script.known
+            ) from error
+        return np.array([1.0])
+    return np.array([0.0])
+
+
+PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
+    "gae.lambda_zero": _lambda_zero,
+    "gae.stored_values": _stored_values,
+    "policy.centre.deterministic": _deterministic_centre,
+    "policy.centre.gaussian": _gaussian_centre,
+    "policy.out_of_bounds": _out_of_bounds,
+    "policy.stored_log_prob": _stored_log_prob,
+    "networks.critic_count": _critic_count,
+    "target.hard_update_period": _hard_update_period,
+    "collection.truncated_flags": _truncated_flags,
+    "collection.autoreset": _autoreset,
+    "logging.approx_kl": _approx_kl,
+    "logging.before_policy_update": _before_policy_update,
+}
+_ONE_ESTIMATOR = "the script estimates advantages in one place, without switches"
+ABSENT: Mapping[str, str] = {
+    "gae.reset_env": _ONE_ESTIMATOR,
+    "gae.truncation.asked": _ONE_ESTIMATOR,
+    "gae.kernel": _ONE_ESTIMATOR,
+    "advantage.masked_normalisation": "minibatches have no mask of valid steps",
+    "networks.single_critic": "the scripts make their Q networks themselves",
+    "dqn.exploration.draw": "the DQN scripts run one environment",
+    "optimizer.gradient_clip.switch": "there is one number, max_grad_norm, and no switch",
+    "optimizer.config_epsilon": "there are no classes that configure optimisers",
+    "logging.update_count": "no number of updates is logged",
+    "logging.losses": "losses of the last minibatch are logged, and no average",
+}

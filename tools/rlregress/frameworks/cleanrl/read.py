@@ -1,0 +1,144 @@
+"""What CleanRL's scripts are set to: the defaults of their command lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rlregress.frameworks.cleanrl import stubs
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.interface import Unprobed
+
+#: hyperparameter -> flags that set it, of which a version has one.
+_PPO = {
+    "learning_rate": ("learning_rate",),
+    "anneal_learning_rate": ("anneal_lr",),
+    "rollout_steps": ("num_steps",),
+    "minibatch_size": ("num_minibatches", "n_minibatch"),
+    "epochs": ("update_epochs",),
+    "discount": ("gamma",),
+    "gae_lambda": ("gae_lambda",),
+    "clip_range": ("clip_coef",),
+    "value_clip_range": ("clip_vloss",),
+    "normalize_advantage": ("norm_adv",),
+    "entropy_coefficient": ("ent_coef",),
+    "value_coefficient": ("vf_coef",),
+    "max_gradient_norm": ("max_grad_norm",),
+    "target_kl": ("target_kl",),
+}
+_OFF_POLICY = {
+    "minibatch_size": ("batch_size",),
+    "replay_size": ("buffer_size",),
+    "learning_starts": ("learning_starts",),
+    "polyak_coefficient": ("tau",),
+    "discount": ("gamma",),
+}
+_FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "ppo": _PPO,
+    "sac": {
+        **_OFF_POLICY,
+        "learning_rate": ("policy_lr",),
+        "critic_learning_rate": ("q_lr",),
+        "temperature_learning_rate": ("q_lr",),
+        "policy_delay": ("policy_frequency",),
+        "target_update_interval": ("target_network_frequency",),
+        "tune_temperature": ("autotune",),
+        "fixed_temperature": ("alpha",),
+    },
+    "td3": {
+        **_OFF_POLICY,
+        "learning_rate": ("learning_rate",),
+        "exploration_noise": ("exploration_noise",),
+        "policy_delay": ("policy_frequency",),
+        "target_noise": ("policy_noise",),
+        "target_noise_clip": ("noise_clip",),
+    },
+    "ddpg": {
+        **_OFF_POLICY,
+        "learning_rate": ("learning_rate",),
+        "exploration_noise": ("exploration_noise",),
+        "policy_delay": ("policy_frequency",),
+    },
+    "dqn": {
+        **_OFF_POLICY,
+        "learning_rate": ("learning_rate",),
+        "target_update_interval": ("target_network_frequency",),
+        "steps_per_collection": ("train_frequency",),
+        "exploration_initial": ("start_e",),
+        "exploration_final": ("end_e",),
+        "exploration_fraction": ("exploration_fraction",),
+        "max_gradient_norm": ("max_grad_norm",),
+    },
+}
+#: (algorithm, hyperparameter) that only some versions have a flag for: left out of the others.
+_OF_SOME_VERSIONS = {("dqn", "polyak_coefficient"), ("dqn", "max_gradient_norm")}
+
+
+def script_of(algorithm: str) -> str:
+    """The name of the script of an algorithm; of DQN there is one, for discrete actions."""
+    return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
+
+
+def _flags(source: Source, algorithm: str) -> Mapping[str, Any]:
+    return stubs.defaults(source.script(script_of(algorithm)))
+
+
+def parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> flag of the script that sets it.
+
+    Raises:
+        Unprobed: the script has none of the flags that are known for a hyperparameter.
+    """
+    by_cell = {}
+    for algorithm, flags in _FLAGS.items():
+        known = _flags(source, algorithm)
+        by_cell[algorithm, "script"] = {
+            name: _first(candidates, known, script_of(algorithm))
+            for name, candidates in flags.items()
+            if (algorithm, name) not in _OF_SOME_VERSIONS or set(candidates) & set(known)
+        }
+    return by_cell
+
+
+def _first(candidates: tuple[str, ...], known: Mapping[str, Any], script: str) -> str:
+    for candidate in candidates:
+        if candidate in known:
+            return candidate
+    raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", known=True)
+
+
+def defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value.
+
+    Minibatches are given by number, value clipping by a switch that borrows the clip range, and
+    SAC's ``alpha`` is the temperature that is not tuned: no flag sets where a tuned one starts.
+    """
+    return {
+        (algorithm, scope): _read(algorithm, named, _flags(source, algorithm))
+        for (algorithm, scope), named in parameter_names(source).items()
+    }
+
+
+def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    """Hyperparameters of a script that gets a set on its command line, as a training gives it."""
+    # here, because a training asks this module for the names
+    from rlregress.frameworks.cleanrl.train.training import arguments_of
+
+    known = {**_flags(source, algorithm), **arguments_of(algorithm, given, source)}
+    return _read(algorithm, parameter_names(source)[algorithm, "script"], known)
+
+
+def _read(algorithm: str, named: Mapping[str, str], known: Mapping[str, Any]) -> dict[str, Any]:
+    read = {name: known[flag] for name, flag in named.items()}
+    if algorithm == "ppo":
+        collected = known["num_envs"] * known["num_steps"]
+        read["minibatch_size"] = collected // read["minibatch_size"]
+        read["value_clip_range"] = known["clip_coef"] if read["value_clip_range"] else None
+        clip = read["max_gradient_norm"]
+        read["max_gradient_norm"] = None if clip == math.inf else clip
+        # the older script has a threshold and a switch, which is off
+        read["target_kl"] = known["target_kl"] if known.get("kle_stop", True) else None
+    else:
+        read["learning_starts"] = int(read["learning_starts"])
+    return read

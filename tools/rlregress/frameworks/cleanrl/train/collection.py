@@ -1,0 +1,89 @@
+"""What CleanRL's scripts store while they train: rollouts of PPO, replay rows of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.running import ScriptRun
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.train.training import prepared, run_prepared
+from rlregress.probing.interface import TrainingRequest, Transitions
+
+
+class _Untouched(gymnasium.Wrapper):
+    """In place of a normalising wrapper: what is stored can be read as it was observed."""
+
+    def __init__(self, env: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(env)
+
+
+#: patches of a run whose stored observations and rewards are those of the environment.
+NOT_NORMALISED = (
+    (gymnasium.wrappers, "NormalizeObservation", _Untouched),
+    (gymnasium.wrappers, "NormalizeReward", _Untouched),
+)
+
+
+def before_zero_grad(look: Callable[[], None]) -> Any:
+    """A patch that calls ``look`` whenever the script is about to empty its gradients."""
+    original = torch.optim.Optimizer.zero_grad
+
+    def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+        look()
+        original(optimizer, *args, **kwargs)
+
+    return (torch.optim.Optimizer, "zero_grad", zero_grad)
+
+
+def transitions(request: TrainingRequest, environments: int, source: Source) -> Transitions:
+    """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
+
+    PPO's script normalises observations and rewards before it stores them; Gymnasium's wrappers
+    for that are taken out of the way here. The others update after every step: a segment has one.
+    Their buffer does not say that an episode was truncated.
+    """
+    read = _rollouts if request.algorithm == "ppo" else _replay
+    return read(request, *prepared(request, source, environments))
+
+
+def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
+    rollouts: list[Any] = []
+    collected: list[ScriptRun] = []
+
+    def copy() -> None:
+        if collected:
+            run = collected.pop()
+            # a row says whether the step before it has ended an episode
+            ends = torch.cat([run["dones"][1:], run["next_done"].reshape(1, -1)])
+            done = ends.numpy().astype(bool)
+            rollouts.append((run["obs"].numpy().copy(), run["rewards"].numpy().copy(), done))
+
+    def on_step(run: ScriptRun) -> None:
+        collected[:] = [run]
+
+    # the script has stored the last step when it first empties its gradients
+    patches = [*NOT_NORMALISED, before_zero_grad(copy)]
+    run_prepared(request, path, arguments, on_step=on_step, patches=patches)
+    observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
+    return Transitions(observations, None, rewards, done, None)
+
+
+def _replay(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
+    buffer = run_prepared(request, path, arguments)["rb"]
+
+    def rows(stored: np.ndarray) -> np.ndarray:
+        return stored[: buffer.size()].copy()[:, None]
+
+    return Transitions(
+        observations=rows(buffer.observations),
+        next_observations=rows(buffer.next_observations),
+        rewards=rows(buffer.rewards),
+        done=None,
+        terminated=rows(buffer.dones).astype(bool),
+    )

@@ -1,0 +1,123 @@
+"""What the updates of CleanRL's scripts read: what they index with, and what they sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+
+from rlregress.frameworks.cleanrl.running import ScriptRun
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.frameworks.cleanrl.train.collection import NOT_NORMALISED, before_zero_grad
+from rlregress.frameworks.cleanrl.train.training import prepared, run_prepared
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, note_samples, noted_targets
+
+#: the script's name of a flattened rollout -> the field that its rows are
+_ROLLOUT = {
+    "b_obs": "observations",
+    "b_actions": "actions",
+    "b_logprobs": "log_probs",
+    "b_values": "values",
+    "b_advantages": "advantages",
+    "b_returns": "returns",
+}
+
+
+def minibatches(
+    request: TrainingRequest, environments: int, around: TrainingVariant, source: Source
+) -> Sequence[Minibatch]:
+    """Run the script on ``environments`` copies in its ``SyncVectorEnv``.
+
+    As for ``transitions``, observations and rewards of PPO are not normalised. A rollout's values
+    are read only by an update that clips values.
+    """
+    around.only("CleanRL", "autoreset")
+    read = _rollouts if request.algorithm == "ppo" else _replay
+    return read(request, *prepared(request, source, environments), _resets(around))
+
+
+def _resets(around: TrainingVariant) -> list[Any]:
+    """Patches that let the script's environments reset so; within the step they do anyway."""
+    if around.autoreset in ("", "same_step"):
+        return []
+    mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
+
+    class SyncVectorEnv(gymnasium.vector.SyncVectorEnv):
+        """Gymnasium's own, in this mode."""
+
+        def __init__(self, env_fns: Any) -> None:
+            super().__init__(env_fns, autoreset_mode=mode)
+
+    return [(gymnasium.vector, "SyncVectorEnv", SyncVectorEnv)]
+
+
+class _Indexing(TorchFunctionMode):
+    """Notes the rows that the script takes out of its flattened rollout, minibatch by minibatch.
+
+    A minibatch ends when the script empties its gradients, by when it has read all of it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[Minibatch] = []
+        self._rows: dict[str, np.ndarray] = {}
+        self._run: ScriptRun | None = None
+
+    def on_step(self, run: ScriptRun) -> None:
+        if self._run is None:
+            self._note_policy(run["agent"])
+        self._run = run
+
+    def _note_policy(self, agent: Any) -> None:
+        get_action_and_value = agent.get_action_and_value
+
+        def noted(observations: Any, action: Any = None) -> Any:
+            answer = get_action_and_value(observations, action)
+            if action is not None:
+                self._rows["policy_log_probs"] = array(answer[1])
+            return answer
+
+        agent.get_action_and_value = noted
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        answer = func(*args, **(kwargs or {}))
+        if func is torch.Tensor.__getitem__ and self._run is not None:
+            for name, field in _ROLLOUT.items():
+                if name in self._run and self._run[name] is args[0]:
+                    self._rows[field] = array(answer)
+        return answer
+
+    def end(self) -> None:
+        self.read.append(Minibatch(**self._rows))
+        self._rows = {}
+
+
+def _rollouts(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
+) -> Sequence[Minibatch]:
+    indexing = _Indexing()
+    patches = [*NOT_NORMALISED, *resets, before_zero_grad(indexing.end)]
+    with indexing:
+        run_prepared(request, path, arguments, on_step=indexing.on_step, patches=patches)
+    return indexing.read
+
+
+def _replay(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
+) -> Sequence[Minibatch]:
+    read: list[Minibatch] = []
+
+    def on_step(run: ScriptRun) -> None:
+        buffer = run["rb"]
+        if "sample" not in vars(buffer):
+            note_samples(buffer, read)
+
+    with noted_targets(read):
+        run_prepared(request, path, arguments, on_step=on_step, patches=resets)
+    return read

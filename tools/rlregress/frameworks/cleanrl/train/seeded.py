@@ -1,0 +1,141 @@
+"""DQN and DDPG of CleanRL, every source of chance with a seed of its own.
+
+A script is seeded once, and then makes its networks. When it first resets its environments, the
+generators are given the seeds of what they are for from there on.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.heads import Heads, prepare
+from rlregress.probing.interface import Trained, Unsupported
+from rlregress.probing.layers import last_linear
+from rlregress.probing.seeded_training import SeededTraining, arrays
+
+
+class _Reseeded(gymnasium.Wrapper):
+    """Is reset with a seed of its own, whatever seed it is asked to take."""
+
+    def __init__(self, environment: Any, seed: int) -> None:
+        super().__init__(environment)
+        self._seed = seed
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return self.env.reset(seed=seed if seed is None else self._seed, options=options)
+
+
+def _arguments(request: SeededTraining) -> dict:
+    given = request.hyperparameters
+    made = {
+        "seed": request.seeds.initialisation,
+        "total_timesteps": request.total_steps,
+        "learning_rate": given["learning_rate"],
+        "gamma": given["discount"],
+        "batch_size": given["minibatch_size"],
+        "buffer_size": given["replay_size"],
+        "learning_starts": given["learning_starts"],
+    }
+    if request.algorithm == "ddpg":
+        made.update(
+            tau=given["polyak_coefficient"],
+            exploration_noise=given["exploration_noise"],
+            policy_frequency=1,
+        )
+    else:
+        made.update(
+            train_frequency=given["steps_per_collection"],
+            target_network_frequency=given["target_update_interval"],
+            start_e=1.0,
+            end_e=given["exploration_final"],
+            exploration_fraction=given["exploration_steps"] / request.total_steps,
+        )
+    return made
+
+
+def _trained(run: ScriptRun) -> Trained:
+    names = [name for name in ("q_network", "target_network", "actor", "qf1") if name in run]
+
+    def tensor(observations: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            observation = tensor(observations)
+            if "q_network" in run:
+                return run["q_network"](observation).argmax(1).numpy()
+            return run["actor"](observation).numpy()
+
+    def value(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            observation = tensor(observations)
+            if "q_network" in run:
+                return run["q_network"](observation).amax(1).numpy()
+            return run["qf1"](observation, run["actor"](observation)).numpy().reshape(-1)
+
+    parameters = {
+        f"{name}.{key}": array
+        for name in names
+        for key, array in arrays(run[name].state_dict()).items()
+    }
+    return Trained(policy, value, parameters, run.steps)
+
+
+def _script(request: SeededTraining, images: bool) -> str:
+    if request.algorithm == "ddpg":
+        return "ddpg_continuous_action"
+    return "dqn_atari" if images else "dqn"
+
+
+def train_seeded(request: SeededTraining, source: Source) -> Trained:
+    """Train with the script.
+
+    Raises:
+        Unsupported: the scripts were written for gym.
+    """
+    if source.for_gym:
+        raise Unsupported(
+            f"the scripts of CleanRL {source.label} were written for gym 0.17; set CLEANRL_HOME to "
+            "a checkout of https://github.com/vwxyzjn/cleanrl"
+        )
+    seeds, look = request.seeds, request.watch()
+    plain = request.make_env(False)
+    images = len(plain.observation_space.shape) == 3
+    plain.close()
+
+    def begin(run: ScriptRun) -> None:
+        head = run["q_network" if request.algorithm == "dqn" else "actor"]
+        prepare(request, lambda: Heads(last_linear(head)))
+        random.seed(seeds.exploration)
+        torch.default_generator.manual_seed(seeds.exploration)
+        np.random.seed(seeds.sampling)
+        run["envs"].single_action_space.seed(seeds.exploration)
+
+    run = run_script(
+        source.script(_script(request, images)).path,
+        _arguments(request),
+        make_env=lambda: _Reseeded(request.make_env(images), seeds.environment),
+        on_step=lambda run: look(run.steps, lambda: _trained(run)),
+        on_start=begin,
+    )
+    return _trained(run)
+
+
+def sources_of_chance(source: Source) -> dict[str, str]:
+    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    return {
+        "environment": "the environment's own generator; one argument seeds it and all others",
+        "exploration": (
+            "random decides whether an action is random, the generator of the action space which "
+            "one"
+        ),
+        "initialisation": "torch's global generator",
+        "sampling": "NumPy's global generator (cleanrl_utils/buffers.py)",
+    }

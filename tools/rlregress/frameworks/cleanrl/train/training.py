@@ -1,0 +1,388 @@
+"""CleanRL trainings: the user's own script, unmodified, run to its end and watched step by step."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.errors import UserError
+from rlregress.frameworks.cleanrl import read
+from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
+from rlregress.frameworks.cleanrl.script_sources import Source
+from rlregress.probing.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    normal_draws,
+    prepare,
+)
+from rlregress.probing.hyperparameter_mapping import (
+    refuse,
+    with_exploration_fraction,
+    without_fixed,
+)
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
+
+#: what no argument sets: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "hidden_sizes"): [64, 64],
+    ("ppo", "adam_epsilon"): 1e-5,
+    ("ppo", "value_loss"): "l2",
+    ("sac", "hidden_sizes"): [256, 256],
+    ("td3", "hidden_sizes"): [256, 256],
+    ("sac", "initial_temperature"): 1.0,
+    ("sac", "target_entropy"): "auto",
+    ("sac", "steps_per_collection"): 1,
+    ("sac", "updates_per_collection"): 1,
+    ("sac", "adam_epsilon"): 1e-8,
+    ("sac", "critic_loss"): "l2",
+    ("td3", "steps_per_collection"): 1,
+    ("td3", "updates_per_collection"): 1,
+    ("td3", "adam_epsilon"): 1e-8,
+    ("td3", "critic_loss"): "l2",
+    ("ddpg", "hidden_sizes"): [256, 256],
+    ("ddpg", "steps_per_collection"): 1,
+    ("ddpg", "updates_per_collection"): 1,
+    ("dqn", "hidden_sizes"): [120, 84],
+    ("dqn", "updates_per_collection"): 1,
+}
+
+
+def script_of(algorithm: str, source: Source) -> Any:
+    """The script of an algorithm, if it can be trained.
+
+    Raises:
+        UserError: it was written for gym, for environments that no longer exist.
+    """
+    if source.for_gym:
+        raise UserError(
+            f"CleanRL {source.label} cannot be trained: its scripts were written for gym 0.17, "
+            "expected scripts for gymnasium; set CLEANRL_HOME to a checkout of "
+            "https://github.com/vwxyzjn/cleanrl (details of this version can still be probed)"
+        )
+    return source.script(read.script_of(algorithm))
+
+
+def arguments_of(
+    algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
+) -> dict[str, Any]:
+    """Arguments of the script; UserError for what it does not have."""
+    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    made: dict[str, Any] = {}
+    if algorithm == "ppo":
+        made.update(_minibatches(reasons, given, environments), **_value_clipping(reasons, given))
+        if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
+            # the script always clips: by infinity it multiplies gradients by one
+            given["max_gradient_norm"] = math.inf
+    if algorithm == "sac":
+        _check_temperature(reasons, given)
+    if algorithm in ("td3", "ddpg") and "exploration_noise" in given:
+        given["exploration_noise"] = given["exploration_noise"] or 0.0
+    flags = read.parameter_names(source)[algorithm, "script"]
+    unknown = sorted(set(given) - set(flags))
+    if unknown:
+        reasons.append(f"it has no {', '.join(unknown)}")
+    refuse(f"CleanRL's {read.script_of(algorithm)}.py", reasons)
+    made.update({flags[name]: value for name, value in given.items()})
+    return made
+
+
+def _minibatches(reasons: list[str], given: dict[str, Any], environments: int) -> dict[str, Any]:
+    """The script is given the number of minibatches, not their size."""
+    size, batch = given.pop("minibatch_size"), given["rollout_steps"] * environments
+    number = max(batch // size, 1)
+    if batch // number != size:
+        reasons.append(
+            f"it divides {batch} steps into {number} minibatches of {batch // number}, not of "
+            f"{size}: a minibatch_size has to divide the steps of a rollout"
+        )
+    return {"num_minibatches": number}
+
+
+def _value_clipping(reasons: list[str], given: dict[str, Any]) -> dict[str, Any]:
+    clip = given.pop("value_clip_range")
+    if clip not in (None, given["clip_range"]):
+        reasons.append(
+            f"it clips values by its clip_range {given['clip_range']} or not at all, found "
+            f"value_clip_range {clip}"
+        )
+    return {"clip_vloss": clip is not None}
+
+
+def _check_temperature(reasons: list[str], given: Mapping[str, Any]) -> None:
+    critics, temperature = given["critic_learning_rate"], given["temperature_learning_rate"]
+    if temperature != critics:
+        reasons.append(
+            f"it has one learning rate for critics and temperature, but temperature_learning_rate "
+            f"{temperature} differs from critic_learning_rate {critics}"
+        )
+
+
+def whole_steps(request: TrainingRequest, environments: int = 1) -> int:
+    """The script's ``total_timesteps`` for at least the steps of the request.
+
+    PPO drops what is not a whole rollout; the off-policy scripts count steps of all environments
+    as one.
+    """
+    unit = environments
+    if request.algorithm == "ppo":
+        unit *= request.hyperparameters["rollout_steps"]
+    units = -(-request.total_steps // unit)
+    return units * unit if request.algorithm == "ppo" else units
+
+
+# -- what has been learned ---------------------------------------------------------------------
+
+
+def wrappers(environment: Any) -> list[Any]:
+    """The wrappers that the script has put around an environment, the innermost first."""
+    layers = []
+    while isinstance(environment, gymnasium.Wrapper):
+        layers.append(environment)
+        environment = environment.env
+    return layers[::-1]
+
+
+def _normalised(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
+    # copies: the training goes on with the wrapper's own
+    mean, variance = copy.deepcopy((wrapper.obs_rms.mean, wrapper.obs_rms.var))
+    return lambda observation: (observation - mean) / np.sqrt(variance + wrapper.epsilon)
+
+
+def as_observed(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
+    """Observations of the bare environment -> what the script's network gets of them.
+
+    The script's own wrappers, in their order, with the statistics as they are now.
+    """
+    steps: list[Callable[[Any], Any]] = []
+    for wrapper in wrappers(environment):
+        if isinstance(wrapper, gymnasium.wrappers.NormalizeObservation):
+            steps.append(_normalised(wrapper))
+        elif isinstance(wrapper, gymnasium.ObservationWrapper):
+            steps.append(wrapper.observation)
+
+    def observe(observations: np.ndarray) -> torch.Tensor:
+        rows = []
+        for observation in observations:
+            for step in steps:
+                observation = step(observation)
+            rows.append(observation)
+        return torch.as_tensor(np.stack(rows), dtype=torch.float32)
+
+    return observe
+
+
+def _acted(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Actions of the script's network -> what the bare environment gets of them."""
+    changes = [w for w in wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
+
+    def act(actions: np.ndarray) -> np.ndarray:
+        rows = []
+        for action in actions:
+            for wrapper in reversed(changes):
+                action = wrapper.action(action)
+            rows.append(action)
+        return np.stack(rows)
+
+    return act
+
+
+def _deterministic(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
+    if "agent" in run:
+        return run["agent"].actor_mean
+    if "q_network" in run:
+        return lambda observations: run["q_network"](observations).argmax(1)
+    actor = run["actor"]
+    if not hasattr(actor, "get_action"):
+        return actor
+
+    def mean(observations: torch.Tensor) -> torch.Tensor:
+        # the method also draws an action: the training must not miss those numbers
+        with torch.random.fork_rng(devices=[]):
+            return actor.get_action(observations)[2]
+
+    return mean
+
+
+def policy_of(run: ScriptRun) -> Policy:
+    """The deterministic policy, with the observation statistics of this moment."""
+    environment = run["envs"].envs[0]
+    observe, act, network = as_observed(environment), _acted(environment), _deterministic(run)
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return act(network(observe(observations)).numpy())
+
+    return policy
+
+
+def _reward_unit(environment: Any) -> float:
+    """What the script divides rewards by."""
+    unit = 1.0
+    for wrapper in wrappers(environment):
+        if isinstance(wrapper, gymnasium.wrappers.NormalizeReward):
+            unit *= float(np.sqrt(wrapper.return_rms.var + wrapper.epsilon))
+    return unit
+
+
+def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
+    """Values in the environment's unit of reward: PPO's critic learns them in a running one."""
+    environment = run["envs"].envs[0]
+    observe, network, unit = (
+        as_observed(environment),
+        _deterministic(run),
+        _reward_unit(environment),
+    )
+
+    def value(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            observation = observe(observations)
+            if "agent" in run:
+                values = run["agent"].get_value(observation)
+            elif "q_network" in run:
+                values = run["q_network"](observation).amax(1)
+            else:
+                actions = network(observation)
+                critics = [run[name] for name in ("qf1", "qf2") if name in run]
+                values = torch.stack([critic(observation, actions) for critic in critics]).amin(0)
+            return values.numpy().reshape(-1) * unit
+
+    return value
+
+
+def _drawn_of(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
+    observe = as_observed(run["envs"].envs[0])
+
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        tensor = observe(observations)
+        with normal_draws(numbers):
+            if "agent" in run:
+                actions = run["agent"].get_action_and_value(tensor)[0].detach()
+                return actions, run["agent"].get_action_and_value(tensor, actions)[1]
+            if not hasattr(run["actor"], "get_action"):
+                return run["actor"](tensor), None
+            actions, log_probs, _ = run["actor"].get_action(tensor)
+            return actions, log_probs.reshape(-1)
+
+    return drawn
+
+
+#: what the scripts call it in their scalars -> diagnostic
+_SCALARS = {
+    "losses/entropy": "entropy",
+    "losses/approx_kl": "kl",
+    "losses/alpha": "temperature",
+}
+
+
+def _diagnostics_of(run: ScriptRun) -> dict[str, list[float]]:
+    diagnostics: dict[str, list[float]] = {}
+    for tag, value, _ in run.scalars:
+        if tag in _SCALARS:
+            diagnostics.setdefault(_SCALARS[tag], []).append(value)
+    return diagnostics
+
+
+def _parameters_of(run: ScriptRun) -> dict[str, np.ndarray]:
+    """Everything in the script's networks, and the leaves beside them that it trains."""
+    tensors: dict[str, torch.Tensor] = {}
+    inside = set()
+    for name, bound in run.globals.items():
+        if isinstance(bound, nn.Module):
+            tensors.update({f"{name}.{key}": t for key, t in bound.state_dict().items()})
+            inside |= {id(parameter) for parameter in bound.parameters()}
+    for name, bound in run.globals.items():
+        trained = isinstance(bound, torch.Tensor) and bound.is_leaf and bound.requires_grad
+        if trained and id(bound) not in inside:
+            tensors[name] = bound
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
+
+
+def _watch(request: TrainingRequest) -> Callable[[ScriptRun], None]:
+    passing = Passing(request.checkpoints)
+
+    def on_step(run: ScriptRun) -> None:
+        if passing.at(run.steps):
+            request.on_checkpoint(run.steps, policy_of(run))
+
+    return on_step
+
+
+def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
+    """What SAC's actor has to output: the logarithm is in (-5, 2), by a tanh."""
+    return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
+
+
+#: what the scripts call their networks of action values
+_ACTION_VALUES = ("q_network", "target_network", "qf1", "qf2", "qf1_target", "qf2_target")
+
+
+def heads(run: ScriptRun) -> Heads:
+    """The output layers of a script's networks."""
+    if "agent" in run:
+        agent = run["agent"]
+        deviation = constant_parameter(agent.actor_logstd, torch.log)
+        return Heads(agent.actor_mean[-1], deviation, [agent.critic[-1]])
+    values = [last_linear(run[name]) for name in _ACTION_VALUES if name in run]
+    if "q_network" in run:
+        return Heads(last_linear(run["q_network"]), values=values)
+    actor = run["actor"]
+    if not hasattr(actor, "fc_logstd"):
+        return Heads(actor.fc_mu, values=values)
+    deviation = constant_deviation(actor.fc_logstd, slice(None), _inverse_of_tanh)
+    return Heads(actor.fc_mean, deviation, values)
+
+
+def prepared(
+    request: TrainingRequest, source: Source, environments: int = 1
+) -> tuple[Any, dict[str, Any]]:
+    """(path of the script, its arguments)."""
+    path = script_of(request.algorithm, source).path
+    steps = whole_steps(request, environments)
+    given = with_exploration_fraction(request.hyperparameters, steps)
+    arguments = arguments_of(request.algorithm, given, source, environments)
+    arguments.update(seed=request.seed, total_timesteps=steps)
+    if environments > 1:
+        # not every script has this argument, nor takes any other number than 1
+        arguments["num_envs"] = environments
+    return path, arguments
+
+
+def run_prepared(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any], **options: Any
+) -> ScriptRun:
+    """Run a script from the networks that a request wants; ``options`` are of ``run_script``."""
+    return run_script(
+        path,
+        arguments,
+        make_env=request.make_env,
+        on_start=lambda run: prepare(request, lambda: heads(run)),
+        # what a checkpoint disturbs must show
+        guard_random=False,
+        **options,
+    )
+
+
+def train(request: TrainingRequest, source: Source) -> Trained:
+    """Train with the script, started with arguments as a user of CleanRL starts it.
+
+    Checkpoints come after a step of the environment, before the script has stored it.
+    """
+    run = run_prepared(request, *prepared(request, source), on_step=_watch(request))
+    return Trained(
+        policy_of(run),
+        _value_of(run),
+        _parameters_of(run),
+        run.steps,
+        _diagnostics_of(run),
+        _drawn_of(run),
+    )

@@ -1,0 +1,73 @@
+"""What SB3-Contrib saves: as Stable-Baselines3 does, and by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import sb3_contrib
+
+from rlregress.frameworks.sb3 import gyms, load
+from rlregress.frameworks.sb3.load import OFF_POLICY, ON_POLICY, SavedAgent, savings
+from rlregress.probing.file_kinds import Saving
+from rlregress.probing.interface import Unsupported
+
+
+def class_named(title: str) -> Any:
+    """The class of an algorithm; Unsupported where this version has none."""
+    algorithm = getattr(sb3_contrib, title, None)
+    if algorithm is None:
+        raise Unsupported(f"this version has no {title}")
+    return algorithm
+
+
+class _Masked(gyms.Wrapper):
+    """An environment that forbids its first action."""
+
+    def action_masks(self) -> np.ndarray:
+        """Which actions are allowed, bool [actions]."""
+        return np.arange(self.action_space.n) > 0
+
+
+def _agent(title: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
+    return SavedAgent(title.lower(), settings, partial(class_named, title), title, **differing)
+
+
+_ON_POLICY = {**ON_POLICY, "batch_size": 16, "n_epochs": 2}
+_SMALL = {"net_arch": [8, 8]}
+_AGENTS = (
+    _agent("QRDQN", lambda: {**OFF_POLICY, "exploration_fraction": 0.9,
+                             "target_update_interval": 20},
+           discrete=True, rows=True, networks={**_SMALL, "n_quantiles": 5}),
+    _agent("TQC", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5",
+                           "top_quantiles_to_drop_per_net": 1},
+           rows=True, networks={**_SMALL, "n_quantiles": 5}),
+    _agent("TRPO", lambda: {"n_steps": 16, "batch_size": 16, "gamma": 0.97, "gae_lambda": 0.9,
+                            "cg_max_steps": 7, "target_kl": 0.02},
+           several=True),
+    _agent("MaskablePPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+           discrete=True, several=True, around=_Masked),
+    _agent("RecurrentPPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
+           several=True, policy="MlpLstmPolicy", networks={**_SMALL, "lstm_hidden_size": 8}),
+    _agent("CrossQ", lambda: {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
+                              "ent_coef": "auto_0.5", "policy_delay": 2},
+           rows=True),
+    _agent("ARS", lambda: {"n_delta": 3, "n_top": 2, "learning_rate": 0.03, "delta_std": 0.04},
+           policy="LinearPolicy", networks={"with_bias": True}),
+)  # fmt: skip
+
+#: an agent of each algorithm, and what two of them read by a function of their own.
+_STORED_KINDS = (
+    "qrdqn model", "qrdqn parameters", "tqc model", "trpo model", "maskableppo model",
+    "recurrentppo model", "crossq model", "ars model", "ars parameters",
+)  # fmt: skip
+
+
+def saved_files() -> Mapping[str, Sequence[Saving]]:
+    """What is saved of built-in trainings, by algorithm."""
+    return savings(_AGENTS, _STORED_KINDS)
+
+
+user_agent, settings_of = load.user_agent, load.settings_of

@@ -1,0 +1,60 @@
+"""Probes of ARS: one of its updates, with returns that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+from sb3_contrib import ARS
+
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import Scripted
+
+#: a coefficient that rounding leaves of none, relative to the largest.
+_NONE = 1e-4
+
+
+def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
+    """How far one update goes along each direction, [directions]."""
+    count = len(inputs["plus"])
+    agent = ARS(
+        "MlpPolicy",
+        Scripted(),
+        n_delta=count,
+        n_top=int(inputs["count"]),
+        learning_rate=learning_rate,
+        delta_std=1.0,
+        # more parameters than directions
+        policy_kwargs={"net_arch": [8]},
+        device="cpu",
+    )
+    evaluated: list[torch.Tensor] = []
+
+    def returns(candidates: torch.Tensor, *more: Any) -> torch.Tensor:
+        evaluated.append(candidates)
+        agent.num_timesteps += 1
+        return torch.tensor(np.concatenate([inputs["plus"], inputs["minus"]]), dtype=torch.float32)
+
+    with mock.patch.object(agent, "evaluate_candidates", returns):
+        agent.learn(1, log_interval=None)
+    # the first policy is zero
+    directions = evaluated[0][:count].numpy().astype(np.float64)
+    change = agent.weights.numpy().astype(np.float64)
+    return np.linalg.lstsq(directions.T, change, rcond=None)[0]
+
+
+def _directions(inputs: Inputs) -> np.ndarray:
+    sizes = np.abs(_coefficients(inputs))
+    return (sizes > _NONE * sizes.max()).astype(np.float64)
+
+
+def _step(inputs: Inputs) -> np.ndarray:
+    found = _coefficients(inputs, float(inputs["learning_rate"]))
+    largest = int(np.argmax(np.abs(found)))
+    return np.array([found[largest] / (inputs["plus"] - inputs["minus"])[largest]])
+
+
+PROBES: Mapping[str, Probe] = {"ars.directions": _directions, "ars.step": _step}

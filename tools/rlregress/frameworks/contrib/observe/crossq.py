@@ -1,0 +1,237 @@
+"""Probes of CrossQ: its own ``train``, ``learn`` and ``predict``, at their normalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import CrossQ
+from sb3_contrib.common.torch_layers import BatchRenorm1d
+
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers.twins import Driver
+from rlregress.measurements.twin_details import loop
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear, linear_layers
+from rlregress.probing.scripted import Scripted
+
+#: a warm-up is looked for among so many updates
+_LONGEST = 2**21
+#: numbers that a normalisation received and made, of one input, [rows] each
+_Pass = tuple[np.ndarray, np.ndarray]
+
+
+def _agent(environment: Any = None, **arguments: Any) -> Any:
+    return constant_agents.make_off_policy(
+        CrossQ,
+        environment or Scripted(),
+        learning_rate=constant_agents.FROZEN,
+        learning_starts=0,
+        **arguments,
+    )
+
+
+def _transitions(agent: Any, observations: Any, next_observation: float) -> None:
+    buffer = agent.replay_buffer
+    following = np.full((1, 1), next_observation, dtype=np.float32)
+    for number in observations:
+        observation = np.full((1, 1), number, dtype=np.float32)
+        action, flags = np.zeros((1, 1), dtype=np.float32), np.zeros(1)
+        buffer.add(observation, following, action, flags, flags, [{}])
+
+
+def _normalisations(network: torch.nn.Module) -> list[Any]:
+    return [layer for layer in network.modules() if isinstance(layer, BatchRenorm1d)]
+
+
+def _of_critic(agent: Any) -> Any:
+    return _normalisations(agent.critic.q_networks[0])[0]
+
+
+def _of_policy(agent: Any) -> Any:
+    return _normalisations(agent.actor)[0]
+
+
+def _remember(layer: Any, inputs: Inputs) -> None:
+    with torch.no_grad():
+        layer.ra_mean.fill_(float(inputs["mean"]))
+        layer.ra_var.fill_(float(inputs["variance"]))
+
+
+@contextmanager
+def _passes(layer: Any) -> Iterator[list[_Pass]]:
+    """What a normalisation makes of the observation, at each call."""
+    recorded: list[_Pass] = []
+
+    def look(_: Any, given: Any, made: torch.Tensor) -> None:
+        recorded.append((given[0][:, 0].detach().numpy(), made[:, 0].detach().double().numpy()))
+
+    handle = layer.register_forward_hook(look)
+    try:
+        yield recorded
+    finally:
+        handle.remove()
+
+
+def _made_of(passes: list[_Pass], number: float) -> float:
+    """What became of an observation in the one pass that holds it."""
+    found = [made[given == np.float32(number)] for given, made in passes]
+    rows = [float(made.mean()) for made in found if len(made)]
+    if len(rows) != 1:
+        raise RuntimeError(f"expected one pass with the observation {number}, found {len(rows)}")
+    return rows[0]
+
+
+def _batch(inputs: Inputs) -> np.ndarray:
+    size = int(inputs["batch_size"])
+    agent = _agent(buffer_size=size)
+    _transitions(agent, [inputs["current"]] * size, inputs["next"])
+    with _passes(_of_critic(agent)) as passes:
+        agent.train(gradient_steps=1, batch_size=size)
+    return np.array([_made_of(passes, inputs[name]) for name in ("current", "next")])
+
+
+def _target(inputs: Inputs) -> np.ndarray:
+    size, discount = int(inputs["batch_size"]), float(inputs["discount"])
+    agent = _agent(gamma=discount, ent_coef=0.0, buffer_size=size)
+    critics = [module for module in agent.policy.modules() if hasattr(module, "q_networks")]
+    for critic, number in [*((one, "before") for one in critics), (agent.critic, "value")]:
+        constant_agents.make_critics_constant(critic, [inputs[number]] * len(critic.q_networks))
+    constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]))
+    gradients: list[float] = []
+
+    def look() -> None:
+        layers: list[Any] = [last_linear(network) for network in agent.critic.q_networks]
+        gradients.append(float(np.mean([float(layer.bias.grad) for layer in layers])))
+
+    with watched_updates.before_steps(agent.critic.optimizer, look):
+        target = watched_updates.regression_target(
+            lambda: agent.train(gradient_steps=1, batch_size=size)
+        )
+    error = float(inputs["value"]) - target
+    return np.array(
+        [
+            (target - float(inputs["reward"])) / discount,
+            watched_updates.only(gradients) / error,
+        ]
+    )
+
+
+def _normalised(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
+    """What a layer makes in training after so many updates, with running statistics 0 and 1."""
+    with torch.no_grad():
+        layer.ra_mean.fill_(0.0)
+        layer.ra_var.fill_(1.0)
+        layer.steps.fill_(updates)
+        rows = torch.as_tensor(numbers, dtype=torch.float32)[:, None].repeat(1, layer.num_features)
+        return layer(rows)[:, 0].double().numpy()
+
+
+def _renormalisation(inputs: Inputs) -> np.ndarray:
+    agent, far = _agent(), float(inputs["far"])
+    agent.policy.set_training_mode(True)
+    layer = _of_critic(agent)
+    numbers = np.linspace(-1.0, 1.0, int(inputs["batch_size"]))
+    numbers /= numbers.std(ddof=1)
+    first, end = 0, _LONGEST
+    while first < end:
+        middle = (first + end) // 2
+        # statistics of the batch alone leave nothing of its mean
+        renormalised = abs(_normalised(layer, numbers + far, middle).mean()) > 1.0
+        first, end = (first, middle) if renormalised else (middle + 1, end)
+    others = (numbers * far, numbers * float(inputs["deviation"]) + far)
+    wide, shifted = (_normalised(layer, n, _LONGEST) for n in others)
+    return np.array([wide.std(ddof=1), shifted.mean(), first])
+
+
+def _running_statistics(inputs: Inputs) -> np.ndarray:
+    agent = _agent()
+    agent.policy.set_training_mode(True)
+    away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
+    statistics: list[float] = []
+    for layer in (_of_critic(agent), _of_policy(agent)):
+        _normalised(layer, away + float(inputs["batch_mean"]), updates=0)
+        statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
+    return np.array(statistics)
+
+
+def _acting(inputs: Inputs) -> np.ndarray:
+    size = int(inputs["batch_size"])
+    environment = Scripted(observations=inputs["current"], next_observations=inputs["current"])
+    agent = _agent(environment, gradient_steps=0, buffer_size=size)
+    _transitions(agent, [inputs["current"]] * size, inputs["next"])
+    for _ in range(3):
+        agent.train(gradient_steps=1, batch_size=size)
+    layer = _of_policy(agent)
+    _remember(layer, inputs)
+    acting = []
+    wanted = np.full(1, inputs["current"], dtype=np.float32)
+    for act in (lambda: agent.learn(1), lambda: agent.predict(wanted, deterministic=True)):
+        with _passes(layer) as passes:
+            act()
+        acting.append(_made_of(passes, inputs["current"]))
+    moved = float(layer.ra_mean[0]) != float(inputs["mean"])
+    return np.array([*acting, moved], dtype=np.float64)
+
+
+def _policy_statistics(inputs: Inputs) -> np.ndarray:
+    size = int(inputs["batch_size"])
+    agent = _agent(policy_delay=1, buffer_size=size)
+    halves = [inputs["current"], inputs["other"]] * (size // 2)
+    _transitions(agent, halves, inputs["next"])
+    rows = agent.replay_buffer._get_samples(np.arange(size))
+    agent.replay_buffer.sample = lambda *_, **__: rows
+    critic = _of_critic(agent)
+    stepped: list[int] = []
+
+    def learnt() -> None:
+        # the loss of the critics has moved them
+        _remember(critic, inputs)
+        stepped.append(len(passed))
+
+    _remember(_of_policy(agent), inputs)
+    noting = watched_updates.before_steps(agent.critic.optimizer, learnt)
+    with _passes(_of_policy(agent)) as policy, _passes(critic) as passed, noting:
+        agent.train(gradient_steps=1, batch_size=size)
+    passes = [policy, policy, passed[stepped[0] :]]
+    names = ("next", "other", "other")
+    return np.array([_made_of(of, inputs[name]) for of, name in zip(passes, names, strict=False)])
+
+
+def _policy_delay(inputs: Inputs) -> np.ndarray:
+    journal = Driver(CrossQ, loop(inputs)).run()
+    critics, *others = (journal.count(part) for part in ("critic", "actor", "temperature"))
+    return np.array([critics / other for other in others])
+
+
+def _adam_beta1(inputs: Inputs) -> np.ndarray:
+    del inputs
+    optimizers = constant_agents.optimizers(_agent())
+    return np.array([optimizer.param_groups[0]["betas"][0] for optimizer in optimizers.values()])
+
+
+def _networks(inputs: Inputs) -> np.ndarray:
+    del inputs
+    agent = constant_agents.make(CrossQ, Scripted(), buffer_size=8)
+    networks = [agent.actor.latent_pi, agent.critic.q_networks[0]]
+    widths = [layer.out_features for network in networks for layer in linear_layers(network)[:2]]
+    return np.array(
+        [*widths, *(len(_normalisations(network)) for network in networks)], dtype=float
+    )
+
+
+PROBES: Mapping[str, Probe] = {
+    "crossq.critic.batch": _batch,
+    "crossq.target": _target,
+    "crossq.renormalisation": _renormalisation,
+    "crossq.running_statistics": _running_statistics,
+    "crossq.acting": _acting,
+    "crossq.policy.statistics": _policy_statistics,
+    "crossq.policy_delay": _policy_delay,
+    "crossq.adam.beta1": _adam_beta1,
+    "crossq.networks": _networks,
+}

@@ -1,0 +1,24 @@
+"""Probes of DQN: measurements on the driver of QR-DQN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from sb3_contrib import QRDQN
+
+from rlregress.frameworks.contrib.observe.drivers.dqn import Driver
+from rlregress.frameworks.sb3.observe import traps
+from rlregress.measurements import dqn
+from rlregress.probing.interface import Probe
+
+ABSENT: Mapping[str, str] = {
+    "dqn.loss.kind": "regresses quantiles (qrdqn.loss.distance)",
+}
+PROBES: Mapping[str, Probe] = {
+    **{
+        id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items() if id not in ABSENT
+    },
+    "dqn.exploration.draw": partial(traps.exploration_draw, QRDQN),
+    "target.hard_update_period": partial(traps.hard_update_period, Driver),
+}

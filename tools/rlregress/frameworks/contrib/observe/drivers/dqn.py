@@ -1,0 +1,34 @@
+"""QR-DQN, driven: its own ``learn``, ``train`` and ``predict``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sb3_contrib import QRDQN
+
+from rlregress.frameworks.sb3.observe.drivers import dqn
+
+
+class Driver(dqn.Driver):
+    """An agent of ``QRDQN`` with small networks (see ``driven_agents.QuantileCritic``)."""
+
+    algorithm = QRDQN
+    networks = ("quantile_net", "quantile_net_target")
+
+    def policy_arguments(self) -> dict[str, Any]:
+        """What the networks are made with."""
+        # two, where no measurement is about their number: of a thousand actions each has as many
+        return {**super().policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
+
+    def outputs(self, values: Any) -> np.ndarray:
+        """The quantiles of all actions, one quantile after the other."""
+        shape = (self._agent.n_quantiles, self._settings.actions)
+        return np.broadcast_to(values, shape).flatten()
+
+    def quantile_loss(self, quantiles: Sequence[float]) -> float:
+        """What ``train`` differentiates, where action 0 has these quantiles."""
+        table: Any = np.zeros((len(quantiles), self._settings.actions))
+        table[:, 0] = quantiles
+        return self.loss(table, [0.0] * self._settings.actions)

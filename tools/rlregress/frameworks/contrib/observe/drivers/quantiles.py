@@ -1,0 +1,44 @@
+"""The critics of TQC, driven: its own ``train``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from sb3_contrib import TQC
+
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.measurements.driven_agents import Settings
+from rlregress.probing import watched_updates
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+
+class Driver:
+    """An agent of ``TQC`` with small networks (see ``driven_agents.QuantileCritic``)."""
+
+    def __init__(self, settings: Settings) -> None:
+        made = {"n_quantiles": settings.quantiles, "n_critics": settings.networks}
+        self._size = settings.batch_size
+        self._agent = constant_agents.make_off_policy(
+            TQC,
+            Scripted(),
+            learning_rate=constant_agents.FROZEN,
+            ent_coef=0.0,
+            top_quantiles_to_drop_per_net=0,
+            policy_kwargs={name: count for name, count in made.items() if count is not None},
+        )
+        constant_agents.add_transitions(
+            self._agent, self._size, reward=settings.reward, done=bool(settings.terminated)
+        )
+
+    def quantile_loss(self, quantiles: Sequence[float]) -> float:
+        """What ``train`` differentiates, where every network says these quantiles."""
+        agent = self._agent
+        for network in agent.critic.q_networks:
+            make_constant(network, quantiles)
+        losses = watched_updates.losses_of_update(
+            partial(agent.train, gradient_steps=1, batch_size=self._size),
+            constant_agents.optimizers(agent),
+        )
+        return watched_updates.only(losses["critic"])

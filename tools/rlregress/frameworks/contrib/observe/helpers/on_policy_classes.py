@@ -1,0 +1,90 @@
+"""What the probes of PPO have to know of MaskablePPO, RecurrentPPO and TRPO."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import TRPO, MaskablePPO, RecurrentPPO
+from sb3_contrib.common.recurrent.type_aliases import RNNStates
+
+from rlregress.frameworks.contrib.observe.helpers.masked import Masked
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
+
+
+class OfMaskablePPO(OnPolicy):
+    """Two discrete actions, both of them allowed: it has no policy for others."""
+
+    algorithm = MaskablePPO
+
+    def environment(self, *bounds: Any, **script: Any) -> Any:
+        """An environment with two actions."""
+        del bounds
+        return Masked([1.0, 1.0], **script)
+
+    def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
+        """The log-probability of an action."""
+        # as its update reads what it has stored
+        return super().evaluate(agent, observation, action.astype(np.int64).flatten())
+
+
+class OfRecurrentPPO(OnPolicy):
+    """Policy and value network have memory, which begins with zeros."""
+
+    algorithm = RecurrentPPO
+    small = {**OnPolicy.small, "lstm_hidden_size": 16}
+    #: of the value alone there can be no memory, and then a linear layer is in its place
+    linear = {"net_arch": [], "enable_critic_lstm": False}
+
+    def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
+        """The log-probability of an action at the start of an episode."""
+        _, log_prob, _ = agent.policy.evaluate_actions(
+            torch.as_tensor(observation),
+            torch.as_tensor(action),
+            _nothing_remembered(agent),
+            torch.ones(1),
+        )
+        return log_prob
+
+    def beside_a_step(self, agent: Any) -> dict[str, Any]:
+        """The memory of both networks."""
+        return {"lstm_states": _nothing_remembered(agent)}
+
+    def deviation(self, agent: Any, observation: float) -> float:
+        """The standard deviation of the action at the start of an episode."""
+        law, _ = agent.policy.get_distribution(
+            torch.tensor([[observation]]), _nothing_remembered(agent).pi, torch.ones(1)
+        )
+        return law.distribution.stddev.item()
+
+    def be_the_observation(self, agent: Any) -> None:
+        """Let the value of an observation be its number."""
+        super().be_the_observation(agent)
+        layer = agent.policy.critic
+        with torch.no_grad():
+            for parameter in layer.parameters():
+                parameter.zero_()
+            layer.weight[0, 0] = 1.0
+
+
+def _nothing_remembered(agent: Any) -> Any:
+    zeros = torch.zeros(agent.policy.lstm_hidden_state_shape)
+    return RNNStates((zeros, zeros), (zeros, zeros))
+
+
+class OfTRPO(OnPolicy):
+    """Its optimiser moves the values alone."""
+
+    algorithm = TRPO
+    once = {"n_critic_updates": 1}
+    without = ("ent_coef", "vf_coef", "clip_range_vf", "n_epochs")
+
+
+#: name of the class -> what is known of it
+KINDS: Mapping[str, OnPolicy] = {
+    "MaskablePPO": OfMaskablePPO(),
+    "RecurrentPPO": OfRecurrentPPO(),
+    "TRPO": OfTRPO(),
+}

@@ -1,0 +1,90 @@
+"""Probes of MaskablePPO: its own policy, ``learn``, ``predict`` and evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.distributions import make_masked_proba_distribution
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+
+from rlregress.frameworks.contrib.observe.helpers.masked import Masked
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+
+_ROWS = 64
+#: beyond what rounding leaves of a gradient that is none
+_NONE = 1e-4
+
+
+def _agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
+    agent = constant_agents.make(
+        MaskablePPO, Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
+    )
+    make_constant(agent.policy.action_net, logits)
+    return agent
+
+
+def _of(inputs: Inputs) -> Any:
+    return _agent(inputs["logits"], inputs["allowed"])
+
+
+def _probabilities(inputs: Inputs) -> np.ndarray:
+    mask = inputs["allowed"].astype(bool)
+    with torch.no_grad():
+        law = _of(inputs).policy.get_distribution(torch.zeros(1, 1), action_masks=mask)
+    logits = torch.as_tensor(np.tile(inputs["logits"], 2)[None])
+    space = gyms.spaces.MultiDiscrete([len(mask)] * 2)
+    both = make_masked_proba_distribution(space).proba_distribution(logits)
+    found = [law.distribution.probs[0].numpy()]
+    for masks in (np.concatenate([np.ones_like(mask), mask]), None):
+        both.apply_masking(masks)
+        found.append(both.distributions[1].probs[0].numpy())
+    return np.concatenate(found).astype(np.float64)
+
+
+def _entropy(inputs: Inputs) -> np.ndarray:
+    mask = torch.as_tensor(inputs["allowed"][None] > 0.0)
+    first = torch.zeros(1, dtype=torch.long)
+    with torch.no_grad():
+        _, _, entropy = _of(inputs).policy.evaluate_actions(torch.zeros(1, 1), first, mask)
+    return entropy.numpy().astype(np.float64)
+
+
+def _update(inputs: Inputs) -> np.ndarray:
+    agent = _agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
+    gradients: list[float] = []
+
+    def look() -> None:
+        gradients.append(float(agent.policy.action_net.bias.grad[2]))
+
+    with watched_updates.before_steps(agent.policy.optimizer, look):
+        agent.learn(_ROWS)
+    taken = bool(np.any(agent.rollout_buffer.actions == 2))
+    return np.array([taken, abs(watched_updates.only(gradients)) > _NONE], dtype=np.float64)
+
+
+def _predict(inputs: Inputs) -> np.ndarray:
+    agent = _of(inputs)
+    observation, mask = np.zeros(1, dtype=np.float32), inputs["allowed"].astype(bool)
+    taken = [
+        float(agent.predict(observation, deterministic=True, **given)[0])
+        for given in ({"action_masks": mask}, {})
+    ]
+    environment = Masked(inputs["allowed"], terminated=1.0)
+    evaluate_policy(agent, environment, n_eval_episodes=1, warn=False)
+    return np.array([*taken, float(environment.received[0])])
+
+
+PROBES: Mapping[str, Probe] = {
+    "maskable.probabilities": _probabilities,
+    "maskable.entropy": _entropy,
+    "maskable.update": _update,
+    "maskable.predict": _predict,
+}

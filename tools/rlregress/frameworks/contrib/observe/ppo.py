@@ -1,0 +1,90 @@
+"""Probes of PPO, on the classes that learn from rollouts: the same code as for PPO itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import KINDS
+from rlregress.frameworks.sb3.observe import (
+    ppo,
+    ppo_loop,
+    ppo_networks,
+    ppo_schedules,
+    rollout,
+    traps,
+)
+from rlregress.frameworks.sb3.observe.helpers import on_policy
+from rlregress.probing.interface import Probe
+
+_CLIPPED = ("MaskablePPO", "RecurrentPPO")
+#: with actions within bounds
+_GAUSSIAN = ("RecurrentPPO", "TRPO")
+_ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
+
+_BY_CLASS = on_policy.by_class(ppo, ppo_loop, ppo_networks, ppo_schedules, rollout, traps)
+
+
+def probe_of(detail: str, name: str) -> Probe:
+    """The probe of a detail, of the class of this name."""
+    return partial(_BY_CLASS[detail], KINDS[name])
+
+
+#: detail -> the classes that it is checked on, each of which is a scope
+PROBES: Mapping[str, tuple[str, ...]] = {
+    "ppo.policy_loss.clip": _CLIPPED,
+    "ppo.advantage_normalisation": _CLIPPED,
+    "ppo.advantage_normalisation.epsilon": _CLIPPED,
+    "ppo.advantage_normalisation.single": _CLIPPED,
+    "ppo.value_loss.scale": _ALL,
+    "ppo.value_loss.coefficient": _CLIPPED,
+    "ppo.value_loss.distance": _ALL,
+    "ppo.value_clip": _CLIPPED,
+    "ppo.value_clip.default": _CLIPPED,
+    "ppo.value_clip.range": _CLIPPED,
+    "ppo.value_clip.gradient": _CLIPPED,
+    "ppo.entropy.bonus": ("RecurrentPPO",),
+    "ppo.entropy.coefficient": ("RecurrentPPO",),
+    "ppo.entropy.schedule": ("RecurrentPPO",),
+    "ppo.loss.sign": ("RecurrentPPO",),
+    "ppo.gradient_clip": _ALL,
+    "ppo.adam.epsilon": _ALL,
+    "ppo.adam.epsilon.custom": _ALL,
+    "ppo.minibatches": _CLIPPED,
+    "ppo.minibatches.remainder": _ALL,
+    "ppo.minibatches.parameter": _CLIPPED,
+    # by chance an order from a step by lot is that of the rollout (recurrent.minibatches)
+    "ppo.epochs.shuffle": ("MaskablePPO",),
+    "ppo.early_stop.default": _CLIPPED,
+    "ppo.early_stop": _CLIPPED,
+    "ppo.kl_estimator": _CLIPPED,
+    "ppo.advantages.recomputed": _CLIPPED,
+    "ppo.advantage.granularity": _CLIPPED,
+    "ppo.iterations": _ALL,
+    "ppo.vectorisation": _ALL,
+    "ppo.segments": _ALL,
+    "ppo.networks": _ALL,
+    "ppo.initialisation": _ALL,
+    "ppo.log_std": _GAUSSIAN,
+    "ppo.action.distribution": _GAUSSIAN,
+    "ppo.action.bounding": _GAUSSIAN,
+    "ppo.learning_rate.schedule": _ALL,
+    "ppo.learning_rate.schedule.asked": _ALL,
+    "ppo.learning_rate.negative": _ALL,
+    "ppo.clip_range.schedule": _CLIPPED,
+    "ppo.clip_range.schedule.asked": _CLIPPED,
+    "logging.losses": _CLIPPED,
+    "gae.truncation": _ALL,
+    "gae.value_target": _ALL,
+    "gae.lambda_zero": _ALL,
+    "gae.stored_values": _ALL,
+}
+_LEFT_TO_PPO = "is checked on the class that these are made of"
+_ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
+ABSENT: Mapping[str, str] = {
+    "ppo.parallel_gradient": _LEFT_TO_PPO,
+    "ppo.learning_rate.adaptive": "has a learning rate that no divergence moves",
+    "gae.truncation.asked": "bootstraps at time limits always",
+    "gae.reset_env": _ONE_ESTIMATOR,
+    "gae.kernel": _ONE_ESTIMATOR,
+}

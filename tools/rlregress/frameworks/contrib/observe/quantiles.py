@@ -1,0 +1,102 @@
+"""Probes of values that are distributions: QR-DQN and TQC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import QRDQN, TQC
+
+from rlregress.frameworks.contrib.observe.drivers import quantile_targets
+from rlregress.frameworks.contrib.observe.drivers.dqn import Driver as QuantileNetwork
+from rlregress.frameworks.contrib.observe.drivers.quantiles import Driver as Critics
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.measurements import quantiles
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+_ROWS = 8
+
+
+def _network(**arguments: Any) -> Any:
+    return constant_agents.make(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
+
+
+def _default_quantiles(inputs: Inputs) -> np.ndarray:
+    del inputs
+    values = _network().quantile_net(torch.zeros(1, 1))
+    return np.array([values.shape[1]], dtype=np.float64)
+
+
+def _adam_epsilon(inputs: Inputs) -> np.ndarray:
+    sizes = (32, int(inputs["batch_size"]))
+    optimizers = [_network(batch_size=size).policy.optimizer for size in sizes]
+    return np.log10([optimizer.param_groups[0]["eps"] for optimizer in optimizers])
+
+
+def _default_truncation(inputs: Inputs) -> np.ndarray:
+    del inputs
+    agent = constant_agents.make(TQC, Scripted(), buffer_size=8)
+    values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
+    return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
+
+
+def _with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
+    """A TQC agent whose networks and target networks say the quantiles of the inputs."""
+    networks, count = inputs["quantiles"].shape
+    agent = constant_agents.make_off_policy(
+        TQC,
+        Scripted(),
+        learning_rate=constant_agents.FROZEN,
+        ent_coef=0.0,
+        top_quantiles_to_drop_per_net=int(inputs["dropped"]),
+        policy_kwargs={"n_quantiles": count, "n_critics": networks},
+        **arguments,
+    )
+    for critic in (agent.critic, agent.critic_target):
+        for network, numbers in zip(critic.q_networks, inputs["quantiles"], strict=False):
+            make_constant(network, numbers)
+    constant_agents.fix_log_prob(agent.actor, 0.0)
+    constant_agents.add_transitions(agent, _ROWS, reward=0.0)
+    return agent
+
+
+def _dropped(inputs: Inputs) -> np.ndarray:
+    discount = float(inputs["discount"])
+    agent = _with_quantiles(inputs, gamma=discount)
+    targets: list[np.ndarray] = []
+    with quantile_targets.observed_targets(lambda target: targets.append(target.numpy().copy())):
+        agent.train(gradient_steps=1, batch_size=_ROWS)
+    (found,) = targets
+    kept = found.reshape(_ROWS, -1)[0] / discount
+    return np.array([len(kept), kept.min(), kept.max(), kept.mean()], dtype=np.float64)
+
+
+def _actor_loss(inputs: Inputs) -> np.ndarray:
+    agent = _with_quantiles(inputs)
+    update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
+    losses = watched_updates.losses_of_update(update, constant_agents.optimizers(agent))
+    return np.array([watched_updates.only(losses["actor"])])
+
+
+PROBES: Mapping[str, Probe] = {
+    "qrdqn.loss.distance": partial(quantiles.loss_distance, QuantileNetwork),
+    "qrdqn.loss.fractions": partial(quantiles.loss_fractions, QuantileNetwork),
+    "qrdqn.loss.reduction": partial(quantiles.loss_reduction, QuantileNetwork),
+    "qrdqn.target.action": partial(quantiles.target_action, QuantileNetwork),
+    "qrdqn.policy.action": partial(quantiles.greedy_action, QuantileNetwork),
+    "qrdqn.quantiles.default": _default_quantiles,
+    "qrdqn.adam.epsilon": _adam_epsilon,
+    "tqc.critic_loss.distance": partial(quantiles.loss_distance, Critics),
+    "tqc.critic_loss.fractions": partial(quantiles.loss_fractions, Critics),
+    "tqc.critic_loss.reduction": partial(quantiles.loss_reduction, Critics),
+    "tqc.critic_loss.networks": partial(quantiles.loss_networks, Critics),
+    "tqc.target.dropped": _dropped,
+    "tqc.actor_loss.quantiles": _actor_loss,
+    "tqc.quantiles.default": _default_truncation,
+}

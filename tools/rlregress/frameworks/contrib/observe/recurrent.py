@@ -1,0 +1,169 @@
+"""Probes of RecurrentPPO: its own ``learn``, ``predict`` and evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import KINDS
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
+from rlregress.measurements import recurrent
+from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.scripted import Scripted, end_after
+
+_KIND = KINDS["RecurrentPPO"]
+#: a size in which no shape takes the place of another
+_LAYERS: Mapping[str, Any] = {"lstm_hidden_size": 16, "n_lstm_layers": 2}
+#: ratios and actions that differ by less are the same
+_NEGLIGIBLE = 1e-4
+
+
+def _speak_up(agent: Any) -> None:
+    """Let means and values depend on what is remembered: those of new networks hardly do."""
+    with torch.no_grad():
+        agent.policy.action_net.weight.mul_(1000.0)
+        agent.policy.value_net.weight.mul_(100.0)
+
+
+class _InParts(gymnasium.ObservationWrapper):
+    """Observations that are a dictionary: another rollout buffer holds them."""
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        self.observation_space = gymnasium.spaces.Dict({"numbers": environment.observation_space})
+
+    def observation(self, observation: np.ndarray) -> Mapping[str, np.ndarray]:
+        """The observation by name."""
+        return {"numbers": observation}
+
+
+def _learn(
+    settings: Settings, wrap: Any = None, **given: Any
+) -> tuple[ppo_trainings.AgentTraining, Record]:
+    """An agent that went through a training, and what was recorded of it."""
+    record = Record()
+    agents: list[Any] = []
+    means: list[np.ndarray] = []
+    # the entropy of a Gaussian is that of padding, too
+    discrete: Mapping[str, Any] = {"discrete": 2} if settings.constant else {}
+    environments = [Scripted(**script, **discrete) for script in settings.scripts]
+
+    def prepare(agent: Any) -> None:
+        agents.append(agent)
+        _speak_up(agent)
+        if settings.constant:
+            _KIND.be_constant(agent, 0.0)
+
+        def look(layer: Any, _: Any, made: torch.Tensor) -> None:
+            # updates repeat what was collected
+            if not agent.policy.training:
+                means.append(made[:, 0].detach().numpy().copy())
+
+        agent.policy.action_net.register_forward_hook(look)
+
+    def change(buffer: Any) -> None:
+        returns = buffer.advantages + buffer.values
+        stored = [np.array(means), buffer.values, buffer.rewards, returns]
+        means.clear()
+        record.rollouts.append(Rollout(*(numbers.astype(np.float64) for numbers in stored)))
+        if len(record.rollouts) == settings.forgets:
+            with torch.no_grad():
+                for parameter in agents[0].policy.lstm_actor.parameters():
+                    parameter.zero_()
+        if settings.advantage is not None:
+            buffer.advantages[:] = 0.0
+            buffer.advantages[0, 0] = settings.advantage
+        buffer.log_probs[0, 0] -= np.log(settings.ratio)
+
+    discount = {} if settings.discount is None else {"gamma": settings.discount}
+    training = ppo_trainings.train(
+        _KIND,
+        gyms.side_by_side(*(environments if wrap is None else map(wrap, environments))),
+        settings.rollouts * settings.rows,
+        n_steps=settings.steps,
+        batch_size=settings.rows // settings.minibatches,
+        n_epochs=settings.epochs,
+        normalize_advantage=settings.advantage is None,
+        learning_rate=constant_agents.FROZEN,
+        policy_kwargs=dict(_LAYERS),
+        prepare=prepare,
+        change=change,
+        **settings.weights("vf_coef", "ent_coef"),
+        **discount,
+        **given,
+    )
+    record.minibatches = training.evaluated
+    if len(training.evaluated[-1]) == settings.rows:
+        # what an observation says is the order of collection, one environment behind the other
+        order = np.argsort(training.evaluated[-1], kind="stable")
+        last = np.array([training.log_ratios[-1], training.value_changes[-1]])[:, order]
+        record.changes = last.reshape(2, -1, settings.steps).swapaxes(1, 2)
+    record.losses, record.entropies = training.losses, training.entropies
+    return training, record
+
+
+def _train(settings: Settings) -> Record:
+    """See ``measurements.recurrent.Train``."""
+    return _learn(settings)[1]
+
+
+def _train_in_parts(settings: Settings) -> Record:
+    """The same, where observations are dictionaries."""
+    return _learn(settings, _InParts)[1]
+
+
+def _divergence(inputs: Inputs) -> np.ndarray:
+    settings = recurrent.padded(inputs)
+    training, _ = _learn(settings, target_kl=float(inputs["target"]))
+    reported = training.agent.logger.name_to_value
+    divergence = reported["train/approx_kl"] > _NEGLIGIBLE
+    return np.array([divergence, reported["train/clip_fraction"], len(training.losses)])
+
+
+def _predict(inputs: Inputs) -> np.ndarray:
+    agent = _KIND.make(Scripted(), n_steps=8, batch_size=8)
+    _speak_up(agent)
+    observation = np.full(1, 0.5, dtype=np.float32)
+
+    def predicted(**given: Any) -> Any:
+        return agent.predict(observation, deterministic=True, **given)
+
+    first, state = predicted()
+    later = [
+        predicted(**given)[0]
+        for given in (
+            {"state": state, "episode_start": np.zeros(1, dtype=bool)},
+            {"state": state, "episode_start": np.ones(1, dtype=bool)},
+            {},
+        )
+    ]
+    episode = int(inputs["episode"])
+    environment = Scripted(terminated=end_after(episode))
+    constant_agents.evaluate(agent, environment, episodes=2)
+    evaluated = [environment.received[step] for step in (1, episode)]
+    differ = [abs(float(action[0]) - float(first[0])) > _NEGLIGIBLE for action in later + evaluated]
+    return np.array(differ, dtype=np.float64)
+
+
+def _of_both_buffers(measurement: recurrent.Measurement) -> Probe:
+    return recurrent.of_all(measurement, _train, _train_in_parts)
+
+
+PROBES: Mapping[str, Probe] = {
+    "recurrent.rollout": partial(recurrent.rollout, _train),
+    "recurrent.update": _of_both_buffers(recurrent.update),
+    "recurrent.minibatches": partial(recurrent.minibatches, _train),
+    "recurrent.padding": _of_both_buffers(recurrent.padding),
+    "recurrent.padding.divergence": _divergence,
+    "recurrent.bootstrap": partial(recurrent.bootstrap, _train),
+    "recurrent.critic": partial(recurrent.critic, _train),
+    "recurrent.predict": _predict,
+}

@@ -1,0 +1,71 @@
+"""Probes of TRPO: its own ``train`` on a rollout of known actions, and its rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from sb3_contrib import TRPO
+
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.measurements import trpo
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+
+def _step(
+    actions: Sequence[float],
+    advantages: Sequence[float],
+    bound: float | None = None,
+    damping: float | None = None,
+) -> tuple[float, float]:
+    """See ``measurements.trpo.Step``."""
+    count, settings = len(actions), {"target_kl": bound, "cg_damping": damping}
+    agent = constant_agents.make(
+        TRPO,
+        # observations of 0: of the layer of the mean the bias alone counts
+        Scripted(observations=0.0, next_observations=0.0),
+        n_steps=count,
+        batch_size=count,
+        n_critic_updates=1,
+        normalize_advantage=False,
+        policy_kwargs={"net_arch": []},
+        **{name: value for name, value in settings.items() if value is not None},
+    )
+    policy, buffer = agent.policy, agent.rollout_buffer
+    make_constant(policy.action_net, 0.0)
+    observation = np.zeros((1, 1), dtype=np.float32)
+    for number in actions:
+        action = np.full((1, 1), number, dtype=np.float32)
+        with torch.no_grad():
+            value, log_prob, _ = policy.evaluate_actions(
+                torch.as_tensor(observation), torch.as_tensor(action)
+            )
+        buffer.add(observation, action, np.zeros(1), np.zeros(1), value.flatten(), log_prob)
+    buffer.advantages[:, 0] = advantages
+    buffer.returns[:, 0] = 0.0
+    agent.train()
+    return float(policy.action_net.bias.detach()), float(policy.log_std.detach())
+
+
+def _critic_updates(inputs: Inputs) -> np.ndarray:
+    size = int(inputs["batch_size"])
+    agent = constant_agents.make(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
+    steps: list[None] = []
+    with watched_updates.before_steps(agent.policy.optimizer, lambda: steps.append(None)):
+        agent.learn(2 * size)
+    return np.array([len(steps) / 2])
+
+
+PROBES: Mapping[str, Probe] = {
+    "trpo.kl.bound": partial(trpo.kl_bound, _step),
+    "trpo.damping": partial(trpo.damping, _step),
+    "trpo.line_search": partial(trpo.line_search, _step),
+    "trpo.line_search.expected": partial(trpo.expected_improvement, _step),
+    "trpo.direction": partial(trpo.direction, _step),
+    "trpo.critic_updates": _critic_updates,
+}

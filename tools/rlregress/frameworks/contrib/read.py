@@ -1,0 +1,39 @@
+"""What SB3-Contrib's algorithms are set to, read from constructed agents by SB3's code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from sb3_contrib import QRDQN, TQC, TRPO, CrossQ, MaskablePPO, RecurrentPPO
+
+from rlregress.frameworks.sb3 import read as of_sb3
+from rlregress.probing.families import read_each
+
+#: (algorithm whose hyperparameters it has, scope) -> the class, and if its actions are discrete.
+#: What TRPO has of PPO's: its trust region is a detail.
+_CELLS: Mapping[tuple[str, str], tuple[Any, bool]] = {
+    ("sac", "library"): (TQC, False),
+    ("sac", "CrossQ"): (CrossQ, False),
+    ("dqn", "library"): (QRDQN, True),
+    ("ppo", "MaskablePPO"): (MaskablePPO, True),
+    ("ppo", "RecurrentPPO"): (RecurrentPPO, False),
+    ("ppo", "TRPO"): (TRPO, False),
+}
+
+
+def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
+    return {cell: of_sb3.names_of(cell[0], made)[0] for cell, (made, _) in _CELLS.items()}
+
+
+def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
+    return read_each({cell: partial(_values, *cell) for cell in _CELLS})
+
+
+def _values(algorithm: str, scope: str) -> dict[str, Any]:
+    made, discrete = _CELLS[algorithm, scope]
+    agent = of_sb3.construct(made, discrete)
+    return of_sb3.values_of(algorithm, agent)

@@ -1,0 +1,357 @@
+"""Built-in trainings for traces: algorithms of SB3-Contrib, with what they can switch on.
+
+What surrounds a training and comes after it is the code of Stable-Baselines3's trainings: agents
+are saved, loaded and trained on, and are evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sb3_contrib.common.maskable import callbacks, evaluation
+from sb3_contrib.common.vec_env import AsyncEval
+from sb3_contrib.common.wrappers import ActionMasker, TimeFeatureWrapper
+
+from rlregress.frameworks.contrib.load import class_named
+from rlregress.frameworks.sb3 import gyms, user_code
+from rlregress.frameworks.sb3.train import utility_calls
+from rlregress.frameworks.sb3.train.builtin_trainings import (
+    STEPS,
+    dqn,
+    off_policy,
+    on_policy,
+    ppo,
+    sac,
+)
+from rlregress.frameworks.sb3.train.recorded_training import (
+    Session,
+    Step,
+    Training,
+    act,
+    act_alone,
+    act_with_policy,
+    evaluate,
+    evaluation_callback,
+    save_load,
+    show,
+    show_rates,
+    stop_after_steps,
+)
+from rlregress.frameworks.sb3.train.recorded_training import evaluation as library_evaluation
+from rlregress.frameworks.sb3.train.trace_environments import Environments, around
+from rlregress.probing.interface import TraceTraining
+
+_GSDE = {"use_sde": True, "sde_sample_freq": 4, "use_sde_at_warmup": True}
+_SMALL = {"net_arch": [16, 16]}
+#: where each update takes long: a buffer of 2 x 20 rows is full all the same.
+_SHORT = {"steps": 100, "buffer_size": 40}
+
+
+class _Choices(gyms.Wrapper):
+    """An environment that forbids one way of each choice, another one at every step, or none."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self._steps = 0
+
+    def step(self, action: Any) -> Any:
+        """The environment's own."""
+        self._steps += 1
+        return self.env.step(action)
+
+    def allowed(self) -> np.ndarray:
+        """Which ways are allowed, of all choices one after the other, bool [ways]."""
+        space = self.action_space
+        if isinstance(space, gyms.spaces.Discrete):
+            choices = [space.n]
+        else:
+            choices = getattr(space, "nvec", [2] * int(getattr(space, "n", 0)))
+        return np.concatenate([np.arange(ways) != self._steps % (ways + 1) for ways in choices])
+
+
+def _masked_evaluation(name: str) -> Any:
+    """What SB3-Contrib has in place of a function or class of the library."""
+    masked = {"evaluate_policy": evaluation, "EvalCallback": callbacks}[name]
+    return getattr(masked, name.replace("Eval", "MaskableEval"))
+
+
+def _evaluate_masked(session: Session) -> None:
+    """Evaluations in one environment, in which all actions are allowed once."""
+    for masking in (True, False):
+        returned = evaluation.evaluate_policy(
+            *(session.trained, session.environments.made(first=0), 3),
+            return_episode_rewards=True,
+            use_masking=masking,
+        )
+        show([list(map(float, numbers)) for numbers in returned])
+
+
+def _make_quantiles(session: Session) -> Mapping[str, Any]:
+    """A network of quantiles that a user makes, of the widths that it has by default."""
+    known = session.model.policy.quantile_net
+    network = type(known)(
+        known.observation_space, known.action_space, known.features_extractor, known.features_dim
+    )
+    show([tensor.detach().numpy() for tensor in network.parameters()])
+    return {}
+
+
+def _in_processes(session: Session) -> Mapping[str, Any]:
+    """Candidates are evaluated in processes, as the documentation of ARS does it."""
+    # as copies of this one: others import everything again, for seconds each
+    make = partial(session.environments.wrapped, copies=1)
+    processes = AsyncEval([make, make], session.model.policy, start_method="fork")
+    processes.seed(3)
+    return {"async_eval": processes}
+
+
+def _show_first_rates(session: Session) -> None:
+    """The rates before an update sets them."""
+    show(user_code.rates(session.model))
+
+
+def _act_with_actor(session: Session) -> None:
+    if hasattr(session.trained.policy, "actor"):
+        act_alone(session.trained.policy.actor, session.environments)
+
+
+def _act_loaded(session: Session) -> None:
+    """As a user loads an agent that is to act, and not to learn."""
+    session.trained.save(session.path("alone.zip"))
+    loaded = type(session.trained).load(session.path("alone.zip"), device="cpu")
+    act_alone(loaded, session.environments)
+
+
+def _training(
+    title: str,
+    common: Callable[[], dict[str, Any]],
+    settings: Mapping[str, Any],
+    networks: Mapping[str, Any] = _SMALL,
+    extractor: Any = None,
+    loads_policy: bool = True,
+    stops: bool = False,
+    normalize: Mapping[str, Any] | None = None,
+    then: Sequence[Step] = (),
+    learning: Callable[[Session], Mapping[str, Any]] = lambda session: {},
+    policy: str = "",
+    **environments: Any,
+) -> TraceTraining:
+    """A training of two environments.
+
+    Args:
+        title: of the algorithm's class.
+        common: makes arguments of the class, some of which ``settings`` may replace.
+        settings: further ones, and ``steps`` of the training, if it is not as long as others.
+        networks: arguments of the policy.
+        extractor: makes the class of a features extractor, as a user writes one.
+        loads_policy: the policy is saved and loaded by itself. Some do not load what they save
+            (docs/findings.md), or hold code of the user's.
+        stops: a callback ends it in its second rollout.
+        then: what else is done with the agent afterwards.
+        learning: further arguments of ``learn``.
+        policy: its name; without, that which fits the observations.
+        **environments: fields of ``Environments``.
+    """
+
+    def train(make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
+        arguments = {**common(), **settings}
+        steps = arguments.pop("steps", STEPS)
+        own = {} if extractor is None else {"features_extractor_class": extractor()}
+        both = Environments(copies=2, evaluation_copies=2, normalize=normalize, **environments)
+        memory = "LstmPolicy" if title == "RecurrentPPO" else "Policy"
+        afterwards: list[Step] = [
+            show_rates,
+            save_load,
+            partial(evaluate, returns=True),
+            partial(evaluate, deterministic=False, returns=True),
+            act,
+            partial(act, deterministic=False),
+            *([partial(act_with_policy, trusted=True)] if loads_policy else []),
+            *then,
+            _act_with_actor,
+            _act_loaded,
+        ]
+        return Training(
+            partial(class_named, title),
+            both,
+            arguments,
+            {**networks, **own},
+            policy or both.policy.replace("Policy", memory),
+            steps=steps,
+            first=[_show_first_rates],
+            callbacks=[
+                evaluation_callback,
+                *([partial(stop_after_steps, steps=100)] if stops else []),
+            ],
+            learning=learning,
+            then=afterwards,
+            evaluation=_masked_evaluation if title == "MaskablePPO" else library_evaluation,
+        )(make_env, seed)
+
+    return train
+
+
+_qrdqn = partial(_training, "QRDQN", dqn, actions="discrete")
+_tqc = partial(_training, "TQC", sac)
+_crossq = partial(_training, "CrossQ", off_policy)
+_trpo = partial(_training, "TRPO", on_policy)
+_masked = partial(
+    _training,
+    "MaskablePPO",
+    ppo,
+    own=lambda environment: ActionMasker(_Choices(environment), _Choices.allowed),
+    then=[_evaluate_masked],
+)
+_recurrent = partial(_training, "RecurrentPPO", ppo)
+_ars = partial(_training, "ARS", lambda: {"n_delta": 2, "learning_rate": 0.05, "delta_std": 0.1})
+
+_MEMORY = {**_SMALL, "lstm_hidden_size": 8, "n_lstm_layers": 2}
+#: stops it in the middle of an update.
+_LOW_KL = {"learning_rate": 0.02, "target_kl": 0.004}
+
+TRAININGS: Mapping[str, TraceTraining] = {
+    # {}: the networks that it has by default
+    "qrdqn": _qrdqn({**_SHORT, "exploration_final_eps": 0.5}, {}, learning=_make_quantiles),
+    "qrdqn_images": _qrdqn(_SHORT, {}, observations="image"),
+    "qrdqn_dictionary": _qrdqn(_SHORT, {}, observations="dict"),
+    "qrdqn_batch_norm": _qrdqn(
+        {**_SHORT, "max_grad_norm": 0.5, "tau": 0.5},
+        {**_SMALL, "n_quantiles": 5},
+        user_code.batch_norm,
+        loads_policy=False,
+        normalize={"norm_reward": False},
+    ),
+    "qrdqn_n_step": _qrdqn({**_SHORT, "n_steps": 3}),
+    "tqc": _tqc(_SHORT, {}, own=lambda environment: TimeFeatureWrapper(environment, max_steps=10)),
+    "tqc_images": _tqc(_SHORT, {"share_features_extractor": True}, observations="image"),
+    "tqc_dictionary": _tqc(_SHORT, {}, observations="dict"),
+    "tqc_batch_norm": _tqc(
+        {
+            **_SHORT,
+            "ent_coef": 0.1,
+            "top_quantiles_to_drop_per_net": 1,
+            "target_update_interval": 2,
+        },
+        {**_SMALL, "n_quantiles": 5, "n_critics": 3},
+        user_code.batch_norm,
+        loads_policy=False,
+        normalize={},
+    ),
+    "tqc_gsde": _tqc(
+        {**_SHORT, **_GSDE, "action_noise": None, "ent_coef": "auto_0.5", "target_entropy": -1.0},
+        {**_SMALL, "use_expln": True},
+    ),
+    # before there were several steps, not every version loads an actor by itself
+    "tqc_n_step": _tqc({**_SHORT, "n_steps": 3}, then=[utility_calls.save_actor]),
+    "crossq": _crossq(_SHORT, {**_SMALL, "renorm_warmup_steps": 40}),
+    "crossq_shared": _crossq(
+        {**_SHORT, "ent_coef": 0.1, "policy_delay": 2},
+        {**_SMALL, "share_features_extractor": True, "renorm_warmup_steps": 0, "n_critics": 3},
+        user_code.without_bias,
+        loads_policy=False,
+        normalize={},
+    ),
+    "crossq_plain": _crossq(_SHORT, {**_SMALL, "batch_norm": False}),
+    "crossq_gsde": _crossq(
+        {**_SHORT, **_GSDE, "ent_coef": "auto_0.5", "target_entropy": -1.0},
+        {**_SMALL, "use_expln": True},
+    ),
+    "crossq_n_step": _crossq({**_SHORT, "n_steps": 3}),
+    "trpo": _trpo({"batch_size": 48}, {}, normalize={}),
+    "trpo_images": _trpo({"batch_size": 32}, {}, observations="image"),
+    "trpo_gsde": _trpo({"batch_size": 32, "use_sde": True, "sde_sample_freq": 4}),
+    "trpo_sub_sampled": _trpo(
+        {
+            "batch_size": 32,
+            "sub_sampling_factor": 2,
+            "normalize_advantage": False,
+            "n_critic_updates": 2,
+            "cg_max_steps": 3,
+            # so that some steps are taken back
+            "line_search_max_iter": 1,
+            "target_kl": 0.2,
+        },
+        actions="discrete",
+    ),
+    "maskableppo": _masked(_LOW_KL, {}, actions="discrete"),
+    "maskableppo_images": _masked({}, {}, stops=True, actions="discrete", observations="image"),
+    "maskableppo_dictionary": _masked(
+        {"clip_range_vf": None, "normalize_advantage": False},
+        {**_SMALL, "share_features_extractor": False},
+        actions="discrete",
+        observations="dict-image",
+    ),
+    "maskableppo_multi_discrete": _masked(
+        {},
+        normalize={},
+        learning=lambda session: {"use_masking": False},
+        actions="multi-discrete",
+    ),
+    "maskableppo_multi_binary": _masked(
+        {"batch_size": None},
+        around=[lambda environment: around("VecMonitor")(environment)],
+        actions="multi-binary",
+    ),
+    "maskableppo_dictionary_multi_discrete": _masked(
+        {"batch_size": None}, actions="multi-discrete", observations="dict"
+    ),
+    "maskableppo_dictionary_multi_binary": _masked(
+        {}, normalize={"norm_obs_keys": ["state"]}, actions="multi-binary", observations="dict"
+    ),
+    "recurrentppo": _recurrent({}, _MEMORY, loads_policy=False, normalize={}),
+    "recurrentppo_shared": _recurrent(
+        _LOW_KL,
+        {**_MEMORY, "shared_lstm": True, "enable_critic_lstm": False},
+        loads_policy=False,
+        actions="discrete",
+    ),
+    "recurrentppo_feedforward": _recurrent(
+        {"clip_range_vf": None, "normalize_advantage": False, "batch_size": None},
+        {**_MEMORY, "enable_critic_lstm": False},
+        loads_policy=False,
+        stops=True,
+        actions="multi-discrete",
+    ),
+    "recurrentppo_matrix": _recurrent({}, _MEMORY, loads_policy=False, own=user_code.MatrixActions),
+    "recurrentppo_images": _recurrent({}, {}, observations="image"),
+    "recurrentppo_dictionary": _recurrent(
+        {"batch_size": None},
+        {**_MEMORY, "share_features_extractor": False},
+        loads_policy=False,
+        observations="dict-image",
+    ),
+    "recurrentppo_gsde": _recurrent(
+        {"use_sde": True, "sde_sample_freq": 4},
+        {**_MEMORY, "use_expln": True, "squash_output": True},
+        loads_policy=False,
+    ),
+    "ars": _ars({}, {}),
+    "ars_discrete": _ars(
+        {"n_top": 1, "alive_bonus_offset": -0.5, "zero_policy": False},
+        {},
+        policy="LinearPolicy",
+        loads_policy=False,
+        actions="discrete",
+    ),
+    "ars_normalised": _ars(
+        {"n_eval_episodes": 2},
+        {"with_bias": True},
+        policy="LinearPolicy",
+        loads_policy=False,
+        normalize={"norm_reward": False},
+    ),
+    "ars_processes": _ars(
+        {"n_top": 3},
+        {},
+        normalize={"norm_reward": False},
+        learning=_in_processes,
+    ),
+}
+
+
+def trainings() -> Mapping[str, TraceTraining]:
+    """Title -> training."""
+    return TRAININGS

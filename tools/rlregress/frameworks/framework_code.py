@@ -1,0 +1,100 @@
+"""Where the code of a framework lies, and in which version."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlregress.errors import UserError
+from rlregress.missing_packages import MissingPackage
+from rlregress.model.extra_packages import not_installed
+from rlregress.probing import installed_metadata
+
+if TYPE_CHECKING:
+    from rlregress.frameworks.base import Framework
+
+
+class Code:
+    """The installed code of a framework.
+
+    Args:
+        extra: of ours, which installs it; "": there is none.
+    """
+
+    def __init__(self, framework: Framework, extra: str) -> None:
+        self._framework, self._extra = framework, extra
+
+    def versions(self) -> Mapping[str, str]:
+        """Versions of ``packages``; raises UserError that names the first missing one."""
+        try:
+            return installed_metadata.versions(self._framework.packages)
+        except importlib.metadata.PackageNotFoundError as error:
+            raise MissingPackage(
+                f"{self._framework.title} cannot be tested: "
+                f"{not_installed(error.args[0], self._extra)}"
+            ) from None
+
+    def version(self) -> str:
+        """The version of the package under test."""
+        return self.versions()[self._framework.packages[0]]
+
+    def digests(self) -> Mapping[str, str]:
+        """SHA-256 of code under test that is in no importable package, by name."""
+        return {}
+
+    def locate(self, file: str) -> Path | None:
+        """Where a source file of the framework is, given below the folder of its packages."""
+        package, _, below = file.partition("/")
+        try:
+            spec = importlib.util.find_spec(package)
+        except (ImportError, ValueError):  # no package of that name can be
+            return None
+        for folder in (spec.submodule_search_locations if spec else None) or ():
+            if (Path(folder) / below).is_file():
+                return Path(folder) / below
+        return None
+
+    def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
+        """Lay a copy of the code that holds ``file`` into ``folder``, where it can be changed.
+
+        Args:
+            file: path of a source file, below the folder of its packages.
+            folder: an empty one; the copy of the file is ``folder / file``, maybe as a link.
+
+        Returns:
+            Environment variables of a process that is to use the copy; what is in ``PYTHONPATH``
+            goes in front of what is there.
+
+        Raises:
+            UserError: the package of ``file`` is not installed.
+        """
+        package = file.partition("/")[0]
+        spec = importlib.util.find_spec(package)
+        if spec is None or not spec.submodule_search_locations:
+            raise UserError(f"the package '{package}' of {file} is not installed; install it")
+        source = next(iter(spec.submodule_search_locations))
+        # links, so that the compiled files of what is not changed still serve
+        shutil.copytree(source, folder / package, copy_function=os.symlink)
+        return {"PYTHONPATH": str(folder)}
+
+    def is_checkout(self, folder: Path) -> bool:
+        """Whether a folder can be named as a checkout of this framework."""
+        return False
+
+    def folders(self) -> Sequence[str]:
+        """The folders of the code under test."""
+        return _folders(self._framework.modules)
+
+    def probed_folders(self) -> Sequence[str]:
+        """The folders of the code under test, and of what it extends."""
+        return [*self.folders(), *_folders(self._framework.beneath)]
+
+
+def _folders(modules: Sequence[str]) -> list[str]:
+    specs = [importlib.util.find_spec(module) for module in modules]
+    return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]

@@ -1,0 +1,243 @@
+"""The five ways to measure a framework, each with the functions that an adapter has for it.
+
+An adapter defines them in its modules ``observe``, ``train``, ``call``, ``read`` and ``load``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rlregress.errors import UserError
+from rlregress.probing.interface import (
+    Minibatch,
+    Probe,
+    RunningStatistics,
+    TraceTraining,
+    Trained,
+    TrainingRequest,
+    TrainingVariant,
+    Transitions,
+    Unsupported,
+)
+
+if TYPE_CHECKING:
+    from rlregress.probing.file_kinds import Saving
+
+
+class Kind:
+    """One of the five: the functions of an adapter's module, by their names.
+
+    A method here says what its function is called with and returns. It is what an adapter does
+    whose module leaves the function out.
+
+    Args:
+        module: of the adapter; None: it has none.
+        title: of the framework.
+        arguments: further ones of each function, by keyword.
+    """
+
+    def __init__(self, module: Any, title: str, arguments: Mapping[str, Any]) -> None:
+        self._module, self._title, self._arguments = module, title, arguments
+
+    def __getattribute__(self, name: str) -> Any:
+        function = None if name.startswith("_") else getattr(self._module, name, None)
+        if function is None:
+            return super().__getattribute__(name)
+        return partial(function, **self._arguments)
+
+    def __bool__(self) -> bool:
+        return self._module is not None
+
+    def _missing(self, function: str) -> Unsupported:
+        return Unsupported(f"the adapter of {self._title} has no {function}")
+
+
+class Observe(Kind):
+    """One update with known inputs, by a probe or a driver."""
+
+    def probes(self) -> Mapping[tuple[str, str], Probe]:
+        """The probes by (detail id, scope)."""
+        return {}
+
+    def absent(self) -> Mapping[str, str]:
+        """What this framework does not have: a detail, or a whole family of them -> the reason."""
+        return {}
+
+    def play_atari(self, make_env: Callable[[], Any]) -> Any:
+        """A game of ``make_env`` through all that surrounds one in a training on Atari.
+
+        Returns:
+            A ``rlregress.environments.atari_play.Player``.
+        """
+        raise self._missing("play_atari")
+
+
+class Train(Kind):
+    """Trainings with the framework's own loop, short ones and long ones."""
+
+    def train(self, request: TrainingRequest) -> Trained:
+        """Train as a user does, and return the agent."""
+        raise self._missing("train")
+
+    def no_resume_reason(self) -> str:
+        """Why a training that was stopped begins anew, one clause.
+
+        "": ``train`` keeps it, and goes on with it in another process as if nothing had been.
+        """
+        return "its adapter cannot keep a training"
+
+    def train_and_resume(self, request: TrainingRequest, restored: bool) -> Trained:
+        """Train half of the steps, and then, as the framework documents it, the other half.
+
+        Args:
+            request: ``total_steps`` are two whole halves of its loop; without checkpoints.
+            restored: in between the training is saved, and all of it that the framework can load is
+                loaded into a new one, as its documentation says; the global random generators and
+                the environment go on as they were.
+
+        Raises:
+            Unsupported: the framework has no such way to go on.
+        """
+        raise self._missing("train_and_resume")
+
+    def train_seeded(self, request: Any) -> Trained:
+        """Train DQN or DDPG, each source of chance with its own seed.
+
+        Args:
+            request: a ``rlregress.probing.seeded_training.SeededTraining``.
+
+        Raises:
+            Unsupported: the framework, in this version, has no such algorithm.
+        """
+        raise self._missing("train_seeded")
+
+    def sources_of_chance(self) -> Mapping[str, str]:
+        """Source, named as in ``seeded_training.Seeds`` -> what draws it, how it is set apart."""
+        raise self._missing("sources_of_chance")
+
+    def transitions(self, request: TrainingRequest, environments: int) -> Transitions:
+        """Train, and return what the algorithm stored.
+
+        On-policy algorithms give every rollout as their update got it; off-policy algorithms the
+        rows of the replay buffer in the order of their writing.
+
+        Args:
+            request: ``total_steps`` (over all environments) is a whole number of segments; a
+                segment has ``rollout_steps`` (on-policy) or ``steps_per_collection`` (off-policy)
+                steps in each environment. ``replay_size`` holds them all.
+            environments: copies from ``make_env``, side by side in the framework's own vectorised
+                environment.
+        """
+        raise self._missing("transitions")
+
+    def minibatches(
+        self, request: TrainingRequest, environments: int, around: TrainingVariant
+    ) -> Sequence[Minibatch]:
+        """Train, and return the minibatches that the updates read.
+
+        They are noted where the framework's own sampling hands them to the update, in the order of
+        reading: all of an epoch, then those of the next.
+
+        Args:
+            request: as for ``transitions``.
+            environments: as for ``transitions``.
+            around: what else is set up.
+
+        Raises:
+            Unsupported: the framework has nothing of the kind.
+        """
+        raise self._missing("minibatches")
+
+    def running_statistics(self, request: TrainingRequest, environments: int) -> RunningStatistics:
+        """Train with the framework's own normalisation of observations around the environments.
+
+        As a user sets it up who says nothing else than that observations are to be normalised.
+
+        Args:
+            request: as for ``transitions``; ``on_checkpoint`` is called once, when the training has
+                ended and nothing has been evaluated yet.
+            environments: as for ``transitions``.
+
+        Raises:
+            Unsupported: the framework has no normalisation, or none that can be looked into.
+        """
+        raise self._missing("running_statistics")
+
+    def trainings(self) -> Mapping[str, TraceTraining]:
+        """Built-in trainings for traces, by title: "<algorithm>" or "<algorithm> <scenario>".
+
+        They are short. That of an algorithm reaches truncation, termination and both at once,
+        several environments, a replay buffer that wraps around, delayed and target updates, the end
+        of schedules, the last incomplete minibatch and an evaluation, as far as the algorithm has
+        them. Scenarios switch on what users do. Titles are read without the framework.
+        """
+        return {}
+
+    def warm_up(self) -> None:
+        """Do once what takes long the first time; traced trainings are forked after it."""
+
+
+class Call(Kind):
+    """A class or function, called again and again with other arguments."""
+
+    def generated_calls(self) -> Mapping[str, TraceTraining]:
+        """Calls that are generated from signatures, by title: "<algorithm> calls-<part>"."""
+        return {}
+
+
+class Read(Kind):
+    """Defaults, and what the framework calls its hyperparameters."""
+
+    def defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+        """What is set if a user sets nothing: (algorithm, scope) -> hyperparameter -> value.
+
+        Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
+        that a scope does not have, or whose value is not in the installed package, is left out.
+        A cell that cannot be read is a ``families.Unread``.
+        """
+        raise self._missing("defaults")
+
+    def other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+        """As ``defaults``, but all arguments in the framework's own names, and none documented.
+
+        The two versions of an upgrade are compared by these, where an algorithm is in both.
+        """
+        return {}
+
+    def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
+        """What the framework calls them: (algorithm, scope) -> hyperparameter -> own name."""
+        raise self._missing("parameter_names")
+
+    def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Build an agent with a hyperparameter set and read back what it is set to.
+
+        Raises:
+            UserError: the framework cannot be set to it; names every hyperparameter that it cannot
+                take. A hyperparameter is never dropped silently.
+        """
+        raise self._missing("applied")
+
+
+class Load(Kind):
+    """Files that this version, or another one, has saved."""
+
+    def saved_files(self) -> Mapping[str, Sequence[Saving]]:
+        """What the framework's documentation saves of built-in trainings, by algorithm."""
+        return {}
+
+    def user_agent(self, path: str) -> Any:
+        """Load an agent of a user, whatever its algorithm.
+
+        Raises:
+            UserError: files of this framework say nothing of what they hold.
+        """
+        raise UserError(
+            f"files of {self._title} do not say how they are loaded; give --loader FILE, a file "
+            "with a function load(path)"
+        )
+
+    def settings_of(self, agent: Any) -> Mapping[str, Any]:
+        """The settings of an agent that was loaded, by name."""
+        return {}

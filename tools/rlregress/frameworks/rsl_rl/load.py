@@ -1,0 +1,100 @@
+"""What RSL-RL saves: a runner with its optimizer and normalisers, and what comes back from it.
+
+Names of parameters differ between its versions. What is compared is what an agent does.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.train import training
+from rlregress.probing.file_kinds import FileKind, Item, Saving
+
+_STEPS, _FILE = 16, "agent.pt"
+_ALGORITHM: dict[str, Any] = {
+    "class_name": "PPO",
+    "num_learning_epochs": 2,
+    "num_mini_batches": 2,
+    "schedule": "adaptive",
+    "desired_kl": 0.01,
+    "entropy_coef": 0.01,
+}
+_CURIOUS: dict[str, Any] = {
+    **_ALGORITHM,
+    "rnd_cfg": {
+        "weight": 0.5,
+        "state_normalization": True,
+        "reward_normalization": True,
+        "num_outputs": 2,
+        "predictor_hidden_dims": [8],
+        "target_hidden_dims": [8],
+    },
+}
+
+
+def _runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
+    networks = compat.Networks(hidden=[8, 8], normalised=True)
+    compat.require(algorithm, networks)
+    torch.manual_seed(seed)
+    environment = Vectorised(make_env(), make_env(), seed=seed, clipped=True)
+    # a runner writes into it
+    settings = copy.deepcopy(dict(algorithm))
+    return training.made(environment, compat.configuration(_STEPS, settings, networks))
+
+
+def _trained(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
+    runner = _runner(algorithm, make_env, seed)
+    training.learn(runner, 4 * _STEPS)
+    return runner
+
+
+def _save(runner: Any, folder: str) -> None:
+    runner.save(os.path.join(folder, _FILE))
+
+
+def _load(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: str) -> Any:
+    # of another seed: what is not loaded is another number
+    runner = _runner(algorithm, make_env, 7)
+    runner.load(os.path.join(folder, _FILE))
+    return runner
+
+
+def _acts(runner: Any) -> dict[str, Any]:
+    observations = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
+    agent = training.trained(runner, 0, {})
+    actions, values = agent.policy(observations), agent.value(observations)
+    return {"deterministic actions": actions, "values": values}
+
+
+def _state(runner: Any) -> Iterator[Item]:
+    load = type(runner).load
+    yield "iteration", int(runner.current_learning_iteration), load
+    for name, numbers in _acts(runner).items():
+        yield name, numbers, load
+
+
+def _go_on(runner: Any) -> Iterator[Item]:
+    torch.manual_seed(3)
+    training.learn(runner, 2 * _STEPS)
+    yield "continued training", _acts(runner), type(runner.alg).update
+
+
+def _saving(name: str, algorithm: Mapping[str, Any]) -> Saving:
+    way = "OnPolicyRunner.save and OnPolicyRunner.load"
+    kind = FileKind(name, way, _save, partial(_load, algorithm), _state, _go_on)
+    return Saving(partial(_trained, algorithm), (kind,))
+
+
+def saved_files() -> Mapping[str, Sequence[Saving]]:
+    """What is saved of built-in trainings, by algorithm."""
+    curious = _saving("ppo runner with curiosity", _CURIOUS)
+    return {"ppo": (_saving("ppo runner", _ALGORITHM), curious)}

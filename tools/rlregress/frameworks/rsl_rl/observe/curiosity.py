@@ -1,0 +1,151 @@
+"""Probes of random network distillation beside PPO: its own rewards and update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.observe.helpers.trainings import FROZEN, AgentTraining, train
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import gradient_norm, linear_layers, make_constant
+from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.scripted import Scripted
+
+
+def freeze(agent: Any) -> None:
+    """Let the predictor learn nothing: not every version is configured with its learning rate."""
+    for group in compat.curiosity_optimizer(agent).param_groups:
+        group["lr"] = FROZEN
+
+
+def _train(
+    inputs: Inputs,
+    look: Callable[[Any], Any] = lambda agent: None,
+    duration: float = 1.0,
+    change: Any = None,
+    rates: Mapping[str, Any] = {},
+    **curiosity: Any,
+) -> AgentTraining:
+    """One rollout and update where both networks say what the inputs name.
+
+    Args:
+        look: called with the algorithm before each step of the predictor's optimiser.
+        duration: of a step, in seconds.
+        rates: learning rate of the policy.
+        curiosity: what it is configured with.
+    """
+
+    def prepare(agent: Any) -> None:
+        make_constant(agent.rnd.target, inputs["fixed"])
+        make_constant(agent.rnd.predictor, inputs["predicted"])
+        compat.curiosity_optimizer(agent).register_step_pre_hook(lambda *_: look(agent))
+
+    networks = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
+    return train(
+        Vectorised(Scripted(rewards=0.0), step_dt=duration),
+        1,
+        steps=2,
+        prepare=prepare,
+        change=change,
+        rnd_cfg={"weight": 1.0, "num_outputs": len(inputs["fixed"]), **networks, **curiosity},
+        **rates,
+    )
+
+
+def _reward(inputs: Inputs, **settings: Any) -> np.ndarray:
+    rewards: list[float] = []
+    _train(inputs, change=lambda storage: rewards.append(storage.rewards[0].item()), **settings)
+    return np.array(rewards)
+
+
+def _weight(inputs: Inputs) -> np.ndarray:
+    weighed = _reward(inputs, duration=float(inputs["duration"]), weight=float(inputs["weight"]))
+    return weighed / _reward(inputs)
+
+
+def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
+    """What the predictor is given for the last reward and the last loss, and that reward."""
+    given: list[float] = []
+    rewards: list[float] = []
+
+    def prepare(agent: Any) -> None:
+        make_constant(agent.rnd.target, factor * inputs["error"])
+        make_constant(agent.rnd.predictor, 0.0)
+        freeze(agent)
+        first = linear_layers(agent.rnd.predictor)[0]
+        first.register_forward_pre_hook(lambda _, states: given.append(states[0][0, 0].item()))
+
+    states = factor * inputs["states"]
+    # of one environment alone advantages have no deviation
+    environments = [
+        Scripted(observations=states[:-1], next_observations=states[1:], rewards=0.0)
+        for _ in range(2)
+    ]
+    hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
+    train(
+        Vectorised(*environments),
+        len(states) - 1,
+        steps=1,
+        prepare=prepare,
+        change=lambda storage: rewards.append(storage.rewards[0, 0].item()),
+        learning_rate=FROZEN,
+        rnd_cfg={
+            "weight": 1.0,
+            "num_outputs": 1,
+            "state_normalization": True,
+            "reward_normalization": True,
+            **hidden,
+        },
+    )
+    return np.array([*given[-2:], rewards[-1]])
+
+
+def _normalisation(inputs: Inputs) -> np.ndarray:
+    return _scaled(inputs, float(inputs["factor"])) / _scaled(inputs, 1.0)
+
+
+def _loss(inputs: Inputs) -> np.ndarray:
+    with differentiated() as losses:
+        _train(inputs)
+    # that of the policy comes first
+    return np.array(losses[1:])
+
+
+def _gradient_clip(inputs: Inputs) -> np.ndarray:
+    far = 1e3 * float(inputs["raw_norm"])
+    norms: list[float] = []
+    _train(
+        {"fixed": [far], "predicted": [0.0]},
+        lambda agent: norms.append(gradient_norm(compat.curiosity_optimizer(agent))),
+    )
+    return np.minimum(norms, float(inputs["cap"]))
+
+
+def _learning_rate(inputs: Inputs) -> np.ndarray:
+    rates: list[float] = []
+
+    def look(agent: Any) -> None:
+        for optimizer in (agent.optimizer, compat.curiosity_optimizer(agent)):
+            rates.append(float(optimizer.param_groups[0]["lr"]))
+
+    _train(
+        {"fixed": [1.0], "predicted": [0.0]},
+        look,
+        rates={"learning_rate": float(inputs["learning_rate"])},
+        learning_rate=float(inputs["predictor_rate"]),
+    )
+    return np.array(rates)
+
+
+PROBES: Mapping[str, Probe] = {
+    "curiosity.reward": _reward,
+    "curiosity.weight": _weight,
+    "curiosity.normalisation": _normalisation,
+    "curiosity.loss": _loss,
+    "curiosity.gradient_clip": _gradient_clip,
+    "curiosity.learning_rate": _learning_rate,
+}

@@ -1,0 +1,95 @@
+"""Probes of distillation: a student that its own runner trains."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from rsl_rl import runners
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.observe.helpers.trainings import FROZEN, SMALL
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.scripted import Scripted
+
+
+class _Distilled(NamedTuple):
+    """The losses that steps of the optimiser follow, and the first action that was received."""
+
+    losses: list[float]
+    received: float
+
+
+def _train(
+    error: float, steps: int, length: int, rollouts: int = 1, teacher: float = 0.0, **settings: Any
+) -> _Distilled:
+    """Train a student whose actions are those of the teacher plus ``error``.
+
+    Args:
+        steps: of a rollout.
+        length: steps of a window of the gradient.
+    """
+    # until 2.3 one runner makes both
+    kind = getattr(runners, "DistillationRunner", runners.OnPolicyRunner)
+    algorithm = {
+        "class_name": "Distillation",
+        "learning_rate": FROZEN,
+        "num_learning_epochs": 1,
+        "gradient_length": length,
+        **settings,
+    }
+    compat.require(algorithm, SMALL)
+    configuration = compat.configuration(
+        steps,
+        algorithm,
+        SMALL,
+        ("student", "teacher"),
+        ("StudentTeacher", "StudentTeacherRecurrent"),
+    )
+    environment = Scripted()
+    with compat.silent():
+        # of steps that do not fill a window, from 5.5 on
+        warnings.filterwarnings("ignore", "The product of", UserWarning)
+        runner = kind(Vectorised(environment), configuration, log_dir=None, device="cpu")
+        agent = runner.alg
+        compat.policy(agent).loaded_teacher = agent.teacher_loaded = True
+        make_constant(compat.network(agent, "student"), teacher + error)
+        make_constant(compat.network(agent, "teacher"), teacher)
+        compat.set_log_deviation(agent, -12.0)
+        with recorded_update({"student": agent.optimizer}) as recorded:
+            compat.learn(runner, rollouts)
+    return _Distilled(recorded.losses["student"], environment.received[0].item())
+
+
+def _actions(inputs: Inputs) -> np.ndarray:
+    student, teacher = float(inputs["student"]), float(inputs["teacher"])
+    return np.array([_train(student - teacher, 2, 2, teacher=teacher).received])
+
+
+def _loss(inputs: Inputs) -> np.ndarray:
+    losses = [_train(float(error), 1, 1).losses[0] for error in inputs["errors"]]
+    return np.array(losses[1:]) / losses[0]
+
+
+def _gradient(inputs: Inputs) -> np.ndarray:
+    length = int(inputs["length"])
+    return np.array(_train(float(inputs["error"]), length, length).losses)
+
+
+def _remainder(inputs: Inputs) -> np.ndarray:
+    steps, length = int(inputs["rollout"]), int(inputs["length"])
+    first, both = (len(_train(1.0, steps, length, rollouts).losses) for rollouts in (1, 2))
+    return np.array([first, both - first], dtype=np.float64)
+
+
+PROBES: Mapping[str, Probe] = {
+    "distillation.actions": _actions,
+    "distillation.loss": _loss,
+    "distillation.gradient": _gradient,
+    "distillation.remainder": _remainder,
+}

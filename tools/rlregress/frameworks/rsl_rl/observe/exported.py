@@ -1,0 +1,128 @@
+"""Probe of policies that leave the agent: what is exported for the robot."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.scripted import counting
+
+#: every way to make an action; the two laws of Gaussians take their mean apart by different lines
+_POLICIES: list[dict[str, Any]] = [
+    {},
+    {"memory": "gru"},
+    {"memory": "lstm"},
+    {"law": {"class_name": "HeteroscedasticGaussianDistribution"}},
+    {"law": {"class_name": "BetaDistribution"}},
+    {"groups": ["policy", compat.IMAGES]},
+]
+#: an update of one step
+_ONCE: Mapping[str, Any] = {"num_learning_epochs": 1, "num_mini_batches": 1}
+#: two actions that differ by less are the same
+_NEGLIGIBLE = 1e-5
+
+#: how it acts, and how it is reset
+_Exported = tuple[Callable[..., torch.Tensor], Callable[[], Any]]
+
+
+def _images(numbers: torch.Tensor) -> torch.Tensor:
+    """Of a camera that shows the first number, [environments, 1, 3, 3]."""
+    return numbers[:, :1, None, None].expand(-1, 1, 3, 3)
+
+
+def _scripted(network: Any, script: Callable[[Any], Any] = torch.jit.script) -> _Exported:
+    """How TorchScript acts, and how it is reset."""
+    with compat.silent():
+        warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
+        exported = script(network.as_jit())
+
+    def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
+        return exported(numbers, list(images)) if images else exported(numbers)
+
+    return act, exported.reset
+
+
+def _to_script(network: Any) -> _Exported:
+    """How the module acts that TorchScript is made from, of which a trace has the lines."""
+    return _scripted(network, lambda module: module)
+
+
+def _for_onnx(network: Any) -> _Exported:
+    """How the module acts that ONNX is made from: it is handed its memory, and hands it back."""
+    exported = network.as_onnx(verbose=False).eval()
+    inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
+    begun = [given for name, given in inputs.items() if name.endswith("_in")]
+    memory = list(begun)
+
+    def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
+        # until 5.0 images are handed over in a list
+        as_list = isinstance(inputs.get(compat.IMAGES), list)
+        made = exported(numbers, *([list(images)] if as_list else images), *memory)
+        if not memory:
+            return made
+        memory[:] = made[1 : len(exported.output_names)]
+        return made[0]
+
+    def reset() -> None:
+        memory[:] = begun
+
+    return act, reset
+
+
+def _differences(
+    network: Any, ways: Sequence[Callable[[Any], _Exported]], steps: int
+) -> Iterator[np.ndarray]:
+    """How far a network, exported in each of the ways, is from the agent's, [2 episodes, steps]."""
+    numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
+    images = compat.IMAGES in getattr(network, "obs_groups_2d", ())
+    for exported in ways:
+        act, reset = exported(network)
+        far = []
+        for _ in range(2):
+            network.reset(), reset()
+            for number in numbers:
+                sets = {"policy": number, **({compat.IMAGES: _images(number)} if images else {})}
+                wanted = network(compat.observed(sets, stepped=True))
+                far.append((act(*sets.values()) - wanted).abs().max().item())
+        yield np.reshape(far, (2, steps))
+
+
+#: network -> how it is exported; that of values has no distribution, as a policy may have none
+_WAYS: Mapping[str, Sequence[Callable[[Any], _Exported]]] = {
+    "actor": (_scripted, _to_script, _for_onnx),
+    "critic": (_to_script, _for_onnx),
+}
+
+
+def _exported(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    farthest = np.zeros((2, steps))
+    if not compat.EXPORTS:
+        raise Unsupported("this version of RSL-RL exports no policies")
+    policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
+    for networks in [of for of in policies if not of.lacking()]:
+        # the statistics of the normaliser move, and the policy with it
+        environment = Vectorised(counting(2 * steps), further={compat.IMAGES: _images})
+        runner = trainings.make(environment, steps, networks, **_ONCE)
+        with compat.silent():
+            compat.learn(runner, 2)
+        trainings.speak_up(runner.alg)
+        for name, ways in _WAYS.items():
+            with torch.no_grad():
+                for far in _differences(getattr(runner.alg, name), ways, steps):
+                    farthest = np.maximum(farthest, far)
+    parts = farthest[0, :1], farthest[0, 1:], farthest[1]
+    return np.array([float(far.max() < _NEGLIGIBLE) for far in parts])
+
+
+PROBES: Mapping[str, Probe] = {"policy.exported": _exported}
+ABSENT: Mapping[str, str] = {}

@@ -1,0 +1,229 @@
+"""A whole small training by RSL-RL's own runner, watched from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from rsl_rl.runners import OnPolicyRunner
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing.layers import linear_layers
+from rlregress.probing.recorded_update import recorded_update
+
+#: learning rate of updates that must move nothing
+FROZEN = 0.0
+#: a bound on the norm of the gradient that none of them reaches
+NO_CLIP = 1e9
+#: small networks, where their size does not matter
+SMALL = Networks(hidden=[16])
+#: networks that are linear: see ``make_linear``
+LINEAR = Networks(hidden=[2], activation="relu")
+
+
+@dataclass
+class AgentTraining(RecordedTraining):
+    """What was recorded.
+
+    Attributes:
+        runner: after the training.
+        gradient_norms: of all gradients at each of these steps.
+        given: what the first layer of the policy got at each step of the rollouts, [environments].
+        given_to_critic: the same of the value network.
+        entropies: mean entropy of the policy at each step of the optimiser.
+        reported: losses that each update returns.
+    """
+
+    runner: Any = None
+    gradient_norms: list[float] = field(default_factory=list)
+    given: list[np.ndarray] = field(default_factory=list)
+    given_to_critic: list[np.ndarray] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+    reported: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def algorithm(self) -> Any:
+        """The algorithm of the runner."""
+        return self.runner.alg
+
+
+def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: Any) -> Any:
+    """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
+    vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
+    given = {"class_name": "PPO", **algorithm}
+    compat.require(given, networks)
+    configuration = compat.configuration(steps, given, networks)
+    if "critic" in vectorised.further:
+        configuration["obs_groups"]["critic"] = ["critic"]
+    with compat.silent():
+        return OnPolicyRunner(vectorised, configuration, log_dir=None, device="cpu")
+
+
+def make_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
+    """Let a network with two hidden units, both ReLU, output its first input plus ``bias``."""
+    first, last = linear_layers(network)
+    with torch.no_grad():
+        for layer, sign in ((first, torch.tensor([1.0, -1.0])), (last, torch.tensor([1.0, -1.0]))):
+            layer.weight.zero_()
+            layer.bias.zero_()
+            layer.weight.copy_(sign.reshape(layer.weight.shape))
+        last.bias.fill_(bias)
+
+
+def speak_up(agent: Any) -> None:
+    """Let means and values depend on what a network gets and remembers: new ones hardly do."""
+    with torch.no_grad():
+        for name in ("actor", "critic"):
+            linear_layers(compat.network(agent, name))[-1].weight.mul_(100.0)
+
+
+def feed(storage: Any, **numbers: Any) -> None:
+    """Let a storage hold these numbers, or [steps] each, as ``advantages``, ``returns``, .."""
+    steps, environments = storage.rewards.shape[:2]
+    for name, own in numbers.items():
+        held = torch.as_tensor(np.asarray(own, dtype=np.float32)).reshape(-1, 1, 1)
+        setattr(storage, name, held.expand(steps, environments, 1).clone())
+
+
+def keep_still(storage: Any) -> None:
+    """Let a storage hold what moves nothing: advantages of 0, and values as returns."""
+    feed(storage, advantages=0.0, returns=storage.values.numpy())
+
+
+def lower(storage: Any, ratios: Any) -> None:
+    """Let ratios of new to stored probability be these, one number or [steps]."""
+    logs = torch.as_tensor(np.log(np.asarray(ratios, dtype=np.float64))).float().reshape(-1, 1, 1)
+    storage.actions_log_prob = storage.actions_log_prob - logs
+
+
+@contextlib.contextmanager
+def _recording(training: AgentTraining, change: Callable[[Any], None] | None) -> Iterator[None]:
+    algorithm = training.algorithm
+    storage, update = algorithm.storage, algorithm.update
+    policy, name = compat.policy(algorithm), compat.log_prob_name(algorithm)
+    score = getattr(policy, name)
+    generators = [way for way in dir(storage) if way.endswith("mini_batch_generator")]
+    originals = {way: getattr(storage, way) for way in generators}
+    minibatch: list[Any] = []
+
+    def recorded_update_of_rollout() -> Any:
+        training.stored.append(compat.group(storage.observations).numpy()[..., 0].copy().ravel())
+        if change is not None:
+            change(storage)
+        try:
+            made = update()
+        finally:
+            minibatch.clear()
+        training.reported.append(compat.losses(made))
+        return made
+
+    def recording(generate: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded_generate(*arguments: Any, **keywords: Any) -> Any:
+            for handed in generate(*arguments, **keywords):
+                minibatch[:] = [compat.batch(handed)]
+                yield handed
+
+        return recorded_generate
+
+    def recorded_score(actions: torch.Tensor) -> torch.Tensor:
+        log_probs = score(actions)
+        if minibatch:
+            own = minibatch[0]
+            training.evaluated.append(own.observations.numpy()[..., 0].copy())
+            training.advantages.append(own.advantages.numpy().flatten())
+            scored = log_probs.detach().flatten()
+            old = own.log_probs.flatten()
+            training.log_ratios.append((scored[: len(old)] - old).numpy())
+        return log_probs
+
+    def collected(into: list[np.ndarray]) -> Callable[..., None]:
+        def note(_: Any, given: Any) -> None:
+            if not minibatch:
+                into.append(given[0].detach().numpy()[:, 0].copy())
+
+        return note
+
+    def evaluated(_: Any, __: Any, made: torch.Tensor) -> None:
+        if minibatch:
+            old = minibatch[0].values.flatten()
+            values = made.detach().flatten()[: len(old)]
+            training.value_changes.append((values - old).numpy().copy())
+
+    def look(*_: Any) -> None:
+        training.entropies.append(compat.entropy(algorithm).mean().item())
+        training.rates.append(float(algorithm.optimizer.param_groups[0]["lr"]))
+        trained, logarithm = compat.deviation(algorithm)
+        slope = torch.ones_like(trained) if logarithm else trained.detach()
+        if trained.grad is not None:
+            training.log_std_gradients.append((trained.grad * slope).sum().item())
+
+    algorithm.update = recorded_update_of_rollout
+    setattr(policy, name, recorded_score)
+    for way, generate in originals.items():
+        setattr(storage, way, recording(generate))
+    critic = compat.network(algorithm, "critic")
+    first = [linear_layers(network)[0] for network in (compat.network(algorithm, "actor"), critic)]
+    handles = [
+        first[0].register_forward_pre_hook(collected(training.given)),
+        first[1].register_forward_pre_hook(collected(training.given_to_critic)),
+        critic.register_forward_hook(evaluated),
+        algorithm.optimizer.register_step_pre_hook(look),
+    ]
+    try:
+        yield
+    finally:
+        algorithm.update = update
+        setattr(policy, name, score)
+        for way, generate in originals.items():
+            setattr(storage, way, generate)
+        for handle in handles:
+            handle.remove()
+
+
+def train(
+    environment: Any,
+    rollouts: int,
+    *,
+    steps: int,
+    networks: Networks = SMALL,
+    change: Callable[[Any], None] | None = None,
+    prepare: Callable[[Any], None] | None = None,
+    **algorithm: Any,
+) -> AgentTraining:
+    """Train for ``rollouts``; one epoch of one minibatch at a fixed rate if not told otherwise.
+
+    Args:
+        steps: of a rollout, in each environment.
+        change: called with each full storage before it is used.
+        prepare: called with the algorithm before the training.
+        algorithm: what the algorithm is configured with.
+    """
+    plain = {"num_learning_epochs": 1, "num_mini_batches": 1, "schedule": "fixed"}
+    training = AgentTraining()
+    training.runner = make(environment, steps, networks, **{**plain, **algorithm})
+    if prepare is not None:
+        prepare(training.algorithm)
+    optimizers = {"policy": training.algorithm.optimizer}
+    with _recording(training, change), recorded_update(optimizers) as recorded, compat.silent():
+        # of the deviation of one advantage, where a rollout has one step
+        warnings.filterwarnings("ignore", "std\\(\\): degrees of freedom", UserWarning)
+        compat.learn(training.runner, rollouts)
+    training.losses = recorded.losses["policy"]
+    training.gradient_norms = recorded.gradient_norms["policy"]
+    return training
+
+
+def trained_bias_gradient(network: torch.nn.Module) -> float:
+    """The derivative of the last loss with respect to the bias of a network's only output."""
+    gradient = linear_layers(network)[-1].bias.grad
+    if gradient is None:
+        raise RuntimeError("the network has no gradient: no loss depended on it")
+    return gradient.item()

@@ -1,0 +1,158 @@
+"""Probes of normalisation: the component that models, or runners before 3.0, have inside."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import linear_layers
+from rlregress.probing.scripted import Scripted, counting
+
+_NORMALISED = Networks(hidden=[16], normalised=True)
+
+
+def _showing(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
+    """Two environments with the same observations: of one alone advantages have no deviation."""
+    playback = {"observations": observations[:-1], "next_observations": observations[1:], **script}
+    further = {} if privileged is None else {"critic": privileged}
+    return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
+
+
+def _trained(observations: Any, privileged: Any = None) -> trainings.AgentTraining:
+    """A training whose rollouts have one step, so that statistics move at each."""
+    return trainings.train(
+        _showing(observations, privileged),
+        len(observations),
+        steps=1,
+        networks=_NORMALISED,
+        learning_rate=trainings.FROZEN,
+    )
+
+
+def _observations(observations: Any) -> np.ndarray:
+    return np.array(_trained(observations).given)[:, 0]
+
+
+def _large_offset(i: Inputs) -> np.ndarray:
+    signs = np.resize([1.0, -1.0], int(i["count"]))
+    given = _observations(i["offset"] + i["spread"] * signs)
+    late = np.abs(given[-50:])
+    finite = late[np.isfinite(late)]
+    return np.array([not np.isfinite(given).all(), (finite > 3.0).any(), (finite < 0.5).all()])
+
+
+def _default(i: Inputs) -> np.ndarray:
+    observations = np.append(0.0, i["observations"])
+    rewards: list[np.ndarray] = []
+    training = trainings.train(
+        _showing(observations, rewards=i["rewards"]),
+        1,
+        steps=len(observations),
+        networks=Networks(hidden=[16]),
+        change=lambda storage: rewards.append(storage.rewards[:-1, 0, 0].numpy().copy()),
+    )
+    given = np.array(training.given)[1:, 0]
+    return np.concatenate([given[[3, -1]], rewards[0][[3, -1]]])
+
+
+def _played(runner: Any, observations: Any) -> np.ndarray:
+    """What the networks of an agent are given where it is used, not trained."""
+    play, recorded = runner.get_inference_policy(), []
+    first = linear_layers(compat.network(runner.alg, "actor"))[0]
+    handle = first.register_forward_pre_hook(lambda _, given: recorded.append(given[0].item()))
+    for number in observations:
+        groups = dict.fromkeys(("policy", "teacher", "rnd_state"), torch.full((1, 1), number))
+        with torch.no_grad():
+            play(compat.observed(groups, stepped=True))
+    handle.remove()
+    return np.array(recorded)
+
+
+def _evaluation(i: Inputs) -> np.ndarray:
+    return _played(_trained(i["training"]).runner, np.float32(i["evaluation"]))
+
+
+def _saved(i: Inputs) -> np.ndarray:
+    trained = _trained(i["training"]).runner
+    loaded = trainings.make(Scripted(), 1, _NORMALISED)
+    with tempfile.TemporaryDirectory() as folder, compat.silent():
+        path = Path(folder) / "agent.pt"
+        trained.logger_type = "tensorboard"
+        trained.save(str(path))
+        loaded.load(str(path))
+    return _played(loaded, np.float32(i["evaluation"]))
+
+
+def _component(*batches: Any, **options: Any) -> Any:
+    component = compat.EmpiricalNormalization(1, **options)
+    component.train()
+    for batch in batches:
+        component.update(torch.as_tensor(batch, dtype=torch.float32).reshape(-1, 1))
+    return component.eval()
+
+
+def _made(component: Any, number: float) -> float:
+    return float(component(torch.full((1, 1), number)))
+
+
+def _statistics(i: Inputs) -> np.ndarray:
+    batches = [i["first"], i["second"]]
+    components = [_component(*batches[:count], eps=1e-8) for count in (1, 2)]
+    return np.array([_made(own, i["number"]) for own in components])
+
+
+def _fixed_epsilon(i: Inputs) -> np.ndarray:
+    component = _component()
+    component._std.fill_(i["deviation"])
+    return np.log10([_made(component, i["distance"])])
+
+
+def _until(i: Inputs) -> np.ndarray:
+    batches = [[float(number)] * int(i["size"]) for number in range(3)]
+    return _component(*batches, until=int(i["limit"])).mean.numpy()
+
+
+def _critic(i: Inputs) -> np.ndarray:
+    factor, offset = float(i["factor"]), float(i["offset"])
+    training = _trained(i["observations"], lambda numbers: factor * numbers + offset)
+    # the value network gets the observation after each step, too
+    scaled, own = training.given_to_critic[-2][0], training.given[-1][0]
+    observed = factor * i["observations"][-1] + offset
+    return np.isclose(scaled, [own, observed], rtol=[1e-2, 2e-2], atol=0.0).astype(np.float64)
+
+
+def _ratio(i: Inputs) -> np.ndarray:
+    steps = int(i["steps"])
+    training = trainings.train(
+        counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=trainings.FROZEN
+    )
+    return training.moved_first(2)
+
+
+PROBES: Mapping[str, Probe] = {
+    "normalisation.observation": lambda i: _observations(i["observations"])[1:],
+    "normalisation.observation.clip": lambda i: _observations(i["observations"])[-2:],
+    "normalisation.observation.large_offset": _large_offset,
+    "normalisation.default": _default,
+    "normalisation.evaluation": _evaluation,
+    "normalisation.saved": _saved,
+    "normalisation.fixed.epsilon": _fixed_epsilon,
+    "normaliser.statistics": _statistics,
+    "normaliser.one_row": lambda i: np.isfinite([_made(_component([i["number"]]), 0.0)]),
+    "normaliser.until": _until,
+    "normaliser.ppo.critic": _critic,
+    "normaliser.ppo.ratio": _ratio,
+}
+ABSENT: Mapping[str, str] = {
+    "normaliser": "normalises observations alone, and has no replay buffer",
+}

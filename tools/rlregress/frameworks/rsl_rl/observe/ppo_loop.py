@@ -1,0 +1,167 @@
+"""Probes of PPO's loop, and of what changes over a training: its own runner and ``update``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.measurements import ppo_loop as loop
+from rlregress.measurements.ppo_loop import diverging
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import Scripted, counting, end_after
+
+
+def _train(settings: loop.Settings) -> trainings.AgentTraining:
+    """See ``measurements.ppo_loop.Train``."""
+    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    gamma: Mapping[str, Any] = {"gamma": 1.0, "lam": 1.0} if settings.monte_carlo else {}
+
+    def prepare(agent: Any) -> None:
+        if settings.monte_carlo:
+            make_constant(compat.network(agent, "critic"), 0.0)
+
+    return trainings.train(
+        Vectorised(*made),
+        settings.total // (settings.steps * settings.environments),
+        steps=settings.steps,
+        num_mini_batches=settings.minibatches,
+        num_learning_epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        prepare=prepare,
+        change=lambda storage: trainings.lower(storage, settings.ratio),
+        **gamma,
+    )
+
+
+def _segments(inputs: Inputs) -> np.ndarray:
+    limit = int(inputs["time_limit"])
+    terminal = []
+
+    def look(storage: Any) -> None:
+        arrays = [compat.group(storage.observations), *vars(storage).values()]
+        tensors = [array for array in arrays if isinstance(array, torch.Tensor)]
+        terminal.append(any(bool((array == limit).any()) for array in tensors))
+
+    environment = counting(limit, truncated=end_after(limit), restarts=True)
+    training = trainings.train(environment, 3, steps=5, change=look)
+    return np.array([*np.concatenate(training.stored), any(terminal)])
+
+
+def _scheduled(
+    inputs: Inputs, change: Callable[[Any], None] | None = None, **algorithm: Any
+) -> trainings.AgentTraining:
+    steps, minibatches = int(inputs["rollout_steps"]), int(inputs["minibatches"])
+    return trainings.train(
+        counting(steps),
+        int(inputs["rollouts"]),
+        steps=steps,
+        num_mini_batches=minibatches,
+        change=change,
+        **algorithm,
+    )
+
+
+def _requested_rates(inputs: Inputs) -> np.ndarray:
+    start = float(inputs["learning_rate"])
+    # the only other schedule follows the divergence
+    return np.array(_scheduled(inputs, learning_rate=start).rates) / start
+
+
+def _clip_range(inputs: Inputs) -> np.ndarray:
+    def change(storage: Any) -> None:
+        trainings.feed(storage, advantages=1.0)
+        trainings.lower(storage, 2.0)
+
+    training = _scheduled(
+        inputs,
+        change,
+        learning_rate=trainings.FROZEN,
+        clip_param=float(inputs["clip_range"]),
+        value_loss_coef=0.0,
+        entropy_coef=0.0,
+    )
+    return (-np.array(training.losses) - 1.0) / float(inputs["clip_range"])
+
+
+def _entropy(inputs: Inputs) -> np.ndarray:
+    start = float(inputs["coefficient"])
+    training = _scheduled(
+        inputs,
+        lambda storage: trainings.feed(storage, advantages=0.0),
+        learning_rate=trainings.FROZEN,
+        entropy_coef=start,
+        max_grad_norm=trainings.NO_CLIP,
+    )
+    return -np.array(training.log_std_gradients) / start
+
+
+def diverge(storage: Any, divergence: float) -> None:
+    """Let the divergence of a rollout's policy from the present one, a Gaussian, be this."""
+    mean, scale = compat.old_distribution(storage)
+    compat.set_old_distribution(storage, mean + scale * float(np.sqrt(2.0 * divergence)), scale)
+    trainings.lower(storage, np.resize(diverging(divergence), len(mean)))
+
+
+def rates(
+    divergences: Sequence[float], rate: float, minibatches: int = 1, **algorithm: Any
+) -> np.ndarray:
+    """Learning rates of updates whose policies diverge so, and that move nothing."""
+    left = list(divergences)
+
+    def change(storage: Any) -> None:
+        trainings.keep_still(storage)
+        diverge(storage, left.pop(0))
+
+    training = trainings.train(
+        Scripted(),
+        len(left),
+        steps=2 * minibatches,
+        change=change,
+        num_mini_batches=minibatches,
+        learning_rate=rate,
+        entropy_coef=0.0,
+        **algorithm,
+    )
+    return np.array(training.rates) / rate
+
+
+def _adaptive(inputs: Inputs) -> np.ndarray:
+    return rates(
+        inputs["divergences"],
+        float(inputs["learning_rate"]),
+        schedule="adaptive",
+        desired_kl=float(inputs["target"]),
+    )
+
+
+_NO_SCHEDULE = "has no linear schedule (adaptive.default: the rate follows the divergence)"
+ABSENT: Mapping[str, str] = {
+    "ppo.kl_estimator": "compares distributions, and estimates nothing (adaptive.divergence)",
+    "ppo.iterations": "has a number of rollouts to set, not of steps",
+    "ppo.vectorisation": "has a number of rollouts to set, not of steps",
+    "ppo.learning_rate.schedule": _NO_SCHEDULE,
+    "ppo.learning_rate.negative": _NO_SCHEDULE,
+}
+PROBES: Mapping[str, Probe] = {
+    **{
+        id: partial(measure, _train)
+        for id, measure in loop.MEASUREMENTS.items()
+        if id not in ABSENT
+    },
+    "ppo.parallel_gradient": partial(parallel_gradient, _train),
+    "ppo.segments": _segments,
+    "ppo.learning_rate.schedule.asked": _requested_rates,
+    "ppo.learning_rate.adaptive": _adaptive,
+    "ppo.clip_range.schedule": _clip_range,
+    "ppo.clip_range.schedule.asked": lambda i: np.tile(_clip_range(i), 2),
+    "ppo.entropy.schedule": _entropy,
+}

@@ -1,0 +1,96 @@
+"""Probes of policies with memory: their own rollouts and updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.measurements import recurrent
+from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.probing.interface import Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+
+def _forget(agent: Any, name: str) -> None:
+    """Let the recurrent layers of "actor" or "critic" output zeros."""
+    with torch.no_grad():
+        for parameter in compat.recurrent_layers(agent, name).parameters():
+            parameter.zero_()
+
+
+def _train(kind: str, settings: Settings) -> Record:
+    """See ``measurements.recurrent.Train``."""
+    record = Record()
+    agents = []
+
+    def prepare(agent: Any) -> None:
+        agents.append(agent)
+        trainings.speak_up(agent)
+        if settings.constant:
+            make_constant(compat.network(agent, "critic"), 0.0)
+            _forget(agent, "actor")
+
+    def change(storage: Any) -> None:
+        stored = [compat.old_distribution(storage)[0], storage.values]
+        stored += [storage.rewards, storage.returns]
+        # [steps, environments, 1] each
+        record.rollouts.append(Rollout(*(numbers.numpy()[..., 0].copy() for numbers in stored)))
+        if len(record.rollouts) == settings.forgets:
+            _forget(agents[0], "actor")
+        if settings.advantage is not None:
+            trainings.feed(storage, advantages=0.0)
+            storage.advantages[0, 0] = settings.advantage
+        storage.actions_log_prob[0, 0] -= float(np.log(settings.ratio))
+
+    discount = {} if settings.discount is None else {"gamma": settings.discount}
+    training = trainings.train(
+        Vectorised(*(Scripted(**script) for script in settings.scripts)),
+        settings.rollouts,
+        steps=settings.steps,
+        networks=Networks(hidden=[16], memory=kind),
+        learning_rate=trainings.FROZEN,
+        num_mini_batches=settings.minibatches,
+        num_learning_epochs=settings.epochs,
+        prepare=prepare,
+        change=change,
+        **settings.weights("value_loss_coef", "entropy_coef"),
+        **discount,
+    )
+    # [steps, sequences] each
+    record.minibatches = [evaluated.T.flatten() for evaluated in training.evaluated]
+    if settings.minibatches == 1:
+        last = training.log_ratios[-1], training.value_changes[-1]
+        record.changes = np.reshape(last, (2, settings.steps, -1))
+    record.losses, record.entropies = training.losses, training.entropies
+    return record
+
+
+_OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
+
+
+def _of_both_kinds(measurement: recurrent.Measurement) -> Probe:
+    """A state of one tensor, and one of two, are stored and reset by different lines."""
+    return recurrent.of_all(measurement, _OF_GRU, _OF_LSTM)
+
+
+PROBES: Mapping[str, Probe] = {
+    "recurrent.rollout": _of_both_kinds(recurrent.rollout),
+    "recurrent.update": _of_both_kinds(recurrent.update),
+    "recurrent.minibatches": partial(recurrent.minibatches, _OF_GRU),
+    "recurrent.padding": partial(recurrent.padding, _OF_GRU),
+    "recurrent.bootstrap": _of_both_kinds(recurrent.bootstrap),
+    "recurrent.critic": _of_both_kinds(recurrent.critic),
+}
+ABSENT: Mapping[str, str] = {
+    "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",
+    "recurrent.predict": "has no evaluation, and leaves the memory to who asks for actions",
+}

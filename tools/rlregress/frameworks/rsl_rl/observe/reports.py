@@ -1,0 +1,72 @@
+"""Probes of what an update reports."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from rsl_rl.algorithms import PPO
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.observe.curiosity import freeze
+from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.frameworks.rsl_rl.observe.symmetry import mirror
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import counting
+
+
+def _beside() -> dict[str, Any]:
+    """What adds losses to those of PPO, where this version has it; a configuration is used up."""
+    hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
+    further = {
+        "rnd_cfg": {"weight": 1.0, "num_outputs": 2, **hidden},
+        "symmetry_cfg": {
+            "data_augmentation_func": mirror,
+            "use_data_augmentation": False,
+            "use_mirror_loss": True,
+            "mirror_loss_coeff": 1.0,
+        },
+    }
+    known = inspect.signature(PPO).parameters
+    return {name: option for name, option in further.items() if name in known}
+
+
+def _losses(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+
+    def prepare(agent: Any) -> None:
+        make_constant(compat.network(agent, "critic"), 0.0)
+        if getattr(agent, "rnd", None):
+            freeze(agent)
+
+    def reported(epochs: int, minibatches: int) -> np.ndarray:
+        # both have the same networks and actions
+        with torch.random.fork_rng():
+            training = trainings.train(
+                counting(steps),
+                1,
+                steps=steps,
+                change=lambda storage: trainings.feed(
+                    storage, advantages=inputs["advantages"], returns=inputs["targets"]
+                ),
+                prepare=prepare,
+                num_learning_epochs=epochs,
+                num_mini_batches=minibatches,
+                learning_rate=trainings.FROZEN,
+                **_beside(),
+            )
+        return training.reported[0]
+
+    ratios = reported(int(inputs["epochs"]), int(inputs["minibatches"])) / reported(1, 1)
+    return np.array([ratios.min(), ratios.max()])
+
+
+PROBES: Mapping[str, Probe] = {"logging.losses": _losses}
+ABSENT: Mapping[str, str] = dict.fromkeys(
+    ("logging.approx_kl", "logging.update_count", "logging.before_policy_update"),
+    "logs neither divergence nor number of updates",
+)

@@ -1,0 +1,192 @@
+"""Probes of PPO's networks and rollouts: its own models, runner and storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.compat import Networks
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import (
+    linear_layers,
+    make_constant,
+    ppo_architecture,
+    ppo_initialisation,
+)
+from rlregress.probing.scripted import Scripted
+
+#: log of a standard deviation that does not matter beside a mean
+_NARROW = -12.0
+
+
+def _initialisation(inputs: Inputs) -> np.ndarray:
+    bound = np.ones(int(inputs["action_dimensions"]))
+    environment = Scripted(
+        -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
+    )
+    agent = trainings.make(environment, 8, Networks(hidden=[int(inputs["hidden"])] * 2)).alg
+    parts = [compat.network(agent, name) for name in ("actor", "critic")]
+    return np.array(ppo_initialisation([own for part in parts for own in linear_layers(part)]))
+
+
+def _networks(inputs: Inputs) -> np.ndarray:
+    agent = trainings.make(Scripted(), 8, Networks()).alg
+    parts = [compat.network(agent, name) for name in ("actor", "critic")]
+    fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
+    return ppo_architecture(parts, 1, parts, fed)
+
+
+def _log_std(inputs: Inputs) -> np.ndarray:
+    def no_biases(agent: Any) -> None:
+        for layer in linear_layers(compat.network(agent, "actor")):
+            torch.nn.init.zeros_(layer.bias)
+
+    scales: list[float] = []
+    for observation in (0.0, float(inputs["observation"])):
+        trainings.train(
+            Scripted(observations=observation, next_observations=observation),
+            1,
+            steps=2,
+            networks=Networks(),
+            prepare=no_biases,
+            change=lambda storage: scales.append(compat.old_distribution(storage)[1][0].item()),
+        )
+    logs = np.log(scales)
+    return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
+
+
+def _narrow(mean: float) -> Any:
+    def prepare(agent: Any) -> None:
+        make_constant(compat.network(agent, "actor"), mean)
+        compat.set_log_deviation(agent, _NARROW)
+
+    return prepare
+
+
+def _executed(inputs: Inputs, mean: float) -> list[float]:
+    """The action of a rollout's first step as the environment receives it, and as it is stored."""
+    environment = Scripted(inputs["low"], inputs["high"])
+    stored: list[float] = []
+    trainings.train(
+        environment,
+        1,
+        steps=2,
+        learning_rate=trainings.FROZEN,
+        prepare=_narrow(mean),
+        change=lambda storage: stored.append(storage.actions[0].item()),
+    )
+    return [environment.received[0].item(), stored[0]]
+
+
+def _bounding(inputs: Inputs) -> np.ndarray:
+    return np.array([_executed(inputs, x) for x in inputs["samples"]]).T.ravel()
+
+
+def _out_of_bounds(inputs: Inputs) -> np.ndarray:
+    return np.array(_executed(inputs, float(inputs["mean"]))[:1])
+
+
+def _action_distribution(inputs: Inputs) -> np.ndarray:
+    environment = Scripted(inputs["low"], inputs["high"])
+    vectorised = Vectorised(environment)
+    runner = trainings.make(vectorised, 8)
+    compat.set_log_deviation(runner.alg, float(np.log(inputs["scale"])))
+    for mean in inputs["means"]:
+        make_constant(compat.network(runner.alg, "actor"), mean)
+        play = runner.get_inference_policy()
+        with torch.no_grad():
+            vectorised.step(play(compat.observed(vectorised.groups(), stepped=True)))
+    return np.array([action.item() for action in environment.received])
+
+
+def _stored_log_prob(inputs: Inputs) -> np.ndarray:
+    training = trainings.train(
+        Scripted(),
+        1,
+        steps=int(inputs["count"]),
+        learning_rate=trainings.FROZEN,
+        prepare=lambda agent: make_constant(compat.network(agent, "actor"), inputs["mean"]),
+    )
+    return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
+
+
+def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
+    """Advantages, and what the values regress towards, of a segment with V(s) = s, [2, steps]."""
+    script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
+    environment = Scripted(
+        observations=inputs["values"],
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+        **script,
+    )
+    found: list[np.ndarray] = []
+
+    def look(storage: Any) -> None:
+        # those of 2.1 are always normalised
+        kept = storage.advantages if compat.RAW_ADVANTAGES else storage.returns - storage.values
+        found.extend(array.numpy().astype(np.float64).ravel() for array in (kept, storage.returns))
+
+    trainings.train(
+        environment,
+        1,
+        steps=len(inputs["rewards"]),
+        networks=trainings.LINEAR,
+        change=look,
+        prepare=lambda agent: trainings.make_linear(compat.network(agent, "critic")),
+        gamma=float(inputs["discount"]),
+        **compat.RAW_ADVANTAGES,
+        **algorithm,
+    )
+    return np.stack(found)
+
+
+def _segment(inputs: Inputs) -> np.ndarray:
+    return _script(inputs, lam=float(inputs["trace"]))
+
+
+def _lambda_zero(inputs: Inputs) -> np.ndarray:
+    return np.array([0.0, *_script(inputs, lam=0.0)[0]])
+
+
+def _stored_values(inputs: Inputs) -> np.ndarray:
+    found: list[float] = []
+
+    def prepare(agent: Any) -> None:
+        critic, compute = compat.network(agent, "critic"), agent.compute_returns
+
+        def later(*arguments: Any) -> None:
+            make_constant(critic, inputs["next_value"])
+            compute(*arguments)
+            found.append(agent.storage.returns.item() - agent.storage.values.item())
+
+        make_constant(critic, inputs["value"])
+        agent.compute_returns = later
+
+    environment = Scripted(rewards=inputs["reward"], terminated=1.0)
+    trainings.train(environment, 1, steps=1, prepare=prepare, gamma=float(inputs["discount"]))
+    return np.array(found)
+
+
+PROBES: Mapping[str, Probe] = {
+    "ppo.initialisation": _initialisation,
+    "ppo.networks": _networks,
+    "ppo.log_std": _log_std,
+    "ppo.action.bounding": _bounding,
+    "ppo.action.distribution": _action_distribution,
+    "policy.out_of_bounds": _out_of_bounds,
+    "policy.stored_log_prob": _stored_log_prob,
+    "gae.truncation": lambda inputs: _segment(inputs)[0],
+    "gae.value_target": lambda inputs: _segment(inputs)[1],
+    "gae.lambda_zero": _lambda_zero,
+    "gae.stored_values": _stored_values,
+}
+ABSENT: Mapping[str, str] = {
+    "gae.kernel": "has one implementation of the recursion",
+    "gae.reset_env": "has no switch for environments that reset themselves: all do",
+}

@@ -1,0 +1,83 @@
+"""Probes of symmetries: the update of PPO with a mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+
+def mirror(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
+    """Observations and actions, then those of the other sign, in one."""
+    return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
+
+
+def _update(
+    inputs: Inputs, observation: float, change: Any, symmetry: Mapping[str, Any], **algorithm: Any
+) -> trainings.AgentTraining:
+    plain = {"use_data_augmentation": False, "use_mirror_loss": False, "mirror_loss_coeff": 0.0}
+    bias = float(inputs["bias"])
+
+    def prepare(agent: Any) -> None:
+        trainings.make_linear(compat.network(agent, "actor"), bias)
+        make_constant(compat.network(agent, "critic"), 0.0)
+
+    return trainings.train(
+        Scripted(observations=observation, next_observations=observation),
+        1,
+        steps=4,
+        networks=trainings.LINEAR,
+        prepare=prepare,
+        change=change,
+        symmetry_cfg={"data_augmentation_func": mirror, **plain, **symmetry},
+        learning_rate=trainings.FROZEN,
+        entropy_coef=0.0,
+        max_grad_norm=trainings.NO_CLIP,
+        **algorithm,
+    )
+
+
+def _loss(inputs: Inputs) -> np.ndarray:
+    weight = float(inputs["weight"])
+    training = _update(
+        inputs, 0.5, trainings.keep_still, {"use_mirror_loss": True, "mirror_loss_coeff": weight}
+    )
+    slope = trainings.trained_bias_gradient(compat.network(training.algorithm, "actor"))
+    return np.array([watched_updates.only(training.losses), slope]) / weight
+
+
+def _samples(inputs: Inputs) -> np.ndarray:
+    action, mean = float(inputs["action"]), float(inputs["observation"]) + float(inputs["bias"])
+
+    def change(storage: Any) -> None:
+        log_prob = torch.distributions.Normal(mean, 1.0).log_prob(torch.tensor(action)).item()
+        trainings.feed(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
+
+    def stored_values(storage: Any) -> None:
+        trainings.feed(
+            storage, advantages=0.0, returns=inputs["target"], values=inputs["old_value"]
+        )
+
+    def loss(look: Any, mirrored: bool, **algorithm: float) -> float:
+        symmetry = {"use_data_augmentation": mirrored}
+        training = _update(inputs, float(inputs["observation"]), look, symmetry, **algorithm)
+        return watched_updates.only(training.losses)
+
+    clip = float(inputs["clip_range"])
+    policy = loss(change, True, value_loss_coef=0.0, clip_param=1e3)
+    values = [
+        loss(stored_values, own, value_loss_coef=1.0, clip_param=clip) for own in (True, False)
+    ]
+    return np.array([-policy, values[0] / values[1]])
+
+
+PROBES: Mapping[str, Probe] = {"symmetry.loss": _loss, "symmetry.samples": _samples}

@@ -1,0 +1,85 @@
+"""What RSL-RL's PPO is set to, read from constructed agents."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rsl_rl.algorithms import PPO
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.environments import Vectorised
+from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS, configured, made
+from rlregress.probing.families import read_each
+from rlregress.probing.interface import Unprobed
+from rlregress.probing.layers import linear_layers
+from rlregress.probing.scripted import Scripted
+
+#: hyperparameters that a keyword of PPO sets with another value
+_FURTHER = {
+    "value_clip_range": "use_clipped_value_loss",
+    "minibatch_size": "num_mini_batches",
+}
+#: and those that the configuration of a runner sets
+_OF_RUNNERS = {
+    "rollout_steps": "num_steps_per_env",
+    "hidden_sizes": "hidden_dims" if compat.MODELS else "actor_hidden_dims",
+}
+
+
+def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> what sets it.
+
+    Raises:
+        Unprobed: PPO has no such keyword.
+    """
+    keywords = inspect.signature(PPO).parameters
+    named = {**ARGUMENTS, **_FURTHER}
+    if not compat.RAW_ADVANTAGES:
+        del named["normalize_advantage"]
+    lacking = sorted(set(named.values()) - set(keywords))
+    if lacking:
+        raise Unprobed(f"PPO has no keyword '{lacking[0]}'", known=True)
+    return {("ppo", "library"): {**named, **_OF_RUNNERS}}
+
+
+def _environment() -> Vectorised:
+    return Vectorised(Scripted(-np.ones(2), np.ones(2), observation_dimensions=3))
+
+
+def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments.
+
+    Steps and minibatches of a rollout are left out: a runner has no default of the first, and the
+    number of rows of the second follows from it.
+    """
+    return read_each({("ppo", "library"): _values})
+
+
+def _values() -> dict[str, Any]:
+    configuration = compat.configuration(2, {"class_name": "PPO"}, compat.Networks())
+    return _values_of(made(_environment(), configuration).alg)
+
+
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters of an agent that is made with a set, as a training makes it."""
+    agent = made(_environment(), configured(hyperparameters, 1)).alg
+    steps = agent.storage.num_transitions_per_env
+    rows = {"rollout_steps": steps, "minibatch_size": steps // agent.num_mini_batches}
+    return {**_values_of(agent), **rows}
+
+
+def _values_of(agent: Any) -> dict[str, Any]:
+    read = {name: getattr(agent, own) for name, own in ARGUMENTS.items() if hasattr(agent, own)}
+    largest = read["max_gradient_norm"]
+    layers = linear_layers(compat.network(agent, "actor"))
+    return {
+        **read,
+        # an infinite bound clips nothing
+        "max_gradient_norm": None if largest == math.inf else largest,
+        "value_clip_range": agent.clip_param if agent.use_clipped_value_loss else None,
+        "hidden_sizes": [layer.out_features for layer in layers[:-1]],
+    }

@@ -1,0 +1,179 @@
+"""Built-in trainings for traces: RSL-RL's runners with what they can switch on.
+
+Each trains two environments, saves, and trains what is loaded; at the end it plays some episodes.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from rsl_rl import runners
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
+from rlregress.probing.interface import TraceTraining
+
+_STEPS, _ROLLOUTS = 24, 3
+_PPO: dict[str, Any] = {
+    "class_name": "PPO",
+    "num_learning_epochs": 2,
+    # 48 rows in parts of 9: three are left over
+    "num_mini_batches": 5,
+    "schedule": "adaptive",
+    "desired_kl": 0.01,
+    "use_clipped_value_loss": True,
+    "entropy_coef": 0.01,
+}
+#: of ``compat.Networks``, which are made where RSL-RL is: the names below are read without it
+_SMALL: dict[str, Any] = {"hidden": [16, 16], "normalised": True}
+#: of the networks of a student that learns from a teacher
+_NAMES = ("student", "teacher")
+_KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
+
+
+def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
+    """Observations and actions, then those of the other sign, in one."""
+    return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
+
+
+def _image(observations: torch.Tensor) -> torch.Tensor:
+    """Of a camera that sees the numbers: how each stands to each, [environments, 1, n, n]."""
+    return observations[:, None, :, None] - observations[:, None, None, :]
+
+
+#: set of observations -> how it is made of the numbers of an environment, where it is not these
+_SHOWN: Mapping[str, Any] = {compat.IMAGES: _image}
+
+
+def _training(
+    algorithm: Mapping[str, Any],
+    sizes: Mapping[str, Any] = _SMALL,
+    kind: str = "OnPolicyRunner",
+    *arguments: Any,
+) -> TraceTraining:
+    """A training of two environments.
+
+    Args:
+        algorithm: the configuration of the algorithm.
+        sizes: fields of ``compat.Networks``.
+        kind: the class of the runner; until 2.3 one makes all.
+        arguments: further ones of ``compat.configuration``.
+    """
+
+    def training(make_env: Callable[..., Any], seed: int) -> None:
+        networks = compat.Networks(**sizes)
+        compat.require(algorithm, networks)
+        torch.manual_seed(seed)
+        groups = {name: _SHOWN.get(name) for name in networks.groups}
+        environment = Vectorised(
+            make_env(),
+            make_env(first=1),
+            seed=seed,
+            clipped=True,
+            # before there were groups, other sets than that of the policy had names of their own
+            plain=[name for name in groups if not groups[name]] if compat.GROUPED else GROUPS,
+            further={name: made for name, made in groups.items() if made},
+        )
+        made = getattr(runners, kind, runners.OnPolicyRunner)
+        with TemporaryDirectory(prefix="rlregress-") as folder, compat.silent():
+            # of steps that do not fill a window, which is what is wanted
+            warnings.filterwarnings("ignore", "The product of", UserWarning)
+            # it logs to where it saves, by TensorBoard, which not every version requires
+            logs = folder if importlib.util.find_spec("tensorboard") else None
+
+            def trained(saved: str = "") -> Any:
+                settings = copy.deepcopy(dict(algorithm))
+                runner = made(
+                    environment, compat.configuration(_STEPS, settings, networks, *arguments), logs
+                )
+                # no differences of the checkout that this may run in
+                getattr(runner, "logger", runner).git_status_repos = []
+                if saved:
+                    runner.load(saved)
+                elif arguments:
+                    compat.policy(runner.alg).loaded_teacher = runner.alg.teacher_loaded = True
+                learn = compat.learn if logs is None else type(runner).learn
+                learn(runner, _ROLLOUTS)
+                return runner
+
+            path = str(Path(folder) / "agent.pt")
+            trained().save(path)
+            policy = trained(path).get_inference_policy()
+            for _ in range(_STEPS):
+                with torch.no_grad():
+                    actions = policy(compat.observed(environment.groups(), stepped=True))
+                environment.step(actions)
+
+    return training
+
+
+def _with_law(name: str, algorithm: Mapping[str, Any] = _PPO, **law: Any) -> TraceTraining:
+    return _training(algorithm, {**_SMALL, "law": {"class_name": name, **law}})
+
+
+def _distillation(**sizes: Any) -> TraceTraining:
+    algorithm = {"class_name": "Distillation", "num_learning_epochs": 2, "gradient_length": 5}
+    return _training(algorithm, {**_SMALL, **sizes}, "DistillationRunner", _NAMES, _KINDS)
+
+
+def _curious(**schedule: Any) -> TraceTraining:
+    """With random network distillation, whose weight follows a schedule."""
+    settings = {
+        "weight": 0.5,
+        "weight_schedule": schedule,
+        "state_normalization": True,
+        "reward_normalization": True,
+        "num_outputs": 2,
+        "predictor_hidden_dims": [8],
+        "target_hidden_dims": [8],
+    }
+    return _training({**_PPO, "rnd_cfg": settings})
+
+
+_DEVIATES = "HeteroscedasticGaussianDistribution"
+_SYMMETRIC = {
+    **_PPO,
+    "schedule": "fixed",
+    "symmetry_cfg": {
+        "data_augmentation_func": _mirrored,
+        "use_data_augmentation": True,
+        "use_mirror_loss": True,
+        "mirror_loss_coeff": 0.5,
+    },
+}
+
+
+TRAININGS: Mapping[str, TraceTraining] = {
+    "ppo": _training(_PPO),
+    "recurrent_ppo": _training({**_PPO, "num_mini_batches": 2}, {"hidden": [16], "memory": "gru"}),
+    # so narrow that the bounds of deviations hold, and once with a lower one of 0
+    "gaussian_log": _with_law("GaussianDistribution", std_type="log", std_range=[0.99, 1.01]),
+    "heteroscedastic_scalar": _with_law(_DEVIATES, std_type="scalar", std_range=[0.99, 1.01]),
+    "heteroscedastic_log": _with_law(_DEVIATES, std_type="log", std_range=[0.0, 1.01]),
+    "beta": _with_law("BetaDistribution"),
+    "other_groups": _training(_PPO, {**_SMALL, "groups": ["numbers"]}),
+    "images": _training(_PPO, {"hidden": [16, 16], "groups": ["camera"]}),
+    "images_beside_numbers": _training(
+        {**_PPO, "share_cnn_encoders": True}, {**_SMALL, "groups": ["policy", "camera"]}
+    ),
+    "symmetry": _training(_SYMMETRIC),
+    # the loss of symmetry and an evaluation take the mean of actions alone
+    "state_dependent": _with_law(_DEVIATES, _SYMMETRIC, std_type="log"),
+    "curiosity": _curious(mode="linear", initial_step=2, final_step=50, final_value=0.1),
+    "curiosity_switched": _curious(mode="step", final_step=30, final_value=0.1),
+    "distillation": _distillation(),
+    "recurrent_distillation": _distillation(normalised=None, memory="gru"),
+    "recurrent_distillation_lstm": _distillation(normalised=None, memory="lstm"),
+}
+
+
+def trainings() -> Mapping[str, TraceTraining]:
+    """Title -> training."""
+    return TRAININGS

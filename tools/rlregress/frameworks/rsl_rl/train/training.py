@@ -1,0 +1,210 @@
+"""RSL-RL trainings: PPO by its own ``OnPolicyRunner.learn``, looked at between its updates."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from rsl_rl.algorithms import PPO
+from rsl_rl.runners import OnPolicyRunner
+
+from rlregress.frameworks.rsl_rl import compat
+from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
+from rlregress.probing.heads import Heads, constant_parameter, normal_draws, prepare
+from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
+
+#: hyperparameter -> keyword of PPO
+ARGUMENTS = {
+    "learning_rate": "learning_rate",
+    "epochs": "num_learning_epochs",
+    "discount": "gamma",
+    "gae_lambda": "lam",
+    "clip_range": "clip_param",
+    "value_coefficient": "value_loss_coef",
+    "entropy_coefficient": "entropy_coef",
+    "max_gradient_norm": "max_grad_norm",
+    "desired_kl": "desired_kl",
+    "learning_rate_schedule": "schedule",
+    "normalize_advantage": "normalize_advantage_per_mini_batch",
+}
+#: set in another way than by a keyword with the same value
+_FURTHER = {"rollout_steps", "minibatch_size", "value_clip_range", "hidden_sizes"}
+#: what sets for other frameworks do not name
+_OPTIONAL = {"desired_kl", "learning_rate_schedule"}
+#: what no argument sets: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "anneal_learning_rate"): False,
+    ("ppo", "target_kl"): None,
+    ("ppo", "value_loss"): "l2",
+    ("ppo", "adam_epsilon"): 1e-8,
+}
+
+
+def _reasons(given: Mapping[str, Any], rows: int) -> list[str]:
+    """What of a hyperparameter set cannot be set, for so many rows in a rollout."""
+    reasons = []
+    schedules = ("adaptive", "fixed")
+    if given["learning_rate_schedule"] not in schedules:
+        reasons.append(
+            f"its learning_rate_schedule is {' or '.join(schedules)}, found "
+            f"{given['learning_rate_schedule']}"
+        )
+    unknown = sorted(set(given) - set(ARGUMENTS) - _FURTHER)
+    missing = sorted((set(ARGUMENTS) | _FURTHER) - set(given) - _OPTIONAL)
+    if unknown:
+        reasons.append(f"it has no {', '.join(unknown)}")
+    if missing:
+        return [*reasons, f"it needs {', '.join(missing)}"]
+    if given["value_clip_range"] not in (None, given["clip_range"]):
+        reasons.append(
+            f"it clips values by clip_range {given['clip_range']} or not at all, found "
+            f"value_clip_range {given['value_clip_range']}"
+        )
+    if rows % given["minibatch_size"]:
+        reasons.append(
+            f"it divides the {rows} rows of a rollout into equal parts, found minibatch_size "
+            f"{given['minibatch_size']}"
+        )
+    if not given["hidden_sizes"]:
+        reasons.append("its networks have a hidden layer, found hidden_sizes []")
+    if given["normalize_advantage"] and not compat.RAW_ADVANTAGES:
+        reasons.append("this version normalises advantages of rollouts, not of minibatches")
+    return reasons
+
+
+def configured(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
+    """The configuration of a runner; UserError for what it cannot be set to."""
+    given, reasons = without_fixed(_FIXED, "ppo", hyperparameters)
+    given.setdefault("learning_rate_schedule", "fixed")
+    rows = given.get("rollout_steps", 1) * environments
+    refuse("RSL-RL's PPO", reasons + _reasons(given, rows))
+    if given["max_gradient_norm"] is None:
+        given["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
+    keywords = inspect.signature(PPO).parameters
+    settings = {own: given[name] for name, own in ARGUMENTS.items() if name in given}
+    algorithm = {
+        "class_name": "PPO",
+        # until 2.2.2 there is no key for the advantages
+        **{own: setting for own, setting in settings.items() if own in keywords},
+        "num_mini_batches": rows // given["minibatch_size"],
+        "use_clipped_value_loss": given["value_clip_range"] is not None,
+    }
+    networks = compat.Networks(hidden=list(given["hidden_sizes"]))
+    return compat.configuration(given["rollout_steps"], algorithm, networks)
+
+
+def made(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
+    """A runner that writes no file and prints nothing."""
+    with compat.silent():
+        return OnPolicyRunner(environment, configuration, log_dir=None, device="cpu")
+
+
+def new(request: TrainingRequest, environments: int = 1) -> Any:
+    """A runner on copies of the environment side by side, seeded as RSL-RL's users seed theirs."""
+    random.seed(request.seed)
+    np.random.seed(request.seed % 2**32)
+    torch.manual_seed(request.seed)
+    configuration = configured(request.hyperparameters, environments)
+    copies = [request.make_env() for _ in range(environments)]
+    runner = made(Vectorised(*copies, seed=request.seed, clipped=True), configuration)
+    prepare(request, lambda: heads(runner.alg))
+    return runner
+
+
+def heads(algorithm: Any) -> Heads:
+    """The output layers of an agent."""
+    parameter, logarithm = compat.deviation(algorithm)
+    inverse = torch.log if logarithm else torch.clone
+    actor, critic = (last_linear(compat.network(algorithm, name)) for name in ("actor", "critic"))
+    return Heads(actor, constant_parameter(parameter, inverse), [critic])
+
+
+def before_updates(algorithm: Any, look: Callable[[Any], None]) -> None:
+    """Call ``look`` with the storage of each rollout before the update reads it."""
+    update = algorithm.update
+
+    def looked_at() -> Any:
+        look(algorithm.storage)
+        return update()
+
+    algorithm.update = looked_at
+
+
+def learn(runner: Any, steps: int) -> int:
+    """Train for so many steps or the next whole rollout; returns the steps done."""
+    storage = runner.alg.storage
+    rows = storage.num_transitions_per_env * runner.env.num_envs
+    rollouts = math.ceil(steps / rows)
+    with compat.silent():
+        compat.learn(runner, rollouts)
+    return rollouts * rows
+
+
+def _observed(observations: np.ndarray) -> Any:
+    given = torch.as_tensor(np.asarray(observations, dtype=np.float32))
+    return compat.observed(dict.fromkeys(GROUPS, given), stepped=True)
+
+
+def policy_of(runner: Any) -> Policy:
+    """The deterministic policy of an agent, clipped as its environment clips."""
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            actions = compat.best_actions(runner.alg, _observed(observations))
+        return runner.env.bounded(actions)
+
+    return policy
+
+
+def _note(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
+    """Pass the checkpoints after updates; returns the list that fills with what updates return."""
+    algorithm, update = runner.alg, runner.alg.update
+    rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
+    passing = Passing(request.checkpoints)
+    entropy: list[float] = []
+    steps = 0
+
+    def noted_update() -> Any:
+        nonlocal steps
+        losses, steps = update(), steps + rows
+        # until 2.2.4 it returns a tuple, which names nothing
+        if isinstance(losses, dict) and "entropy" in losses:
+            entropy.append(float(losses["entropy"]))
+        if passing.at(steps):
+            request.on_checkpoint(steps, policy_of(runner))
+        return losses
+
+    algorithm.update = noted_update
+    return {"entropy": entropy}
+
+
+def train(request: TrainingRequest) -> Trained:
+    """Train with ``learn`` in one environment."""
+    runner = new(request)
+    diagnostics = _note(runner, request)
+    return trained(runner, learn(runner, request.total_steps), diagnostics)
+
+
+def trained(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
+    """What an agent is after its training."""
+
+    def value(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return compat.values(runner.alg, _observed(observations)).numpy().reshape(-1)
+
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        with normal_draws(numbers):
+            return compat.drawn_actions(runner.alg, _observed(observations))
+
+    parameters = {
+        name: tensor.detach().numpy().copy()
+        for name, tensor in compat.parameters(runner.alg).items()
+    }
+    return Trained(policy_of(runner), value, parameters, steps, diagnostics, drawn)

@@ -1,0 +1,44 @@
+"""Calls of Stable-Baselines3's classes and functions, generated from trainings and signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rlregress.frameworks.sb3.train.builtin_trainings import TRAININGS
+from rlregress.probing.interface import TraceTraining
+from rlregress.probing.option_trainings import OptionTrainings
+from rlregress.probing.trace_trainings import GeneratedCalls
+
+_CASES = "rlregress.frameworks.sb3.generated_cases"
+
+
+def _options(titles: str, *packages: str) -> OptionTrainings:
+    """Return short trainings, and each again with its options changed.
+
+    Args:
+        titles: those of the trainings, separated by commas.
+        packages: below the library's own, whose options are changed.
+    """
+    named: dict[str, Any] = {title: TRAININGS[title] for title in titles.split(", ")}
+    short = {title: replace(training, steps=48) for title, training in named.items()}
+    return OptionTrainings(short, [f"stable_baselines3{package}" for package in packages])
+
+
+def generated_calls() -> Mapping[str, TraceTraining]:
+    """Title -> trainings with each option, and calls of what no training reaches."""
+    parts = ("spaces", "numbers", "files", "layers", "distributions", "buffers")
+    return {
+        "ppo calls-options": _options("ppo normalised, ppo callbacks, ppo monitored, ppo gsde, "
+                                      "ppo transposed, ppo made-by-name", ""),
+        "a2c calls-options": _options("a2c callbacks, a2c rmsprop", ".a2c", ".common.sb2_compat"),
+        "sac calls-options": _options("sac saved, sac gsde, sac goals", ".sac", ".her",
+                                      ".common.off_policy_algorithm", ".common.buffers",
+                                      ".common.distributions", ".common.monitor"),
+        "td3 calls-options": _options("td3 callbacks, td3 vectorised-noise", ".td3",
+                                      ".common.noise"),
+        "ddpg calls-options": _options("ddpg callbacks", ".ddpg"),
+        "dqn calls-options": _options("dqn callbacks", ".dqn", ".common.callbacks"),
+        **{f"ppo calls-{part}": GeneratedCalls(_CASES, part) for part in parts},
+    }  # fmt: skip

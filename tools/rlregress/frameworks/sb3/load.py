@@ -1,0 +1,426 @@
+"""What Stable-Baselines3 saves, in every way that it documents, and what comes back from it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3.common.utils import set_random_seed
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from rlregress.errors import UserError
+from rlregress.frameworks.sb3 import compat, gyms, user_code
+from rlregress.frameworks.sb3.library import algorithm_named, library, made, silent
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.file_kinds import FileKind, Item, Saving, with_stored
+from rlregress.probing.interface import Unsupported
+
+#: environment steps of the training, and of what goes on after it.
+_STEPS, _MORE = 64, 32
+#: files in the folder of a kind.
+_MODEL, _ROWS, _STATISTICS, _POLICY = "model.zip", "rows.pkl", "statistics.pkl", "policy.pth"
+#: attributes of an agent that are no settings: they are compared elsewhere, or are the machine's.
+_NO_SETTINGS = {
+    "env", "eval_env", "device", "logger", "verbose", "start_time", "tensorboard_log",
+    "policy", "actor", "critic", "actor_target", "critic_target", "q_net", "q_net_target",
+    "quantile_net", "quantile_net_target", "ent_coef_optimizer", "replay_buffer", "rollout_buffer",
+    "ep_info_buffer", "ep_success_buffer", "system_info",
+}  # fmt: skip
+#: none of them as it is by default: a setting that is lost would be the same.
+ON_POLICY = {"n_steps": 16, "gamma": 0.97, "gae_lambda": 0.9, "vf_coef": 0.6,
+             "max_grad_norm": 0.4}  # fmt: skip
+OFF_POLICY = {
+    "buffer_size": 48, "learning_starts": 16, "batch_size": 16, "train_freq": 1, "gamma": 0.97,
+    "tau": 0.02, "learning_rate": 1e-3,
+}  # fmt: skip
+
+
+def _noise() -> Any:
+    noise = library("common.noise", "NormalActionNoise")
+    return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
+
+
+@dataclass(frozen=True)
+class SavedAgent:
+    """How the agent of an algorithm is made that is saved.
+
+    Attributes:
+        name: of the algorithm, as in "sac model".
+        settings: makes its arguments.
+        algorithm: its class; raises Unsupported where this version has none.
+        title: of the class, in words.
+        policy: name of the policy.
+        networks: arguments of the policy.
+        discrete: its actions are.
+        several: it trains on two environments side by side.
+        normalised: by ``VecNormalize``.
+        rows: it has a replay buffer.
+        around: what an environment has to be wrapped with.
+    """
+
+    name: str
+    settings: Callable[[], dict[str, Any]]
+    algorithm: Callable[[], Any]
+    title: str
+    policy: str = "MlpPolicy"
+    networks: Mapping[str, Any] = field(default_factory=lambda: {"net_arch": [8, 8]})
+    discrete: bool = False
+    several: bool = False
+    normalised: bool = False
+    rows: bool = False
+    around: Callable[[Any], Any] = lambda environment: environment
+
+
+def _own(name: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
+    return SavedAgent(name, settings, partial(algorithm_named, name), name.upper(), **differing)
+
+
+# until 1.2 no other algorithm takes several environments
+_AGENTS = (
+    _own("ppo", lambda: {**ON_POLICY, "batch_size": 16, "n_epochs": 2, "clip_range_vf": 0.2,
+                         "learning_rate": user_code.linear(1e-3)},
+         several=True, normalised=True),
+    _own("a2c", lambda: {**ON_POLICY, "ent_coef": 0.01}, discrete=True, several=True),
+    _own("sac", lambda: {**OFF_POLICY, "ent_coef": "auto_0.5"}, rows=True),
+    _own("td3", lambda: {**OFF_POLICY, "action_noise": _noise()}, rows=True),
+    _own("ddpg", lambda: {**OFF_POLICY, "action_noise": _noise()}, rows=True),
+    _own("dqn", lambda: {**OFF_POLICY, "exploration_fraction": 0.9, "target_update_interval": 20,
+                         "learning_rate": user_code.linear(1e-3)},
+         discrete=True, rows=True),
+)  # fmt: skip
+
+
+def _environments(of: SavedAgent, make_env: Callable[..., Any]) -> Any:
+    def one() -> Any:
+        return of.around(gyms.native(make_env(discrete=of.discrete)))
+
+    return DummyVecEnv([one] * (2 if of.several else 1))
+
+
+def _train(of: SavedAgent, make_env: Callable[..., Any], seed: int) -> Any:
+    environment: Any = _environments(of, make_env)
+    if of.normalised:
+        environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
+    agent = _made(of, environment, seed)
+    compat.silence(agent)
+    agent.learn(_STEPS)
+    return agent
+
+
+def _made(of: SavedAgent, environment: Any, seed: int) -> Any:
+    return made(
+        of.algorithm(), of.policy, environment, seed=seed, policy_kwargs=dict(of.networks),
+        **of.settings(),
+    )  # fmt: skip
+
+
+# -- what is compared ------------------------------------------------------------------------------
+
+
+def _observations() -> np.ndarray:
+    return np.random.RandomState(0).uniform(-1.0, 1.0, (8, 3)).astype(np.float32)
+
+
+def _state(agent: Any) -> Iterator[Item]:
+    yield from _parameters(agent, "parameters")
+    yield "settings", settings_of(agent), type(agent).load
+    yield from _acts(agent, agent.policy)
+
+
+def settings_of(agent: Any) -> dict[str, Any]:
+    """Public attributes of an agent that are no networks, environments or buffers."""
+    return {
+        name: value
+        for name, value in vars(agent).items()
+        if not name.startswith("_") and name not in _NO_SETTINGS
+    }
+
+
+def _parameters(agent: Any, name: str) -> Iterator[Item]:
+    yield name, agent.get_parameters(), type(agent).set_parameters
+
+
+def _acts(actor: Any, policy: Any) -> Iterator[Item]:
+    """Actions of an agent or of a policy, and the values of its critics."""
+    observations, act = _observations(), type(actor).predict
+    actions = actor.predict(observations, deterministic=True)[0]
+    yield "deterministic actions", actions, act
+    set_random_seed(0)
+    yield "sampled actions", actor.predict(observations, deterministic=False)[0], act
+    tensor = compat.tensor_of(policy, observations)
+    with torch.no_grad():
+        if hasattr(policy, "lstm_actor"):
+            state = actor.predict(observations, deterministic=True)[1]
+            yield "recurrent state", state, act
+            state = tuple(map(torch.as_tensor, state))
+            going_on = torch.zeros(len(observations))
+            yield "values", policy.predict_values(tensor, state, going_on), policy.predict_values
+        elif hasattr(policy, "value_net"):
+            compat.add_parts(policy)
+            yield "values", policy.predict_values(tensor), policy.predict_values
+        elif hasattr(policy, "q_net"):
+            yield "values", policy.q_net(tensor), type(policy.q_net).forward
+            yield "target values", policy.q_net_target(tensor), type(policy.q_net).forward
+        elif hasattr(policy, "quantile_net"):
+            quantiles = type(policy.quantile_net).forward
+            yield "values", policy.quantile_net(tensor), quantiles
+            yield "target values", policy.quantile_net_target(tensor), quantiles
+        elif hasattr(policy, "critic"):
+            scaled = torch.as_tensor(policy.scale_action(actions), dtype=torch.float32)
+            critic = type(policy.critic).forward
+            yield "values", policy.critic(tensor, scaled), critic
+            if hasattr(policy, "critic_target"):
+                yield "target values", policy.critic_target(tensor, scaled), critic
+
+
+def _learn(agent: Any) -> Iterator[Item]:
+    """A rollout, or as many steps, and the update after it; then more of them."""
+    learn = type(agent).learn
+    steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
+    compat.silence(agent)
+    agent.set_random_seed(0)
+    for name, more in (("next update", steps), ("continued training", _MORE)):
+        agent.learn(more, reset_num_timesteps=False)
+        yield name, [agent.get_parameters(), agent.num_timesteps], learn
+
+
+def _update(agent: Any) -> Iterator[Item]:
+    """One update on the rows that were loaded; then a training with more rows."""
+    compat.silence(agent)
+    agent.set_random_seed(0)
+    agent.train(gradient_steps=1, batch_size=16)
+    yield "next update", agent.get_parameters(), type(agent).train
+    agent.learn(_MORE, reset_num_timesteps=False)
+    after = [agent.get_parameters(), agent.num_timesteps]
+    yield "continued training", after, type(agent).learn
+
+
+# -- kinds -----------------------------------------------------------------------------------------
+
+
+def _load(of: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
+    environment = _environments(of, make_env)
+    path = os.path.join(folder, _MODEL)
+    return silent(of.algorithm().load(path, env=environment, device="cpu"))
+
+
+def _model(of: SavedAgent) -> FileKind:
+    return FileKind(
+        f"{of.name} model", f"{of.title}.save, {of.title}.load",
+        save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
+        load=partial(_load, of), state=_state, go_on=_learn,
+    )  # fmt: skip
+
+
+def _parameters_alone(of: SavedAgent) -> FileKind:
+    """Parameters of a file, set in an agent that was made anew."""
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _made(of, _environments(of, make_env), seed=2)
+        agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
+        return agent
+
+    def state(agent: Any) -> Iterator[Item]:
+        yield from _parameters(agent, "parameters")
+        yield from _acts(agent, agent.policy)
+
+    return FileKind(
+        f"{of.name} parameters", f"{of.title}.save, set_parameters",
+        save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
+        load=load, state=state, go_on=lambda agent: (),
+    )  # fmt: skip
+
+
+def _policy(of: SavedAgent) -> FileKind:
+    def saved(agent: Any) -> Any:
+        if not hasattr(agent.policy, "save"):
+            raise Unsupported("a policy cannot be saved alone")
+        return agent.policy
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _made(of, _environments(of, make_env), seed=2)
+        return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
+
+    def state(policy: Any) -> Iterator[Item]:
+        yield "parameters", policy.state_dict(), type(policy).load
+        yield from _acts(policy, policy)
+
+    return FileKind(
+        f"{of.name} policy", "policy.save, policy.load", of=saved, load=load, state=state,
+        save=lambda policy, folder: policy.save(os.path.join(folder, _POLICY)),
+        go_on=lambda policy: (),
+    )  # fmt: skip
+
+
+def _replay_buffer(of: SavedAgent) -> FileKind:
+    def save(agent: Any, folder: str) -> None:
+        agent.save(os.path.join(folder, _MODEL))
+        agent.save_replay_buffer(os.path.join(folder, _ROWS))
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        agent = _load(of, make_env, folder)
+        agent.load_replay_buffer(os.path.join(folder, _ROWS))
+        return agent
+
+    def state(agent: Any) -> Iterator[Item]:
+        rows = agent.replay_buffer
+        held = {name: value for name, value in vars(rows).items() if name != "device"}
+        yield "rows", held, type(agent).load_replay_buffer
+        set_random_seed(0)
+        yield "sampled rows", tuple(rows.sample(8)), type(rows).sample
+
+    return FileKind(
+        f"{of.name} replay buffer", "save_replay_buffer, load_replay_buffer",
+        save=save, load=load, state=state, go_on=_update,
+    )  # fmt: skip
+
+
+def _normaliser(of: SavedAgent, frozen: bool) -> FileKind:
+    def saved(agent: Any) -> Any:
+        normaliser = agent.get_vec_normalize_env()
+        # as the documentation evaluates
+        normaliser.training, normaliser.norm_reward = not frozen, not frozen
+        return normaliser
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        environment = _environments(of, make_env)
+        return VecNormalize.load(os.path.join(folder, _STATISTICS), environment)
+
+    def state(normaliser: Any) -> Iterator[Item]:
+        # what is loaded; ``__setattr__`` of no release adds to it
+        held = {k: v for k, v in vars(normaliser).items() if k not in ("venv", "class_attributes")}
+        settings = {name: value for name, value in held.items() if not name.startswith("_")}
+        yield "statistics and settings", settings, VecNormalize.load
+        yield "observations", normaliser.normalize_obs(_observations()), VecNormalize.normalize_obs
+        rewards = np.linspace(-3.0, 3.0, 4)
+        yield "rewards", normaliser.normalize_reward(rewards), VecNormalize.normalize_reward
+
+    def go_on(normaliser: Any) -> Iterator[Item]:
+        normaliser.seed(0)
+        observed = [normaliser.reset()]
+        for action in np.random.RandomState(1).uniform(-1.0, 1.0, (12, normaliser.num_envs, 2)):
+            observed += normaliser.step(action.astype(np.float32))[:3]
+        yield "observations and rewards of steps", observed, VecNormalize.step_wait
+        after = [normaliser.obs_rms, normaliser.ret_rms]
+        yield "statistics after steps", after, VecNormalize.step_wait
+
+    return FileKind(
+        f"{of.name} {'frozen ' if frozen else ''}normaliser",
+        "VecNormalize.save, VecNormalize.load", of=saved, load=load, state=state, go_on=go_on,
+        save=lambda normaliser, folder: normaliser.save(os.path.join(folder, _STATISTICS)),
+    )  # fmt: skip
+
+
+def _checkpoint(of: SavedAgent) -> FileKind:
+    """What the library's own callback writes amid a training."""
+    normalised = of.normalised
+    what = "save_vecnormalize" if normalised else "save_replay_buffer"
+
+    def save(agent: Any, folder: str) -> None:
+        callback = library("common.callbacks", "CheckpointCallback")
+        check_arguments(callback, {what: True})
+        writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{what: True})
+        writing.init_callback(agent)
+        writing.num_timesteps, writing.n_calls = agent.num_timesteps, 1
+        writing._on_step()
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        environment: Any = _environments(of, make_env)
+        files = sorted(os.listdir(folder))
+        # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
+        model, beside = (
+            os.path.join(folder, next(name for name in files if name.endswith(ending)))
+            for ending in (".zip", ".pkl")
+        )
+        if normalised:
+            environment = VecNormalize.load(beside, environment)
+        agent = silent(of.algorithm().load(model, env=environment, device="cpu"))
+        if not normalised:
+            agent.load_replay_buffer(beside)
+        return agent
+
+    return FileKind(
+        f"{of.name} checkpoint", f"CheckpointCallback({what})",
+        save=save, load=load, state=_state, go_on=_learn if normalised else _update,
+    )  # fmt: skip
+
+
+# -- a user's own ----------------------------------------------------------------------------------
+
+#: what a module of policies, or a setting, says of the algorithm: the first that fits.
+_TELLING = (
+    ("sb3_contrib.common.recurrent", "RecurrentPPO"),
+    ("sb3_contrib.common.maskable", "MaskablePPO"),
+    ("sb3_contrib.qrdqn", "QRDQN"), ("sb3_contrib.tqc", "TQC"), ("sb3_contrib.crossq", "CrossQ"),
+    ("sb3_contrib.ars", "ARS"), ("cg_max_steps", "TRPO"), ("clip_range", "PPO"),
+    ("dqn.policies", "DQN"), ("sac.policies", "SAC"), ("policy_delay", "TD3"),
+    ("td3.policies", "TD3"), ("rms_prop", "A2C"), ("ent_coef", "A2C"),
+)  # fmt: skip
+
+
+def user_agent(path: str) -> Any:
+    """Load a zip file of an agent with the class that its content tells.
+
+    Raises:
+        UserError: it tells none.
+    """
+    with zipfile.ZipFile(path) as archive:
+        data = json.loads(archive.read("data"))
+    policies = str(data.get("policy_class", {}).get("__module__", ""))
+    name = next((n for part, n in _TELLING if part in data or part in policies), "")
+    if not name:
+        raise UserError(f"{path} does not tell its algorithm; give --loader FILE")
+    for module in ("stable_baselines3", "sb3_contrib"):
+        kind = None
+        with contextlib.suppress(ImportError):
+            kind = getattr(importlib.import_module(module), name, None)
+        if kind is not None:
+            return silent(kind.load(path, device="cpu"))
+    raise Unsupported(f"{name} is not installed")
+
+
+def _kinds(of: SavedAgent) -> Iterator[FileKind]:
+    yield _model(of)
+    yield _parameters_alone(of)
+    yield _policy(of)
+    if of.rows:
+        yield _replay_buffer(of)
+    if of.normalised:
+        yield _normaliser(of, frozen=False)
+        yield _normaliser(of, frozen=True)
+    if of.name in ("ppo", "sac"):
+        yield _checkpoint(of)
+
+
+def savings(
+    agents: Sequence[SavedAgent], stored: Sequence[str]
+) -> Mapping[str, tuple[Saving, ...]]:
+    """What the trainings of agents save, by algorithm.
+
+    Args:
+        stored: names of the kinds that ``baselines/saved`` keeps of each release.
+    """
+    return {
+        of.name: (Saving(partial(_train, of), with_stored(_kinds(of), stored)),) for of in agents
+    }
+
+
+#: one of each form, and not of each algorithm: other agents are written by the same functions.
+_STORED_KINDS = (
+    "ppo model", "ppo parameters", "ppo policy", "ppo normaliser", "sac model", "sac parameters",
+    "sac replay buffer", "td3 model", "dqn model", "dqn parameters",
+)  # fmt: skip
+
+
+def saved_files() -> Mapping[str, Sequence[Saving]]:
+    """What is saved of built-in trainings, by algorithm."""
+    return savings(_AGENTS, _STORED_KINDS)

@@ -1,0 +1,14 @@
+"""Probes of DQN: measurements on the driver of its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from rlregress.frameworks.sb3.observe.drivers.dqn import Driver
+from rlregress.measurements import dqn
+from rlregress.probing.interface import Probe
+
+PROBES: Mapping[str, Probe] = {
+    id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items()
+}

@@ -1,0 +1,131 @@
+"""Agents with networks that say what a probe wants them to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3.common.evaluation import evaluate_policy
+
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.isolation import shifted
+from rlregress.probing.layers import make_constant, make_pinned
+
+#: no warning that the environment has no ``Monitor``
+_QUIET = compat.taken(evaluate_policy, warn=False)
+#: learning rate of updates that must move nothing
+FROZEN = 0.0
+#: what is in every transition that ``add_transitions`` adds
+OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
+
+
+def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
+    """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
+    arguments.setdefault("seed", shifted(0))
+    given = compat.arguments_of(algorithm, **arguments)
+    native = gyms.native(environment)
+    agent = algorithm(compat.policy_name(algorithm, native), native, device="cpu", **given)
+    return compat.adapted(agent, arguments)
+
+
+def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
+    """As ``make``, with small networks, a small replay buffer and one update a step."""
+    policy: dict[str, Any] = {"net_arch": [16]}
+    policy.update(arguments.pop("policy_kwargs", {}))
+    arguments.setdefault("buffer_size", 64)
+    # The default of older versions is one collection an episode, and not every script ends one.
+    arguments.setdefault("train_freq", 1)
+    arguments.setdefault("gradient_steps", 1)
+    return make(algorithm, environment, policy_kwargs=policy, **arguments)
+
+
+def evaluate(agent: Any, environment: Any, episodes: int) -> None:
+    """Play episodes as the framework's own evaluation does by default."""
+    evaluate_policy(agent, gyms.native(environment), n_eval_episodes=episodes, **_QUIET)
+
+
+def optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
+    """The optimisers of an off-policy agent: critic, actor, and temperature if it is trained."""
+    by_role = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
+    if getattr(agent, "ent_coef_optimizer", None) is not None:
+        by_role["temperature"] = agent.ent_coef_optimizer
+    return by_role
+
+
+def target_critics(agent: Any) -> Any:
+    """The networks whose values are in targets: those that learn where there are no others."""
+    return getattr(agent, "critic_target", agent.critic)
+
+
+def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
+    """Let Q network i of a critic output numbers[i] for every input."""
+    numbers = list(numbers)
+    if len(numbers) != len(critic.q_networks):
+        raise ValueError(f"{len(critic.q_networks)} Q networks, {len(numbers)} numbers for them")
+    for network, number in zip(critic.q_networks, numbers, strict=False):
+        make_constant(network, number)
+
+
+def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any = None) -> None:
+    """Let Q network i output numbers[i] where an update has to evaluate it, and others elsewhere.
+
+    Trained ones are evaluated on the stored observation and action, or on ``action`` there, targets
+    on the next observation and ``action``. Networks without targets normalise by batches, and only
+    what is constant is known: see ``make_critics_constant``.
+    """
+    numbers = list(numbers)
+    if not hasattr(agent, "critic_target"):
+        make_critics_constant(critic, numbers)
+        return
+    at = NEXT if critic is agent.critic_target else OBSERVATION
+    for network, number in zip(critic.q_networks, numbers, strict=False):
+        given = torch.tensor([[at, ACTION if action is None else float(action(at))]])
+        make_pinned(network, partial(network, given), number)
+
+
+def acting(agent: Any, target: bool = False) -> Any:
+    """observation -> the action of the policy without noise, or of the one of targets."""
+    actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
+
+    def act(observation: float) -> torch.Tensor:
+        given = torch.full((1, 1), observation)
+        with torch.no_grad():
+            # one that reports a log-probability samples 0
+            drawn = getattr(actor, "action_log_prob", None)
+            return actor(given) if drawn is None else drawn(given)[0]
+
+    return act
+
+
+def fix_log_prob(actor: Any, log_prob: float) -> None:
+    """Let a stochastic actor sample action 0 with ``log_prob``; its gradients are 0."""
+    sample = actor.action_log_prob
+
+    def action_log_prob(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        actions, log_probs = sample(observations)
+        return 0.0 * actions, 0.0 * log_probs + log_prob
+
+    actor.action_log_prob = action_log_prob
+
+
+def add_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = False) -> None:
+    """Add ``count`` equal transitions to the replay buffer."""
+    buffer = agent.replay_buffer
+    shape = (1, *agent.observation_space.shape)
+    observation, following = (np.full(shape, n, dtype=np.float32) for n in (OBSERVATION, NEXT))
+    # choices are numbered
+    number = 0.0 if hasattr(agent.action_space, "n") else ACTION
+    action = np.full((1, *agent.action_space.shape), number, dtype=np.float32)
+    for _ in range(count):
+        compat.add(
+            buffer,
+            observation,
+            following,
+            action,
+            np.array([reward]),
+            np.array([done]),
+            info={},
+        )

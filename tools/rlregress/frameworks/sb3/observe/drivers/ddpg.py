@@ -1,0 +1,103 @@
+"""DDPG, driven: its own ``learn`` and ``train``."""
+
+from __future__ import annotations
+
+import numpy as np
+from stable_baselines3 import DDPG
+from stable_baselines3.common.noise import NormalActionNoise
+
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
+
+
+class Driver:
+    """An agent of ``DDPG`` with small networks (see ``driven_agents.ContinuousAgent``)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
+        noise = None
+        if settings.noise is not None:
+            noise = NormalActionNoise(mean=np.full(1, settings.noise), sigma=np.zeros(1))
+        self._agent = constant_agents.make(
+            DDPG,
+            self._envs.environment(),
+            learning_rate=constant_agents.FROZEN,
+            buffer_size=256,
+            learning_starts=settings.starts,
+            batch_size=settings.batch_size,
+            gamma=settings.discount,
+            train_freq=settings.every,
+            gradient_steps=1,
+            action_noise=noise,
+            policy_kwargs={"net_arch": [4]},
+        )
+        self._collected = False
+
+    def set_values(self, online: float, target: float) -> None:
+        agent = self._agent
+        for critic, number in ((agent.critic, online), (agent.critic_target, target)):
+            constant_agents.make_critics_constant(critic, [number] * len(critic.q_networks))
+
+    def set_policy(self, online: float, target: float) -> None:
+        agent = self._agent
+        for actor, number in ((agent.actor, online), (agent.actor_target, target)):
+            make_constant(actor.mu, [number])
+
+    def fill(self, online: float, target: float) -> None:
+        agent = self._agent
+        for trained in (agent.critic, agent.actor):
+            fill(trained.parameters(), online)
+        for followed in (agent.critic_target, agent.actor_target):
+            fill(followed.parameters(), target)
+
+    def target_parameters(self) -> tuple[float, float | None]:
+        networks = (self._agent.critic_target, self._agent.actor_target)
+        values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
+        return values, policy
+
+    def networks(self) -> tuple[int, int]:
+        """Of the critic and of its target."""
+        return len(self._agent.critic.q_networks), len(self._agent.critic_target.q_networks)
+
+    def losses(self, online: float, target: float) -> tuple[float, float]:
+        """What ``train`` differentiates, of transitions that ``learn`` has collected."""
+        self._collect()
+        self.set_values(online, target)
+        losses = watched_updates.losses_of_update(
+            self._update, constant_agents.optimizers(self._agent)
+        )
+        policy = losses["actor"][-1] if losses["actor"] else float("nan")
+        return watched_updates.only(losses["critic"]), policy
+
+    def target_actions(self) -> np.ndarray:
+        """What the target critic receives."""
+        self._collect()
+        recorded = []
+        handle = self._agent.critic_target.register_forward_pre_hook(
+            lambda _, given: recorded.append(given[1].detach().double().numpy().flatten())
+        )
+        try:
+            self._update()
+        finally:
+            handle.remove()
+        return np.concatenate(recorded)
+
+    def _update(self) -> None:
+        self._agent.train(gradient_steps=1, batch_size=self._settings.batch_size)
+
+    def _collect(self) -> None:
+        if not self._collected:
+            self._agent.gradient_steps = 0
+            self._agent.learn(self._settings.batch_size)
+            self._collected = True
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        agent = self._agent
+        roles = {id(agent.critic.optimizer): "values", id(agent.actor.optimizer): "policy"}
+        return self._envs.record(
+            lambda: agent.learn(self._settings.steps), begin, between, lambda of: roles[id(of)]
+        )

@@ -1,0 +1,114 @@
+"""DQN, driven: its own ``learn``, ``train`` and ``predict``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from stable_baselines3 import DQN
+
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
+
+
+class Driver:
+    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``).
+
+    Attributes:
+        algorithm: the class of the agent.
+        networks: names of its networks of values, the one that is trained and its target.
+    """
+
+    algorithm: Any = DQN
+    networks = ("q_net", "q_net_target")
+
+    def __init__(self, settings: Settings) -> None:
+        first, last, falls = settings.epsilon
+        interval = settings.target_every
+        self._settings = settings
+        self._envs = ScriptedEnvs(settings, discrete=settings.actions)
+        made = [self._envs.environment() for _ in range(settings.environments)]
+        self._agent = constant_agents.make(
+            self.algorithm,
+            gyms.side_by_side(*made) if len(made) > 1 else made[0],
+            learning_rate=constant_agents.FROZEN,
+            buffer_size=256,
+            learning_starts=settings.starts,
+            batch_size=settings.batch_size,
+            gamma=settings.discount,
+            train_freq=settings.every,
+            gradient_steps=1,
+            exploration_initial_eps=first,
+            exploration_final_eps=last,
+            exploration_fraction=falls / settings.steps,
+            policy_kwargs=self.policy_arguments(),
+            **({} if interval is None else {"target_update_interval": interval}),
+        )
+        self._collected = False
+
+    def policy_arguments(self) -> dict[str, Any]:
+        """What the networks are made with."""
+        return {"net_arch": [4]}
+
+    def outputs(self, values: Any) -> Any:
+        """What the last layer has to output for these values of the actions."""
+        return values
+
+    def _networks(self) -> Iterator[Any]:
+        return (getattr(self._agent, name) for name in self.networks)
+
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        for network, values in zip(self._networks(), (online, target), strict=False):
+            make_constant(network, self.outputs(values))
+
+    def fill(self, online: float, target: float) -> None:
+        for network, number in zip(self._networks(), (online, target), strict=False):
+            fill(network.parameters(), number)
+
+    def target_parameter(self) -> float:
+        _, target = self._networks()
+        return float(next(target.parameters()).detach().flatten()[0])
+
+    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+        """What ``train`` differentiates, of transitions that ``learn`` has collected."""
+        agent, size = self._agent, self._settings.batch_size
+        if not self._collected:
+            first = [1.0] + [0.0] * (self._settings.actions - 1)
+            self.set_values(first, first)
+            agent.gradient_steps = 0
+            agent.learn(size)
+            self._collected = True
+        self.set_values(online, target)
+        losses = watched_updates.losses_of_update(
+            lambda: agent.train(gradient_steps=1, batch_size=size),
+            {"values": agent.policy.optimizer},
+        )
+        return watched_updates.only(losses["values"])
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        with self._draws():
+            return self._envs.record(
+                lambda: self._agent.learn(self._settings.steps), begin, between
+            )
+
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+        """``predict``, after a run to the end of the schedule."""
+        self.set_values(values, values)
+        self.run()
+        observation = np.zeros(self._agent.observation_space.shape, dtype=np.float32)
+        with self._draws():
+            action, _ = self._agent.predict(observation, deterministic=deterministic)
+        return int(action)
+
+    def _draws(self) -> Any:
+        draw = self._settings.draw
+        if draw is None:
+            return nullcontext()
+        return mock.patch.object(np.random, "rand", return_value=draw)

@@ -1,0 +1,261 @@
+"""SAC, TD3 and what is made of them, driven: their own ``learn``, ``train`` and actor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+from stable_baselines3.common.noise import NormalActionNoise
+from torch import nn
+
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers.constant_agents import ACTION, NEXT, OBSERVATION
+from rlregress.measurements.twin_agents import Settings
+from rlregress.probing import layers, watched_updates
+from rlregress.probing.driven import fill, fill_pairs, parameters_of_targets
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder, parts_of
+from rlregress.probing.layers import last_linear, linear_layers, make_constant
+from rlregress.probing.scripted import Scripted, end_after
+
+_SETTINGS = {
+    "discount": "gamma",
+    "starts": "learning_starts",
+    "delay": "policy_delay",
+    "target_every": "target_update_interval",
+    "coefficient": "tau",
+    "target_entropy": "target_entropy",
+}
+_OF_TD3 = {"smoothing": "target_policy_noise", "smoothing_bound": "target_noise_clip"}
+_FREQUENCIES: dict[str, dict[str, Any]] = {
+    "one": {"train_freq": 1, "gradient_steps": 1},
+    "default": {},
+    "fewer": {"train_freq": 2, "gradient_steps": 1},
+    "more": {"train_freq": 1, "gradient_steps": 2},
+}
+#: steps without updates
+_COLLECTING = {"train_freq": 1, "gradient_steps": 0}
+
+
+class Driver:
+    """An agent of a class with small networks (see ``twin_agents.TwinAgent``)."""
+
+    shares_rate = True
+
+    def __init__(self, algorithm: Any, settings: Settings) -> None:
+        self._algorithm, self._settings = algorithm, settings
+
+    def _made(self, **arguments: Any) -> Any:
+        s = self._settings
+        # of a few rectified units all may be 0, and with them the gradient
+        policy: dict[str, Any] = {"net_arch": [16 if s.weight is None else 64]}
+        given = {**s.named(**_SETTINGS), **arguments}
+        known = compat.keywords(self._algorithm)
+        if "policy_delay" not in known:
+            given.pop("policy_delay", None)
+        if "target_policy_noise" in known:
+            given.update(s.named(**_OF_TD3))
+        if s.networks != 2:
+            policy["n_critics"] = s.networks
+        if s.rates is not None:
+            given["learning_rate"] = s.rates[1]
+        if s.temperature is not None:
+            trained = f"auto_{s.temperature}" if s.trained_temperature else s.temperature
+            given["ent_coef"] = trained
+        noise = (s.noise or 0.0, 0.0) if s.deviation is None else (0.0, s.deviation)
+        if any(noise):
+            mean, deviation = (np.full(1, number) for number in noise)
+            given["action_noise"] = NormalActionNoise(mean=mean, sigma=deviation)
+        # In older versions the default is a round of updates an episode: episodes have to end.
+        ends = {"truncated": end_after(s.collected_at_once)} if s.updates == "default" else {}
+        script: dict[str, Any] = {"rewards": s.reward, "terminated": s.terminated}
+        script |= {"truncated": s.truncated, "observation_dimensions": s.observations, **ends}
+        self._environments = [Scripted(s.low, s.high, **script) for _ in range(s.environments)]
+        several = len(self._environments) > 1
+        agent = constant_agents.make(
+            self._algorithm,
+            gyms.side_by_side(*self._environments) if several else self._environments[0],
+            buffer_size=256,
+            batch_size=s.batch_size,
+            policy_kwargs=policy,
+            seed=shifted(s.seed),
+            **given,
+        )
+        self._prepare(agent)
+        return agent
+
+    def _prepare(self, agent: Any) -> None:
+        s = self._settings
+        if s.log_prob is not None and hasattr(agent.actor, "action_log_prob"):
+            constant_agents.fix_log_prob(agent.actor, s.log_prob)
+        if s.pre_tanh is not None:
+            make_constant(agent.actor.mu, s.pre_tanh)
+            if hasattr(agent.actor, "log_std"):
+                make_constant(agent.actor.log_std, -20.0)
+        if s.weight is not None:
+            for network in agent.critic.q_networks:
+                fill([last_linear(network).weight], s.weight)
+
+    def _fed(self) -> Any:
+        """An agent whose memory holds what ``learn`` has collected, with equal observations."""
+        agent = self._made(**_COLLECTING)
+        agent.learn(self._settings.batch_size)
+        buffer = agent.replay_buffer
+        buffer.observations[:], buffer.next_observations[:] = OBSERVATION, NEXT
+        buffer.actions[:] = ACTION
+        return agent
+
+    def _update(self, agent: Any) -> None:
+        agent.train(gradient_steps=1, batch_size=self._settings.batch_size)
+
+    def _loss(self, agent: Any, part: str) -> float:
+        losses = watched_updates.losses_of_update(
+            partial(self._update, agent), constant_agents.optimizers(agent)
+        )
+        return watched_updates.only(losses[part])
+
+    def critic_loss(self, values: Sequence[float]) -> float:
+        agent = self._fed()
+        constant_agents.pin_critics(agent, agent.critic, values)
+        return self._loss(agent, "critic")
+
+    def actor_loss(self, values: Sequence[float]) -> float:
+        agent = self._fed()
+        constant_agents.pin_critics(agent, agent.critic, values, constant_agents.acting(agent))
+        return self._loss(agent, "actor")
+
+    def target(self, values: Sequence[float]) -> float:
+        agent = self._fed()
+        critic = constant_agents.target_critics(agent)
+        following = constant_agents.acting(agent, target=True)
+        constant_agents.pin_critics(agent, critic, values, following)
+        return watched_updates.regression_target(partial(self._update, agent))
+
+    def first_update(self, target_value: float) -> tuple[float, float]:
+        agent = self._fed()
+        fill(agent.critic.parameters(), 0.0)
+        constant_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
+        losses: list[float] = []
+        target = watched_updates.regression_target(
+            lambda: losses.append(self._loss(agent, "actor"))
+        )
+        return target, losses[0]
+
+    def temperature_loss(self) -> tuple[float, float]:
+        agent = self._fed()
+        return self._loss(agent, "temperature"), agent.log_ent_coef.grad.item()
+
+    def temperature(self) -> float:
+        return float(self._made().log_ent_coef.detach().exp())
+
+    def target_entropy(self) -> float:
+        return float(self._made().target_entropy)
+
+    def _standard_actor(self) -> Any:
+        """An actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
+        actor = self._made().actor
+        # Observations are made float32 before the features are extracted, whatever the actor is.
+        actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
+        # as it acts: of one observation there are no statistics
+        actor.double().eval()
+        make_constant(actor.mu, 0.0)
+        make_constant(actor.log_std, 0.0)
+        return actor
+
+    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+        actor, found = self._standard_actor(), []
+        for output in outputs:
+            make_constant(actor.log_std, output)
+            with torch.no_grad():
+                actor.action_log_prob(torch.zeros(1, 1))
+            found.append(actor.action_dist.distribution.stddev.log().item())
+        return np.array(found)
+
+    def log_prob(self, draw: Sequence[float]) -> float:
+        drawn = torch.as_tensor(np.asarray(draw), dtype=torch.float64)
+
+        def rsample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
+            return distribution.loc + distribution.scale * drawn
+
+        actor = self._standard_actor()
+        with torch.no_grad(), mock.patch.object(torch.distributions.Normal, "rsample", rsample):
+            return actor.action_log_prob(torch.zeros(1, 1))[1].item()
+
+    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+        """What the target critics receive; every sample has its own draw."""
+        agent = self._fed()
+        # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
+        inside = np.clip(squashed, -1.0 + 1e-12, 1.0 - 1e-12)
+        make_constant(agent.actor_target.mu, np.arctanh(inside))
+        recorded: list[torch.Tensor] = []
+        handle = agent.critic_target.register_forward_pre_hook(
+            lambda _, given: recorded.append(given[1].detach().clone())
+        )
+        try:
+            agent.train(gradient_steps=1, batch_size=samples)
+        finally:
+            handle.remove()
+        (actions,) = recorded
+        return agent.policy.unscale_action(actions.double().numpy())
+
+    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+        agent = self._fed()
+        pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks, strict=False))
+        if hasattr(agent, "actor_target"):
+            pairs.append((agent.actor, agent.actor_target))
+        fill_pairs(pairs, source, target)
+        self._update(agent)
+        return parameters_of_targets(pairs)
+
+    def run(self) -> Recorder:
+        """``learn`` for so many steps."""
+        s, journal = self._settings, Recorder()
+        agent = self._made(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
+        journal.actions += [environment.received for environment in self._environments]
+        parts = parts_of(constant_agents.optimizers(agent))
+        targets = constant_agents.target_critics(agent).parameters
+        with journal.recording(parts, agent.actor.parameters, targets):
+            agent.learn(s.steps * (s.environments if s.per_environment else 1))
+        row, buffer = len(self._environments[0].received) - 1, agent.replay_buffer
+        journal.stored_action, journal.stored_reward = (
+            float(np.ravel(rows[row])[0]) for rows in (buffer.actions, buffer.rewards)
+        )
+        return journal
+
+    def _default(self) -> Any:
+        s = self._settings
+        environment = Scripted(s.low, s.high, observation_dimensions=s.observations)
+        return constant_agents.make(self._algorithm, environment, buffer_size=8)
+
+    def architecture(self) -> np.ndarray:
+        agent = self._default()
+        # The trunk of SAC's actor has no output layer in it: its heads stand beside it.
+        policy_widths = [layer.out_features for layer in linear_layers(agent.actor)]
+        values = [layer.out_features for layer in linear_layers(agent.critic.q_networks[0])]
+        hidden = [[width for width in policy_widths if width > 1], values[:-1]]
+        policy = {id(p) for p in agent.actor.parameters()}
+        shared = any(id(p) in policy for p in agent.critic.parameters())
+        activation = layers.activation(agent.actor, agent.actor)
+        return layers.architecture(hidden, len(agent.critic.q_networks), activation, shared)
+
+    def initialisation(self) -> np.ndarray:
+        first = self._default().critic.q_networks[0][0]
+        return layers.initialisation(first.weight, first.bias)
+
+    def log_epsilons(self) -> list[float]:
+        agent = self._default()
+        held = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
+        if hasattr(agent, "log_ent_coef"):
+            held["temperature"] = [agent.log_ent_coef]
+        optimizers = constant_agents.optimizers(agent)
+        return [layers.log_epsilon(o, held[part]) for part, o in optimizers.items()]
+
+
+class _ToDouble(nn.Module):
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return features.double()

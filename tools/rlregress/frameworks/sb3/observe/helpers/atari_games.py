@@ -1,0 +1,133 @@
+"""Stable-Baselines3's Atari preprocessing, whole and in parts, around a game that obeys.
+
+Parts are taken from the whole: ``AtariWrapper`` is made with its defaults, the wrapper that is
+asked is looked up in it and put around the bare game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.environments.atari_fake import AtariGame
+from rlregress.environments.atari_play import Player, Step
+from rlregress.environments.atari_vision import Vision, quickly
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.interface import Unprobed
+
+_FRAMES = 4
+
+
+def first(pictures: Any) -> np.ndarray:
+    """[height, width, frames or colours] -> [frames or colours, height, width]."""
+    return np.moveaxis(np.asarray(pictures, dtype=np.float64), -1, 0)
+
+
+def layer(game: AtariGame, name: str, **arguments: Any) -> Any:
+    """The wrapper of that name, alone around the game; the game itself if there is none.
+
+    Raises:
+        Unprobed: there is a wrapper of somebody else, which may do what that one does.
+    """
+    from stable_baselines3.common import atari_wrappers
+
+    native = gyms.native(game)
+    wrapper: Any = atari_wrappers.AtariWrapper(native, **arguments)
+    while isinstance(wrapper, gyms.Wrapper):
+        if type(wrapper).__name__ == name:
+            wrapper.env = native
+            break
+        if type(wrapper).__module__ != atari_wrappers.__name__:
+            raise Unprobed(f"{type(wrapper).__name__} does several things in one", known=False)
+        wrapper = wrapper.env
+    return wrapper
+
+
+def play(environment: Any, game: Any) -> Player:
+    """Through one environment, which is reset when a scene says so."""
+
+    def step(action: int) -> Step:
+        observation, reward, done = gyms.step(environment, action)
+        return Step(first(observation), float(reward), done)
+
+    return Player(game, lambda: first(gyms.reset(environment)), step)
+
+
+def part(name: str, game: Any = None) -> Player:
+    """Through one wrapper."""
+    chosen = AtariGame() if game is None else game
+    return play(layer(chosen, name), chosen)
+
+
+class _Vectorised:
+    """A vectorised environment of one game, which is reset within the step that ends an episode."""
+
+    def __init__(self, environments: Any) -> None:
+        self._environments = environments
+        self._next: Any = None
+        self.reported = float("nan")
+
+    def reset(self) -> np.ndarray:
+        observation, self._next = self._next, None
+        return first((self._environments.reset() if observation is None else observation)[0])
+
+    def step(self, action: int) -> Step:
+        observations, rewards, dones, infos = self._environments.step(np.array([action]))
+        self._next = observations if dones[0] else None
+        if "episode" in infos[0]:
+            self.reported = float(infos[0]["episode"]["r"])
+        return Step(first(observations[0]), float(rewards[0]), bool(dones[0]))
+
+
+def _vectorised(environments: Any, game: Any) -> Player:
+    played = _Vectorised(environments)
+    return Player(game, played.reset, played.step, lambda: played.reported)
+
+
+def stacked(game: AtariGame) -> Player:
+    """Through the stacking of frames alone."""
+    from stable_baselines3.common.vec_env import VecFrameStack
+
+    return _vectorised(VecFrameStack(gyms.side_by_side(game), _FRAMES), game)
+
+
+def whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
+    """Through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
+
+    Args:
+        make_env: makes the game.
+        noops: how many frames to wait on reset; without it as many as chance says.
+    """
+    from stable_baselines3.common.vec_env import VecFrameStack
+
+    game = make_env()
+    environments = gyms.env_util().make_atari_env(lambda **_: gyms.native(game), n_envs=1)
+    if noops is not None:
+        inner = environments.envs[0]
+        while type(inner).__name__ != "NoopResetEnv":
+            if not isinstance(inner, gyms.Wrapper):
+                raise Unprobed("no wrapper is called NoopResetEnv", known=False)
+            inner = inner.env
+        inner.override_num_noops = noops
+    return _vectorised(VecFrameStack(environments, _FRAMES), game)
+
+
+def vision(pixel: float) -> Vision:
+    """The default policy for images, looking at four frames of one colour."""
+    from stable_baselines3 import PPO
+
+    spaces = gyms.spaces
+    images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
+    with quickly():
+        made = compat.policy_class(PPO, "CnnPolicy")
+        policy = made(images, spaces.Discrete(4), lambda _: 0.0, **compat.taken(made, device="cpu"))
+        compat.add_parts(policy)
+    observation = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
+    return Vision(
+        policy,
+        lambda: policy.get_distribution(observation).distribution.logits[0],
+        lambda: policy.predict_values(observation),
+    )

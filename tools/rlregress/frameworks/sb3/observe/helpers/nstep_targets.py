@@ -1,0 +1,85 @@
+"""TD3 with n-step returns on a scripted stream: what its critics regress towards, step by step."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+from stable_baselines3 import TD3
+
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs
+from rlregress.probing.layers import last_linear
+from rlregress.probing.scripted import Scripted
+
+_ROWS = 8
+
+
+def collected(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
+    """An agent with ``n`` steps that has stored the stream and not updated yet.
+
+    Versions without the parameter get none, so that what they do instead is seen.
+    Its critics are linear in observation and action, for ``target``.
+    """
+    if "n_steps" in inspect.signature(TD3.__init__).parameters:
+        arguments["n_steps"] = int(inputs["n"])
+    agent = constant_agents.make_off_policy(
+        TD3,
+        environment,
+        gamma=float(inputs["discount"]),
+        gradient_steps=0,
+        policy_kwargs={"net_arch": []},
+        **arguments,
+    )
+    agent.learn(len(inputs["rewards"]))
+    return agent
+
+
+def target(agent: Any, slot: int, slope: float, constant: float) -> float:
+    """The target of the step in a slot of the replay buffer, from the agent's own update.
+
+    The target critics say slope * s + constant of an observation s, whatever the action.
+    """
+    for network in agent.critic_target.q_networks:
+        layer = last_linear(network)
+        with torch.no_grad():
+            layer.weight.zero_()
+            layer.weight[0, 0] = slope
+            layer.bias.fill_(constant)
+    buffer = agent.replay_buffer
+
+    def only_slot(size: int, env: Any = None) -> Any:
+        return buffer._get_samples(np.full(size, slot), env=env)
+
+    with mock.patch.object(buffer, "sample", only_slot):
+        return watched_updates.regression_target(
+            partial(agent.train, gradient_steps=1, batch_size=_ROWS)
+        )
+
+
+def targets(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarray:
+    """Targets where the value of an observation is its number, [slots]."""
+    environment = Scripted(
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+        terminated=inputs["terminated"],
+        truncated=inputs["truncated"],
+    )
+    agent = collected(environment, inputs, **arguments)
+    return np.array([target(agent, slot, 1.0, 0.0) for slot in slots])
+
+
+def first_target(inputs: Inputs, slope: float, constant: float, **arguments: Any) -> float:
+    """The target of step 0 where step t leads to observation t + 1 and no episode ends."""
+    steps = np.arange(len(inputs["rewards"]), dtype=np.float64)
+    environment = Scripted(
+        observations=steps, next_observations=steps + 1.0, rewards=inputs["rewards"]
+    )
+    agent = collected(environment, inputs, **arguments)
+    return target(agent, 0, slope, constant)

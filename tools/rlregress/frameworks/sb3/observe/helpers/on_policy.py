@@ -1,0 +1,99 @@
+"""Which class a probe of PPO asks: PPO, or one that learns from rollouts as PPO does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+
+from rlregress.frameworks.sb3 import compat
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+
+class OnPolicy:
+    """A class of agents, and what a probe has to know of it.
+
+    Attributes:
+        algorithm: the class.
+        once: arguments with which it goes through a rollout once.
+        without: arguments of PPO for losses that it does not have.
+        small: arguments of a policy whose size does not matter.
+        linear: arguments of a policy whose value is linear in the observation.
+    """
+
+    algorithm: Any = PPO
+    once: Mapping[str, Any] = {"n_epochs": 1}
+    without: tuple[str, ...] = ()
+    small: Mapping[str, Any] = {"net_arch": compat.network_sizes([16], [16])}
+    linear: Mapping[str, Any] = {"net_arch": []}
+
+    def environment(self, *bounds: Any, **script: Any) -> Any:
+        """An environment that plays a script."""
+        return Scripted(*bounds, **script)
+
+    def make(self, environment: Any, **arguments: Any) -> Any:
+        """As ``constant_agents.make``, with small networks."""
+        arguments["policy_kwargs"] = {**self.small, **arguments.get("policy_kwargs", {})}
+        return self.make_default(environment, **arguments)
+
+    def make_default(self, environment: Any, **arguments: Any) -> Any:
+        """As ``constant_agents.make``."""
+        given = {name: value for name, value in arguments.items() if name not in self.without}
+        return constant_agents.make(self.algorithm, environment, **given)
+
+    def make_once(self, environment: Any, **arguments: Any) -> Any:
+        """As ``make``; it goes through each rollout once unless the arguments say more."""
+        return self.make(environment, **{**self.once, **arguments})
+
+    def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
+        """The log-probability of an action at the start of an episode."""
+        _, log_prob, _ = agent.policy.evaluate_actions(
+            torch.as_tensor(observation), torch.as_tensor(action)
+        )
+        return log_prob
+
+    def beside_a_step(self, agent: Any) -> dict[str, Any]:
+        """What a rollout buffer is given beside a step of PPO."""
+        del agent
+        return {}
+
+    def deviation(self, agent: Any, observation: float) -> float:
+        """The standard deviation of the action."""
+        law = agent.policy.get_distribution(torch.tensor([[observation]]))
+        return law.distribution.stddev.item()
+
+    def be_the_observation(self, agent: Any) -> None:
+        """Let the value of an observation be its number; the policy was made with ``linear``."""
+        with torch.no_grad():
+            agent.policy.value_net.weight.fill_(1.0)
+            agent.policy.value_net.bias.zero_()
+
+    def be_constant(self, agent: Any, value: float) -> None:
+        """Let the value of every observation be this number."""
+        make_constant(agent.policy.value_net, value)
+
+
+OF_PPO = OnPolicy()
+
+
+def by_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
+    """The probes of PPO in these modules by detail, each of which is first given a class."""
+    probes = [pair for family in families for pair in family.PROBES.items()]
+    return {
+        detail: probe.func
+        for detail, probe in probes
+        if isinstance(probe, partial) and OF_PPO in probe.args
+    }
+
+
+def measured(
+    measure: Callable[..., np.ndarray], act: Callable[..., Any]
+) -> Callable[..., np.ndarray]:
+    """A measurement as a probe that is first given a class, with which ``act`` is asked."""
+    return lambda kind, inputs: measure(partial(act, kind), inputs)

@@ -1,0 +1,115 @@
+"""A whole small training by PPO's own ``learn``, watched from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
+from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing import watched_updates
+
+
+@dataclass
+class AgentTraining(RecordedTraining):
+    """What was recorded.
+
+    Attributes:
+        agent: after the training.
+        entropies: mean entropy of the policy in each minibatch, where it is known.
+    """
+
+    agent: Any = None
+    entropies: list[float] = field(default_factory=list)
+
+
+def _part(observations: Any) -> Any:
+    """The numbers of observations, or of the first part of those that have several."""
+    return next(iter(observations.values())) if isinstance(observations, dict) else observations
+
+
+@contextlib.contextmanager
+def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
+    policy, buffer = agent.policy, agent.rollout_buffer
+    evaluate, get = policy.evaluate_actions, buffer.get
+    minibatch: list[Any] = []
+
+    def recorded_get(*arguments: Any, **keywords: Any) -> Any:
+        for sampled in get(*arguments, **keywords):
+            minibatch[:] = [sampled]
+            yield sampled
+
+    def recorded_evaluate(observations: torch.Tensor, *given: Any, **named: Any) -> Any:
+        values, log_prob, entropy = evaluate(observations, *given, **named)
+        (sampled,) = minibatch
+        # a step that only pads a sequence is none
+        real = getattr(sampled, "mask", torch.ones_like(sampled.advantages)) > 0.0
+        ratios = log_prob.detach() - sampled.old_log_prob
+        read = _part(observations).detach().numpy()
+        training.evaluated.append(read[real.numpy(), 0].copy())
+        changes = values.detach().flatten() - sampled.old_values
+        training.value_changes.append(changes[real].numpy())
+        if entropy is not None:
+            training.entropies.append(entropy.detach()[real].mean().item())
+        training.log_ratios.append(ratios[real].numpy())
+        training.advantages.append(sampled.advantages[real].numpy().copy())
+        return values, log_prob, entropy
+
+    def look() -> None:
+        training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
+        gradient = getattr(getattr(policy, "log_std", None), "grad", None)
+        training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
+
+    policy.evaluate_actions, buffer.get = recorded_evaluate, recorded_get
+    try:
+        with watched_updates.before_steps(policy.optimizer, look):
+            yield
+    finally:
+        policy.evaluate_actions, buffer.get = evaluate, get
+
+
+def train(
+    kind: OnPolicy,
+    environment: Any,
+    total_steps: int,
+    *,
+    n_steps: int,
+    change: Callable[[Any], None] | None = None,
+    prepare: Callable[[Any], None] | None = None,
+    **arguments: Any,
+) -> AgentTraining:
+    """Train for ``total_steps``; one epoch if not told otherwise.
+
+    Args:
+        change: called with each full rollout buffer before it is used.
+        prepare: called with the agent before the training.
+    """
+    training = AgentTraining()
+    with warnings.catch_warnings():
+        # a rollout that is no multiple of the minibatch is what some probes are about
+        warnings.simplefilter("ignore")
+        training.agent = kind.make_once(environment, n_steps=n_steps, **arguments)
+    if prepare is not None:
+        prepare(training.agent)
+
+    def note(agent: Any) -> None:
+        buffer = agent.rollout_buffer
+        stored = np.array(_part(buffer.observations))
+        training.stored.append(stored.reshape(buffer.buffer_size, -1)[:, 0])
+        if change is not None:
+            change(buffer)
+
+    with _recording(training.agent, training):
+        losses = watched_updates.losses_of_update(
+            lambda: training.agent.learn(total_steps, callback=AtRolloutEnd(note)),
+            {"policy": training.agent.policy.optimizer},
+        )
+    training.losses = losses["policy"]
+    return training

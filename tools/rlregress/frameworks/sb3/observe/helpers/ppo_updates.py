@@ -1,0 +1,65 @@
+"""One update of PPO: its own ``train`` on a rollout buffer that a probe has filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
+from rlregress.probing import watched_updates
+
+#: a bound on the norm of the gradient that none of them reaches.
+NO_CLIP = 1e9
+
+
+def fill(
+    kind: OnPolicy,
+    agent: Any,
+    *,
+    advantages: Any = 0.0,
+    returns: Any = 0.0,
+    old_values: Any = 0.0,
+    ratios: Any = 1.0,
+    value: float = 0.0,
+    actions: float = 0.5,
+) -> None:
+    """Fill the rollout buffer; numbers or [n] each.
+
+    The stored actions are ``actions``, their stored log-probability is the present one minus
+    log(ratios); V(s) is made ``value`` for every state.
+    """
+    buffer = agent.rollout_buffer
+    kind.be_constant(agent, value)
+    n = buffer.buffer_size
+    observation = np.full((1, 1), 0.5, dtype=np.float32)
+    action = np.full((1, 1), actions, dtype=np.float32)
+    with torch.no_grad():
+        present = kind.evaluate(agent, observation, action)
+    buffer.reset()
+    for k in range(n):
+        old = present - float(np.log(np.broadcast_to(ratios, n)[k]))
+        old_value = torch.full((1,), float(np.broadcast_to(old_values, n)[k]))
+        # each step starts an episode, so that no memory goes on from one to the next
+        step = (observation, action, np.zeros(1), np.ones(1), old_value, old)
+        buffer.add(*step, **kind.beside_a_step(agent))
+    # The buffer computes these two from rewards; the update only reads them.
+    buffer.advantages[:, 0] = advantages
+    buffer.returns[:, 0] = returns
+
+
+def make(kind: OnPolicy, n: int, **arguments: Any) -> Any:
+    """An agent whose rollout has n samples, in one minibatch if not told otherwise."""
+    arguments.setdefault("batch_size", n)
+    return kind.make_once(
+        kind.environment(), n_steps=n, learning_rate=constant_agents.FROZEN, **arguments
+    )
+
+
+def total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> list[float]:
+    """The loss that each step of one epoch follows."""
+    fill(kind, agent, **feed)
+    losses = watched_updates.losses_of_update(agent.train, {"policy": agent.policy.optimizer})
+    return losses["policy"]

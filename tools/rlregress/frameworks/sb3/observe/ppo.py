@@ -1,0 +1,96 @@
+"""Probes of PPO's update: its own ``train`` on its own rollout buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from rlregress.frameworks.sb3.observe.helpers import ppo_updates
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, measured
+from rlregress.measurements import ppo
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import log_epsilon
+from rlregress.probing.recorded_update import recorded_update
+
+
+def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
+    """See ``measurements.ppo.Update``."""
+    given = settings.named(
+        clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
+    )
+    if settings.value_clip is not None:
+        given["clip_range_vf"] = settings.value_clip or None
+    if not settings.gradients_clipped:
+        given["max_grad_norm"] = ppo_updates.NO_CLIP
+    agent = ppo_updates.make(kind, settings.count, normalize_advantage=False, **given)
+    policy = agent.policy
+    # a policy over discrete actions has no deviation
+    deviation = getattr(policy, "log_std", None)
+    if deviation is not None:
+        fill([deviation], settings.log_deviation)
+    ppo_updates.fill(
+        kind,
+        agent,
+        advantages=settings.advantages,
+        returns=settings.returns,
+        old_values=settings.old_values,
+        ratios=settings.ratios,
+        value=settings.value,
+    )
+    with recorded_update({"policy": policy.optimizer}) as recorded:
+        agent.train()
+    # there is none either where the loss is that of the values alone
+    gradient = getattr(deviation, "grad", None)
+    return ppo.Effects(
+        watched_updates.only(recorded.losses["policy"]),
+        watched_updates.only(recorded.gradient_norms["policy"]),
+        policy.value_net.bias.grad.item(),
+        0.0 if gradient is None else gradient.item(),
+    )
+
+
+def _normalisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = ppo_updates.make(
+        kind,
+        len(inputs["advantages"]),
+        batch_size=int(inputs["minibatch_size"]),
+        clip_range=0.2,
+        vf_coef=0.0,
+        ent_coef=0.0,
+    )
+    losses = ppo_updates.total_losses(
+        kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+    )
+    return np.array([np.mean(losses)])
+
+
+def _normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    agent = ppo_updates.make(
+        kind,
+        len(inputs["advantages"]),
+        clip_range=0.2,
+        normalize_advantage=True,
+        vf_coef=0.0,
+        ent_coef=0.0,
+    )
+    losses = ppo_updates.total_losses(
+        kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
+    )
+    return np.array([watched_updates.only(losses)])
+
+
+def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    policy = ppo_updates.make(kind, 8).policy
+    return np.array([log_epsilon(policy.optimizer, policy.parameters())])
+
+
+PROBES: Mapping[str, Probe] = {
+    **{id: partial(measured(measure, _update), OF_PPO) for id, measure in ppo.MEASUREMENTS.items()},
+    "ppo.advantage_normalisation": partial(_normalisation, OF_PPO),
+    "ppo.advantage_normalisation.epsilon": partial(_normalisation_epsilon, OF_PPO),
+    "ppo.adam.epsilon": partial(_adam_epsilon, OF_PPO),
+}

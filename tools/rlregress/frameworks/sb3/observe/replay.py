@@ -1,0 +1,124 @@
+"""Probes of replay buffers and n-step returns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from stable_baselines3 import SAC, TD3
+from stable_baselines3.common.buffers import ReplayBuffer
+
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.helpers import nstep_targets
+from rlregress.probing import watched_updates
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.isolation import shifted
+from rlregress.probing.scripted import Scripted
+
+
+def _window(inputs: Inputs) -> np.ndarray:
+    rewards, one, number = (
+        nstep_targets.first_target(inputs, slope, constant)
+        for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
+    )
+    return np.array([rewards, (number - rewards) / (one - rewards)])
+
+
+def _discount(inputs: Inputs) -> np.ndarray:
+    zero, one = (nstep_targets.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0))
+    return np.array([one - zero])
+
+
+def _ending(inputs: Inputs) -> np.ndarray:
+    return nstep_targets.targets(inputs, (0, 1, 2))
+
+
+def _newest_steps(inputs: Inputs) -> np.ndarray:
+    capacity = int(inputs["capacity"])
+    return nstep_targets.targets(inputs, (4 % capacity, 5 % capacity), buffer_size=capacity)
+
+
+def _custom_buffer(inputs: Inputs) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.array(
+            [nstep_targets.first_target(inputs, 0.0, 0.0, replay_buffer_class=ReplayBuffer)]
+        )
+
+
+def _filled(agent: Any, rewards: Any) -> Any:
+    for reward in rewards:
+        constant_agents.add_transitions(agent, 1, reward=float(reward))
+    return agent.replay_buffer
+
+
+def _sampling(inputs: Inputs) -> np.ndarray:
+    count = int(inputs["count"])
+    seed = shifted(int(inputs["seed"]))
+    agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=seed)
+    buffer = _filled(agent, range(count))
+    return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
+
+
+def _warmup(inputs: Inputs) -> np.ndarray:
+    stored = []
+    for algorithm in (SAC, TD3):
+        agent = constant_agents.make_off_policy(
+            algorithm,
+            Scripted(),
+            learning_starts=int(inputs["warmup"]),
+            batch_size=int(inputs["minibatch"]),
+        )
+        agent.learn(int(inputs["steps"]))
+        stored.append(float(agent.replay_buffer.size()))
+    return np.array(stored)
+
+
+def _overwriting(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
+    return np.sort(_filled(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
+
+
+def _shared_observations(inputs: Inputs) -> np.ndarray:
+    box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    if "optimize_memory_usage" not in compat.keywords(ReplayBuffer):
+        raise Unsupported("the replay buffer of this version stores both observations, always")
+    try:
+        buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
+    except ValueError:
+        return np.array([1.0, 0.0])
+    one = np.ones((1, 1))
+    for _ in range(2):
+        compat.add(buffer, 0.0 * one, one, one, one[0], one[0], info={"TimeLimit.truncated": True})
+    following = buffer._get_samples(np.array([0])).next_observations.numpy()
+    return np.array([0.0, float(np.isnan(following).all())])
+
+
+def _both_flags(inputs: Inputs) -> np.ndarray:
+    environment = Scripted(rewards=inputs["reward"], terminated=1.0, truncated=1.0)
+    agent = constant_agents.make_off_policy(
+        TD3, environment, gamma=float(inputs["discount"]), gradient_steps=0
+    )
+    agent.learn(8)
+    constant_agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
+    update = partial(agent.train, gradient_steps=1, batch_size=8)
+    return np.array([watched_updates.regression_target(update)])
+
+
+PROBES: Mapping[str, Probe] = {
+    "nstep.window": _window,
+    "nstep.discount": _discount,
+    "nstep.terminal": _ending,
+    "nstep.truncation": _ending,
+    "nstep.newest_steps": _newest_steps,
+    "nstep.custom_buffer": _custom_buffer,
+    "replay.sampling": _sampling,
+    "replay.warmup": _warmup,
+    "replay.overwriting": _overwriting,
+    "replay.shared_observations": _shared_observations,
+    "replay.both_flags": _both_flags,
+}

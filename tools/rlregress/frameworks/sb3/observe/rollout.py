@@ -1,0 +1,107 @@
+"""Probes of PPO's networks and rollouts: its own policy, ``learn`` and rollout buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.sb3 import compat
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
+from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+
+
+def _one_rollout(agent: Any, name: str) -> np.ndarray:
+    """The array ``name`` of the rollout buffer after one rollout, flattened."""
+    arrays: list[np.ndarray] = []
+
+    def look(agent: Any) -> None:
+        arrays.append(np.array(getattr(agent.rollout_buffer, name)).flatten())
+
+    agent.learn(agent.n_steps, callback=AtRolloutEnd(look))
+    (array,) = arrays
+    return array
+
+
+def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    hidden = [int(inputs["hidden"])] * 2
+    bound = np.ones(int(inputs["action_dimensions"]))
+    environment = kind.environment(
+        -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
+    )
+    networks = {"net_arch": compat.network_sizes(hidden, hidden)}
+    policy = kind.make(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
+    parts = (
+        policy.mlp_extractor.policy_net,
+        policy.action_net,
+        policy.mlp_extractor.value_net,
+        policy.value_net,
+    )
+    layers = [m for part in parts for m in part.modules() if isinstance(m, nn.Linear)]
+    extremes: list[float] = []
+    with torch.no_grad():
+        for layer in layers:
+            singular = torch.linalg.svdvals(layer.weight)
+            extremes += [singular.min().item(), singular.max().item()]
+        largest_bias = max(layer.bias.abs().max().item() for layer in layers)
+    return np.array([*extremes, largest_bias])
+
+
+def _bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(inputs["low"], inputs["high"])
+    agent = kind.make_once(
+        environment, n_steps=2, batch_size=2, learning_rate=constant_agents.FROZEN
+    )
+    executed, stored = [], []
+    for x in inputs["samples"]:
+        make_constant(agent.policy.action_net, x)
+        with torch.no_grad():
+            agent.policy.log_std.fill_(-20.0)
+        stored.append(_one_rollout(agent, "actions")[0])
+        executed.append(environment.received[-2].item())
+    return np.array(executed + stored)
+
+
+def _script(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
+    """An array of the rollout buffer after the scripted segment, with V(s) = s."""
+    environment = kind.environment(
+        observations=inputs["values"],
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+        terminated=inputs["terminated"],
+        truncated=inputs["truncated"],
+    )
+    steps = len(inputs["rewards"])
+    agent = kind.make_once(
+        environment,
+        n_steps=steps,
+        batch_size=steps,
+        gamma=float(inputs["discount"]),
+        gae_lambda=float(inputs["trace"]),
+        policy_kwargs=dict(kind.linear),
+    )
+    kind.be_the_observation(agent)
+    return _one_rollout(agent, name).astype(np.float64)
+
+
+def _advantages(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _script(kind, inputs, "advantages")
+
+
+def _value_targets(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    return _script(kind, inputs, "returns")
+
+
+PROBES: Mapping[str, Probe] = {
+    "ppo.initialisation": partial(_initialisation, OF_PPO),
+    "ppo.action.bounding": partial(_bounding, OF_PPO),
+    "gae.truncation": partial(_advantages, OF_PPO),
+    "gae.value_target": partial(_value_targets, OF_PPO),
+}

@@ -1,0 +1,299 @@
+"""Probes of behaviour that no source states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+from stable_baselines3 import DQN, PPO, SAC, TD3
+
+from rlregress.frameworks.sb3.observe.drivers import constant_agents
+from rlregress.frameworks.sb3.observe.drivers.dqn import Driver
+from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.isolation import shifted
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+_ROWS = 8
+
+
+def _rollout(kind: OnPolicy, environment: Any, steps: int, **arguments: Any) -> Any:
+    """An agent whose value of an observation is its number, before any rollout."""
+    agent = kind.make_once(
+        environment,
+        n_steps=steps,
+        batch_size=steps,
+        learning_rate=constant_agents.FROZEN,
+        policy_kwargs=dict(kind.linear),
+        **arguments,
+    )
+    kind.be_the_observation(agent)
+    return agent
+
+
+def _lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(
+        observations=inputs["values"],
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+    )
+    steps = len(inputs["rewards"])
+    agent = _rollout(kind, environment, steps, gamma=float(inputs["discount"]), gae_lambda=0.0)
+    try:
+        agent.learn(steps)
+    except (IndexError, ValueError, ZeroDivisionError) as error:
+        if not raised_in(error, "stable_baselines3"):
+            raise
+        return np.array([1.0] + [0.0] * steps)
+    return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
+
+
+def _stored_values(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(
+        observations=inputs["value"],
+        next_observations=inputs["value"],
+        rewards=[0.0, inputs["reward"]],
+        terminated=[0.0, 1.0],
+    )
+    agent = _rollout(kind, environment, 2, gamma=float(inputs["discount"]))
+    buffer = agent.rollout_buffer
+    estimate = buffer.compute_returns_and_advantage
+
+    def estimate_later(*arguments: Any, **keywords: Any) -> None:
+        kind.be_constant(agent, inputs["next_value"])
+        estimate(*arguments, **keywords)
+
+    with mock.patch.object(buffer, "compute_returns_and_advantage", estimate_later):
+        agent.learn(2)
+    return np.array([float(buffer.advantages.flatten()[-1])])
+
+
+def _deterministic_centre(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy(TD3, Scripted(inputs["low"], inputs["high"]))
+    make_constant(agent.actor.mu, 0.0)
+    return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
+
+
+def _gaussian_centre(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy(SAC, Scripted(inputs["low"], inputs["high"]))
+    make_constant(agent.actor.mu, 0.0)
+    return agent.predict(np.zeros((1, 1)), deterministic=True)[0].flatten()
+
+
+def _out_of_bounds(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    environment = kind.environment(inputs["low"], inputs["high"])
+    agent = _rollout(kind, environment, 2)
+    make_constant(agent.policy.action_net, inputs["mean"])
+    with torch.no_grad():
+        agent.policy.log_std.fill_(-20.0)
+    agent.learn(2)
+    return np.array([environment.received[0].item()])
+
+
+def _stored_log_prob(inputs: Inputs) -> np.ndarray:
+    count = int(inputs["count"])
+    agent = constant_agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
+    make_constant(agent.policy.action_net, inputs["mean"])
+    agent.train = lambda *_, **__: None
+    agent.learn(count)
+    (batch,) = list(agent.rollout_buffer.get(count))
+    with torch.no_grad():
+        _, now, _ = agent.policy.evaluate_actions(batch.observations, batch.actions)
+    return np.array([float((torch.abs(now - batch.old_log_prob) > 0.01).double().mean())])
+
+
+def _critic_count(inputs: Inputs) -> np.ndarray:
+    recorded = []
+    for algorithm in (SAC, TD3):
+        agent = constant_agents.make_off_policy(algorithm, Scripted())
+        observations, actions = torch.zeros(1, 1), torch.zeros(1, 1)
+        recorded.append(float(len(agent.critic(observations, actions))))
+    return np.array(recorded)
+
+
+def exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
+    """The share of calls in which some environments act at random, and others do not."""
+    environment = Scripted(discrete=int(inputs["actions"]))
+    agent = constant_agents.make_off_policy(
+        algorithm, environment, seed=shifted(int(inputs["seed"]))
+    )
+    agent.exploration_rate = float(inputs["epsilon"])
+    observations = np.zeros((int(inputs["environments"]), 1), np.float32)
+    greedy, _ = agent.predict(observations, deterministic=True)
+    mixed = []
+    for _ in range(int(inputs["calls"])):
+        same = agent.predict(observations)[0] == greedy
+        mixed.append(bool(same.any()) and not bool(same.all()))
+    return np.array([np.mean(mixed)])
+
+
+def hard_update_period(driver: Any, inputs: Inputs) -> np.ndarray:
+    """Steps between copies of the target network, of the algorithm that is driven."""
+    agent = constant_agents.make_off_policy(
+        driver.algorithm,
+        Scripted(discrete=2),
+        target_update_interval=int(inputs["interval"]),
+        gradient_steps=0,
+    )
+    online, target = (getattr(agent, name) for name in driver.networks)
+    copies: list[int] = []
+    after_step = agent._on_step
+    step = 0
+
+    def recording() -> None:
+        nonlocal step
+        step += 1
+        # the trained network moves at every step, so that a copy shows
+        for parameter in online.parameters():
+            torch.nn.init.constant_(parameter, float(step))
+        after_step()
+        if all(bool((p == step).all()) for p in target.parameters()):
+            copies.append(step)
+
+    with mock.patch.object(agent, "_on_step", recording):
+        agent.learn(int(inputs["steps"]))
+    return np.diff(copies[:3]).astype(np.float64)
+
+
+def _truncated_flags(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    agent = constant_agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
+    agent.learn(steps)
+    if not hasattr(agent.replay_buffer, "timeouts"):
+        raise Unsupported("the replay buffer of this version stores one flag, done")
+    return agent.replay_buffer.timeouts[:steps].flatten().astype(np.float64)
+
+
+def _autoreset(inputs: Inputs) -> np.ndarray:
+    ends = [0.0] * (int(inputs["episode"]) - 1) + [1.0]
+    agent = constant_agents.make_off_policy(
+        TD3, Scripted(rewards=1.0, terminated=ends), gradient_steps=0
+    )
+    steps = int(inputs["steps"])
+    agent.learn(steps)
+    return np.array([0.0, np.mean(agent.replay_buffer.rewards[:steps] == 0.0)])
+
+
+def _ppo_updates(inputs: Inputs) -> Any:
+    """A PPO agent with a full rollout buffer; its policy reports ``shift`` more than stored."""
+    epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
+    rows = minibatches * _ROWS
+    agent = constant_agents.make(
+        PPO,
+        Scripted(),
+        n_steps=rows,
+        batch_size=_ROWS,
+        n_epochs=epochs,
+        learning_rate=constant_agents.FROZEN,
+    )
+    train = agent.train
+    agent.train = lambda *_, **__: None
+    agent.learn(rows)
+    agent.train = train
+    return agent
+
+
+def _approx_kl(inputs: Inputs) -> np.ndarray:
+    agent = _ppo_updates(inputs)
+    evaluate = agent.policy.evaluate_actions
+    steps = int(inputs["epochs"]) * int(inputs["minibatches"])
+    calls = 0
+
+    def shifted(*arguments: Any) -> Any:
+        nonlocal calls
+        values, log_prob, entropy = evaluate(*arguments)
+        update, step = divmod(calls, steps)
+        calls += 1
+        shift = inputs["log_ratio"] if step == update or update == steps else 0.0
+        return values, log_prob + shift, entropy
+
+    logged = []
+    with mock.patch.object(agent.policy, "evaluate_actions", shifted):
+        for _ in range(steps + 1):
+            agent.train()
+            logged.append(float(agent.logger.name_to_value["train/approx_kl"]))
+    return np.array(logged[:-1]) / logged[-1]
+
+
+def _losses(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    steps, minibatches = int(inputs["steps"]), int(inputs["minibatches"])
+    named = [f"train/{name}_loss" for name in ("policy_gradient", "value", "entropy")]
+
+    def change(buffer: Any) -> None:
+        buffer.advantages[:, 0], buffer.returns[:, 0] = inputs["advantages"], inputs["targets"]
+
+    def reported(epochs: int, rows: int) -> np.ndarray:
+        training = ppo_trainings.train(
+            kind,
+            kind.environment(),
+            steps,
+            n_steps=steps,
+            batch_size=rows,
+            n_epochs=epochs,
+            change=change,
+            prepare=lambda agent: kind.be_constant(agent, 0.0),
+            normalize_advantage=False,
+            learning_rate=constant_agents.FROZEN,
+        )
+        return np.array([training.agent.logger.name_to_value[name] for name in named])
+
+    ratios = reported(int(inputs["epochs"]), steps // minibatches) / reported(1, steps)
+    return np.array([ratios.min(), ratios.max()])
+
+
+def _update_count(inputs: Inputs) -> np.ndarray:
+    agent = _ppo_updates(inputs)
+    agent.train()
+    return np.array([float(agent.logger.name_to_value["train/n_updates"])])
+
+
+def _before_policy_update(inputs: Inputs) -> np.ndarray:
+    agent = constant_agents.make_off_policy(
+        TD3, Scripted(), policy_delay=int(inputs["delay"]), gradient_steps=0
+    )
+    agent.learn(_ROWS)
+    update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
+    try:
+        update()
+        agent.logger.dump(1)
+    except (IndexError, KeyError, NameError, ValueError) as error:
+        if not raised_in(error, "stable_baselines3"):
+            raise
+        return np.array([1.0])
+    return np.array([0.0])
+
+
+PROBES: Mapping[str, Probe] = {
+    "gae.lambda_zero": partial(_lambda_zero, OF_PPO),
+    "gae.stored_values": partial(_stored_values, OF_PPO),
+    "policy.out_of_bounds": partial(_out_of_bounds, OF_PPO),
+    "policy.centre.deterministic": _deterministic_centre,
+    "policy.centre.gaussian": _gaussian_centre,
+    "policy.stored_log_prob": _stored_log_prob,
+    "networks.critic_count": _critic_count,
+    "dqn.exploration.draw": partial(exploration_draw, DQN),
+    "target.hard_update_period": partial(hard_update_period, Driver),
+    "collection.truncated_flags": _truncated_flags,
+    "collection.autoreset": _autoreset,
+    "logging.approx_kl": _approx_kl,
+    "logging.losses": partial(_losses, OF_PPO),
+    "logging.update_count": _update_count,
+    "logging.before_policy_update": _before_policy_update,
+}
+_ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
+ABSENT: Mapping[str, str] = {
+    "gae.reset_env": _ONE_ESTIMATOR,
+    "gae.truncation.asked": "bootstraps at time limits always",
+    "gae.kernel": _ONE_ESTIMATOR,
+    "advantage.masked_normalisation": "minibatches have no mask of valid steps",
+    "networks.single_critic": "an agent makes its Q networks itself; none can be passed in",
+    "optimizer.gradient_clip.switch": "there is one number, max_grad_norm, and no switch",
+    "optimizer.config_epsilon": "there are no classes that configure optimisers",
+}

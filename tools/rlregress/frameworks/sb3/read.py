@@ -1,0 +1,239 @@
+"""What Stable-Baselines3's PPO, SAC, TD3, DDPG and DQN are set to, read from constructed agents."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import A2C, DDPG, DQN
+from torch import nn
+
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.train.training import ALGORITHMS, ARGUMENTS, arguments_of
+from rlregress.probing.families import read_each
+from rlregress.probing.interface import Unprobed
+from rlregress.probing.scripted import Scripted
+
+#: hyperparameters that are no keyword of their own -> the keyword that sets them.
+_INSIDE = {
+    "ppo": {"anneal_learning_rate": "learning_rate", "hidden_sizes": "policy_kwargs.net_arch"},
+    "sac": {
+        "critic_learning_rate": "learning_rate",
+        "temperature_learning_rate": "learning_rate",
+        "initial_temperature": "ent_coef",
+        "hidden_sizes": "policy_kwargs.net_arch",
+    },
+    "td3": {"exploration_noise": "action_noise", "hidden_sizes": "policy_kwargs.net_arch"},
+    "ddpg": {"exploration_noise": "action_noise", "hidden_sizes": "policy_kwargs.net_arch"},
+    "dqn": {"hidden_sizes": "policy_kwargs.net_arch"},
+}
+
+
+def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it.
+
+    Raises:
+        Unprobed: the class has no such keyword.
+    """
+    by_cell = {}
+    for algorithm, made in ALGORITHMS.items():
+        named, lacking = names_of(algorithm, made)
+        for own in lacking.values():
+            raise Unprobed(f"{made.__name__} has no keyword '{own}'", known=True)
+        by_cell[algorithm, "library"] = named
+    return by_cell
+
+
+def names_of(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """Hyperparameter -> keyword of a class, and those that are no keywords of it."""
+    keywords = inspect.signature(made).parameters
+    known: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for name, own in {**ARGUMENTS[algorithm], **_INSIDE[algorithm]}.items():
+        known[own.partition(".")[0] not in keywords][name] = own
+    return known
+
+
+#: of two actions.
+_BOUND = np.ones(2)
+
+
+def construct(made: Any, discrete: bool, **arguments: Any) -> Any:
+    """An agent of three observations and two actions, or, ``discrete``, of two to choose from."""
+    actions = len(_BOUND) if discrete else 0
+    environment = gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions))
+    policy = compat.policy_name(made, environment)
+    # a buffer takes no memory before something is written to it
+    return made(policy, environment, device="cpu", seed=0, **arguments)
+
+
+def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
+    return read_each(
+        {(algorithm, "library"): partial(_values, algorithm) for algorithm in ALGORITHMS}
+    )
+
+
+def _values(algorithm: str) -> dict[str, Any]:
+    return values_of(algorithm, construct(ALGORITHMS[algorithm], algorithm == "dqn"))
+
+
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters of an agent that is made with a set, as a training makes it."""
+    arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
+    made = construct(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
+    return values_of(algorithm, made)
+
+
+def _sizes(network: nn.Module) -> list[int]:
+    return [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
+
+
+def _learning_rate(optimizer: Any) -> float:
+    return optimizer.param_groups[0]["lr"]
+
+
+def values_of(algorithm: str, model: Any) -> dict[str, Any]:
+    """Hyperparameters of an agent by the names of ``baselines/hyperparameters``.
+
+    One that is no keyword of its class is left out.
+    """
+    known, _ = names_of(algorithm, type(model))
+    return {name: read(model) for name, read in _READERS[algorithm].items() if name in known}
+
+
+def _value_clip(model: Any) -> Any:
+    clip = model.clip_range_vf
+    return clip(1.0) if callable(clip) else clip
+
+
+def _target_entropy(model: Any) -> Any:
+    dimensions = float(np.prod(model.action_space.shape))
+    return "auto" if float(model.target_entropy) == -dimensions else float(model.target_entropy)
+
+
+def _noise(model: Any) -> Any:
+    noise = model.action_noise
+    # in single precision: without the digits of the nearest neighbour
+    return None if noise is None else float(f"{np.max(noise._sigma):.6g}")
+
+
+_Readers = dict[str, Callable[[Any], Any]]
+_PPO: _Readers = {
+    "learning_rate": lambda model: model.lr_schedule(1.0),
+    "anneal_learning_rate": lambda model: model.lr_schedule(0.5) != model.lr_schedule(1.0),
+    "rollout_steps": lambda model: model.n_steps,
+    "minibatch_size": lambda model: model.batch_size,
+    "epochs": lambda model: model.n_epochs,
+    "discount": lambda model: model.gamma,
+    "gae_lambda": lambda model: model.gae_lambda,
+    "clip_range": lambda model: model.clip_range(1.0),
+    "value_clip_range": _value_clip,
+    "normalize_advantage": lambda model: model.normalize_advantage,
+    "entropy_coefficient": lambda model: model.ent_coef,
+    "value_coefficient": lambda model: model.vf_coef,
+    # an infinite bound clips nothing
+    "max_gradient_norm": lambda model: (
+        None if model.max_grad_norm == math.inf else model.max_grad_norm
+    ),
+    "target_kl": lambda model: model.target_kl,
+    "hidden_sizes": lambda model: _sizes(model.policy.mlp_extractor.policy_net),
+}
+_OFF_POLICY: _Readers = {
+    "learning_rate": lambda model: _learning_rate(getattr(model, "actor", model.policy).optimizer),
+    "minibatch_size": lambda model: model.batch_size,
+    "replay_size": lambda model: model.buffer_size,
+    "learning_starts": lambda model: model.learning_starts,
+    "polyak_coefficient": lambda model: model.tau,
+    "discount": lambda model: model.gamma,
+    "steps_per_collection": compat.steps_per_collection,
+    "updates_per_collection": lambda model: model.gradient_steps,
+}
+_DDPG: _Readers = {
+    **_OFF_POLICY,
+    "exploration_noise": _noise,
+    "hidden_sizes": lambda model: _sizes(model.actor.mu)[:-1],
+}
+_READERS: dict[str, _Readers] = {
+    "ppo": _PPO,
+    "sac": {
+        **_OFF_POLICY,
+        "critic_learning_rate": lambda model: _learning_rate(model.critic.optimizer),
+        "temperature_learning_rate": lambda model: _learning_rate(model.ent_coef_optimizer),
+        # of a logarithm of 32 bits
+        "initial_temperature": lambda model: round(float(model.log_ent_coef.detach().exp()), 6),
+        "target_entropy": _target_entropy,
+        "target_update_interval": lambda model: model.target_update_interval,
+        "hidden_sizes": lambda model: _sizes(model.actor.latent_pi),
+    },
+    "td3": {
+        **_DDPG,
+        "policy_delay": lambda model: model.policy_delay,
+        "target_noise": lambda model: model.target_policy_noise,
+        "target_noise_clip": lambda model: model.target_noise_clip,
+    },
+    "ddpg": _DDPG,
+    "dqn": {
+        **_OFF_POLICY,
+        "target_update_interval": lambda model: model.target_update_interval,
+        "max_gradient_norm": lambda model: model.max_grad_norm,
+        "exploration_initial": lambda model: model.exploration_initial_eps,
+        "exploration_final": lambda model: model.exploration_final_eps,
+        "exploration_fraction": lambda model: model.exploration_fraction,
+        # the network that acts is the first of two
+        "hidden_sizes": lambda model: _sizes(next(model.policy.children()))[:-1],
+    },
+}
+
+
+# -- of other algorithms, in their own names ------------------------------------------------------
+
+_OTHERS = {"a2c": A2C, "ddpg": DDPG, "dqn": DQN}
+_PLAIN = (bool, int, float, str, tuple, type(None))
+
+
+def other_defaults() -> dict[tuple[str, str], dict[str, Any]]:
+    """(algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
+    return read_each(
+        {(name, "library"): partial(_all_arguments, made) for name, made in _OTHERS.items()}
+    )
+
+
+def _all_arguments(made: Any) -> dict[str, Any]:
+    known = compat.keywords(made)
+    # a buffer of the default size would take memory for a million transitions
+    small: dict[str, Any] = {"buffer_size": 1} if "buffer_size" in known else {}
+    agent = construct(made, made is DQN, **small)
+    settings = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
+    settings.update({name: known[name].default for name in small})
+    settings["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))
+    for name, optimizer in _optimizers(agent.policy):
+        settings[f"{name} optimizer"] = type(optimizer).__name__
+        for option, value in optimizer.defaults.items():
+            if isinstance(value, _PLAIN):
+                settings[f"{name} optimizer.{option}"] = value
+    settings["layers"] = [
+        (type(layer).__name__, *layer.weight.shape)
+        for layer in agent.policy.modules()
+        if isinstance(layer, nn.Linear)
+    ]
+    return settings
+
+
+def _arguments(agent: Any, names: Any) -> Iterator[tuple[str, Any]]:
+    for name in sorted(names):
+        value = getattr(agent, name, agent)
+        if callable(value) and not isinstance(value, type) and value is not agent:
+            yield name, (value(1.0), value(0.5))
+        elif isinstance(value, _PLAIN):
+            yield name, tuple(map(str, value)) if isinstance(value, tuple) else value
+
+
+def _optimizers(policy: Any) -> Iterator[tuple[str, torch.optim.Optimizer]]:
+    for name, part in (("policy", policy), *policy.named_children()):
+        if isinstance(getattr(part, "optimizer", None), torch.optim.Optimizer):
+            yield name, part.optimizer

@@ -1,0 +1,568 @@
+"""Built-in trainings for traces: "<algorithm>", and "<algorithm> <scenario>" with options on.
+
+An entry of an algorithm alone reaches what it does only now and then. The others switch on what
+users do: options of the class and of its policy, environments, wrappers, saving and loading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from rlregress.frameworks.sb3 import compat, gyms, user_code
+from rlregress.frameworks.sb3.library import algorithm_named, library, made, missing_device
+from rlregress.frameworks.sb3.train import utility_calls
+from rlregress.frameworks.sb3.train.recorded_training import (
+    Training,
+    act,
+    act_with_policy,
+    change_environment,
+    evaluate,
+    evaluation_callback,
+    learn,
+    save_load,
+    save_policy,
+    show_episodes,
+    show_rates,
+    show_starts,
+    stop_after_episodes,
+    stop_after_steps,
+    update,
+)
+from rlregress.frameworks.sb3.train.trace_environments import (
+    Environments,
+    around,
+    atari,
+    in_processes,
+    made_by_name,
+    same_instance,
+)
+from rlregress.probing import memory_sizes
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.interface import TraceTraining
+from rlregress.probing.trace_trainings import Late
+
+#: environment steps of a training.
+STEPS = 180
+
+
+def _train(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
+    def training(make_env: Callable[..., Any], seed: int) -> None:
+        algorithm = algorithm_named(name)
+        # two environments side by side: rows of both are mixed in what is stored
+        environment: Any = DummyVecEnv([partial(_native, make_env, discrete)] * 2)
+        if name == "ppo":
+            environment = VecNormalize(environment)
+        model = made(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
+        model.learn(STEPS)
+        _evaluate(model, make_env(discrete=discrete))
+
+    return training
+
+
+def _native(make_env: Callable[..., Any], discrete: bool) -> Any:
+    return gyms.native(make_env(discrete=discrete))
+
+
+def _evaluate(model: Any, environment: Any) -> None:
+    """Two episodes with the deterministic policy."""
+    for _ in range(2):
+        observation, _ = environment.reset()
+        done = False
+        while not done:
+            action, _ = model.predict(observation, deterministic=True)
+            observation, _, terminated, truncated, _ = environment.step(action)
+            done = terminated or truncated
+
+
+def on_policy() -> dict[str, Any]:
+    """Arguments of an algorithm that learns from rollouts; its rate falls."""
+    rate = user_code.linear(1e-3)
+    return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": rate}
+
+
+def ppo() -> dict[str, Any]:
+    """Arguments of PPO."""
+    # 64 samples in minibatches of 48: the last one is incomplete
+    return {
+        **on_policy(),
+        "batch_size": 48,
+        "n_epochs": 3,
+        "clip_range": user_code.linear(0.2),
+        "clip_range_vf": 0.2,
+        "ent_coef": 0.01,
+        "target_kl": 0.5,
+    }
+
+
+def off_policy() -> dict[str, Any]:
+    """Arguments of an algorithm that learns from a replay buffer; its rate falls."""
+    # 2 x 50 rows: the buffer is full after half of the training
+    arguments = {
+        "buffer_size": 100,
+        "learning_starts": 20,
+        "batch_size": 16,
+        "gradient_steps": 2,
+        "policy_kwargs": {"net_arch": [16, 16]},
+        "learning_rate": user_code.linear(1e-3),
+    }
+    return memory_sizes.sized(arguments)
+
+
+def noise() -> NormalActionNoise:
+    """Noise of the two numbers of an action."""
+    return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
+
+
+def sac() -> dict[str, Any]:
+    """Arguments of SAC."""
+    return {**off_policy(), "target_update_interval": 1, "action_noise": noise()}
+
+
+def _td3() -> dict[str, Any]:
+    return {**_ddpg(), "policy_delay": 2}
+
+
+def _ddpg() -> dict[str, Any]:
+    # the default was an episode before 2.3.0, which two environments do not allow
+    return {**off_policy(), "train_freq": 1, "action_noise": noise()}
+
+
+def dqn() -> dict[str, Any]:
+    """Arguments of DQN."""
+    return {**off_policy(), "target_update_interval": 40, "exploration_fraction": 0.5}
+
+
+def _a2c() -> dict[str, Any]:
+    return {**on_policy(), "n_steps": 5, "ent_coef": 0.01}
+
+
+# -- with options -----------------------------------------------------------------------------
+
+_ONE = Environments()
+_ON_POLICY = {"n_steps": 32, "learning_rate": 3e-3}
+# 80 rows: the buffer is full after half of the training
+_OFF_POLICY = {
+    "buffer_size": 80,
+    "learning_starts": 24,
+    "batch_size": 16,
+    "learning_rate": 3e-3,
+    "train_freq": 2,
+    "gradient_steps": 1,
+}
+_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "ppo": {**_ON_POLICY, "batch_size": 48, "n_epochs": 2},
+    "a2c": {**_ON_POLICY, "n_steps": 8},
+    **dict.fromkeys(("sac", "td3", "ddpg", "dqn"), _OFF_POLICY),
+}
+#: policy -> arguments of it that keep its networks small.
+_SMALL: Mapping[str, Mapping[str, Any]] = {
+    "MlpPolicy": {},
+    "CnnPolicy": {"features_extractor_kwargs": {"features_dim": 8}},
+    "MultiInputPolicy": {"features_extractor_kwargs": {"cnn_output_dim": 8}},
+}
+
+
+def entries(
+    algorithms: str,
+    scenario: str,
+    environments: Environments = _ONE,
+    networks: Mapping[str, Any] = {},
+    default_sizes: bool = False,
+    policy: str = "",
+    or_plain: bool = False,
+    **given: Any,
+) -> dict[str, Training]:
+    """Return the trainings of a scenario by title, one for each algorithm.
+
+    Args:
+        algorithms: their names, separated by blanks.
+        networks: arguments of the policy.
+        default_sizes: hidden layers are as wide as they are by default.
+        or_plain: where the library refuses the training, one without any options follows.
+        **given: arguments of the algorithm's class, and fields of ``Training``.
+    """
+    fields = {name: given.pop(name) for name in list(given) if name in Training.__annotations__}
+    return {
+        f"{name} {scenario}": Training(
+            partial(algorithm_named, name),
+            replace(environments, actions="discrete") if name == "dqn" else environments,
+            {**_ARGUMENTS[name], **given},
+            _networks(policy or environments.policy, default_sizes, networks),
+            policy,
+            instead=entries(name, "")[f"{name} "] if or_plain else None,
+            **fields,
+        )
+        for name in algorithms.split()
+    }
+
+
+def _networks(policy: str, default_sizes: bool, given: Mapping[str, Any]) -> dict[str, Any]:
+    sizes = {} if default_sizes else {"net_arch": [16, 16]}
+    small = {} if "features_extractor_class" in given else _SMALL[policy]
+    return {**sizes, **given, **small}
+
+
+def _noise(kind: str, deviation: float) -> Late:
+    """Noise of the two numbers of an action, by the name of its class."""
+
+    def make() -> Any:
+        return library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
+
+    return Late(make)
+
+
+_gaussian = partial(_noise, "NormalActionNoise")
+_correlated = partial(_noise, "OrnsteinUhlenbeckActionNoise")
+
+
+def _timeouts(handled: bool) -> Late:
+    """Arguments of a replay buffer that tells truncation from termination, or does not."""
+
+    def make() -> dict[str, Any]:
+        options = {"handle_timeout_termination": handled}
+        check_arguments(library("common.buffers", "ReplayBuffer"), options)
+        return options
+
+    return Late(make)
+
+
+def _hindsight(goals: str) -> dict[str, Any]:
+    """Arguments of an agent whose goals of hindsight come from there."""
+    find = partial(library, "her", "HerReplayBuffer")
+
+    def make() -> dict[str, Any]:
+        options: dict[str, Any] = {"goal_selection_strategy": goals, "n_sampled_goal": 4}
+        # what the environment does not tell
+        return {**options, **compat.taken(find(), max_episode_length=10)}
+
+    return {"replay_buffer_class": Late(find), "replay_buffer_kwargs": Late(make)}
+
+
+_learn_anew = partial(learn, reset=True)
+_evaluate_stochastic = partial(evaluate, deterministic=False)
+_evaluate_returns = partial(evaluate, returns=True)
+_act_stochastic = partial(act, deterministic=False)
+_act_with_trusted = partial(act_with_policy, trusted=True)
+
+_FALLING = user_code.linear(3e-3)
+_BATCH_NORM = {"features_extractor_class": Late(user_code.batch_norm)}
+_RMSPROP = {
+    "optimizer_class": Late(library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"),
+    "optimizer_kwargs": {"centered": True, "momentum": 0.5, "weight_decay": 0.01},
+}
+_MONITOR = around("VecMonitor")
+_CHECK_NAN = around("VecCheckNan", raise_exception=True)
+_BARE_ATARI = partial(
+    atari, noop_max=0, frame_skip=3, terminal_on_life_loss=False, clip_reward=False
+)
+
+TRAININGS: Mapping[str, TraceTraining] = {
+    "ppo": _train("ppo", ppo, False),
+    "a2c": _train("a2c", _a2c, True),
+    "sac": _train("sac", sac, False),
+    "td3": _train("td3", _td3, False),
+    "ddpg": _train("ddpg", _ddpg, False),
+    "dqn": _train("dqn", dqn, True),
+    # -- what users switch on around SAC, TD3 and DDPG
+    # one environment, collected by episodes, as many updates as steps; noise with a state
+    **entries("sac td3 ddpg", "episodes", train_freq=(1, "episode"), action_noise=_correlated(0.4),
+              learning_rate=_FALLING, gradient_steps=-1, steps=110),
+    # noise with a state, one for each of several environments that end at different steps
+    **entries("sac td3 ddpg", "vectorised-noise", Environments(copies=3),
+              action_noise=_correlated(0.4), learning_starts=12),
+    **entries("sac", "gsde", train_freq=8, gradient_steps=4, use_sde=True, sde_sample_freq=4,
+              use_sde_at_warmup=True, networks={"log_std_init": -1.0, "use_expln": True,
+              "clip_mean": 0.5}, then=[evaluate, _evaluate_stochastic]),
+    **entries("sac", "temperature", ent_coef="auto_0.1", target_update_interval=3,
+              target_entropy=-1.0, networks={"n_critics": 1}),
+    **entries("sac", "fixed-temperature", Environments(actions="float64", observations="float64"),
+              ent_coef=0.2, networks={"net_arch": {"pi": [16, 16], "qf": [8]}, "n_critics": 3},
+              then=[save_policy]),
+    # returns of several steps across every kind of end, in a buffer that wraps around
+    **entries("sac td3 ddpg", "n-step", Environments(copies=2), gamma=0.9, n_steps=3),
+    **entries("sac td3", "dictionary", Environments(copies=2, observations="dict-image"),
+              replay_buffer_kwargs=_timeouts(False), networks={"share_features_extractor": True},
+              steps=60),
+    **entries("sac td3", "images", Environments(observations="image-channels-first"),
+              default_sizes=True, steps=40),
+    **entries("td3", "delays", Environments(actions="float64", observations="float64"),
+              action_noise=_gaussian(0.2), policy_delay=3, target_policy_noise=0.6,
+              target_noise_clip=0.3, networks={"net_arch": {"pi": [16, 16], "qf": [8]},
+              "n_critics": 3}, then=[save_policy]),
+    **entries("sac td3 ddpg", "batch-norm", networks=_BATCH_NORM),
+    # features that are left out by chance in training, neither in acting nor in targets
+    **entries("sac td3", "dropout", networks={"features_extractor_class": Late(user_code.dropout)},
+              steps=60),
+    **entries("sac td3 ddpg", "goals", Environments(copies=2, observations="goal"),
+              **_hindsight("future")),
+    # hindsight: goals of the whole episode; a buffer that is saved and loaded in between
+    **entries("sac", "goals-of-episodes", Environments(observations="goal"),
+              **_hindsight("episode"), steps=80, then=[save_load]),
+    # a normalised environment, whose replay buffer keeps what was seen; saved and loaded
+    **entries("sac td3 ddpg", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
+              "clip_reward": 1.0}), action_noise=_gaussian(0.3), callbacks=[evaluation_callback],
+              then=[save_load, evaluate]),
+    **entries("sac td3 ddpg", "memory", Environments(copies=2),
+              replay_buffer_kwargs=_timeouts(False), optimize_memory_usage=True,
+              callbacks=[partial(stop_after_episodes, episodes=14)], then=[_learn_anew]),
+    **entries("sac", "gsde-unclipped", use_sde=True, networks={"clip_mean": 0.0}, steps=64),
+    **entries("sac", "gsde-saved", use_sde=True, then=[save_load], or_plain=True),
+    **entries("sac td3", "own-features", networks=_BATCH_NORM, default_sizes=True, steps=60),
+    **entries("sac td3", "matrix-actions", Environments(own=user_code.MatrixActions),
+              or_plain=True),
+    **entries("sac td3", "integers", Environments(observations="integer")),
+    **entries("sac td3", "double-actions", Environments(actions="float64"),
+              networks={"net_arch": [8]}, steps=60, or_plain=True),
+    **entries("sac td3", "unscaled-images", Environments(observations="image"),
+              networks={"normalize_images": False}, default_sizes=True, steps=40,
+              then=[_act_with_trusted], or_plain=True),
+    # hindsight with a reward that tells what was achieved from what was desired
+    **entries("sac", "lopsided-goals", Environments(observations="goal",
+              own=user_code.LopsidedGoals), **_hindsight("future")),
+    **entries("sac td3 ddpg dqn", "n-step-of-two", gamma=0.9, n_steps=2),
+    **entries("ppo a2c sac td3 ddpg dqn", "policy-class", steps=64, policy_as_class=True,
+              then=[save_load]),
+    # what a replay buffer is given, in several environments; rates fall
+    **entries("sac td3", "own-rows", Environments(copies=2),
+              replay_buffer_class=Late(user_code.rows, "ReplayBuffer"), learning_rate=_FALLING,
+              steps=64, then=[show_rates]),
+    # steps are collected, nothing is updated: no rate falls and no network is trained
+    **entries("sac td3 ddpg dqn", "without-updates", learning_rate=_FALLING, gradient_steps=0,
+              then=[show_rates, partial(update, updates=2)]),
+    **entries("sac", "fixed-temperature-saved", ent_coef=0.3, steps=64, then=[save_load]),
+    # targets that follow at every other update of several
+    **entries("sac", "target-between-updates", gradient_steps=3, target_update_interval=2),
+    # -- around PPO and A2C
+    # the ratio leaves the clip range on both sides, the value its own, the gradient its norm
+    **entries("ppo", "clip-active", Environments(copies=2), learning_rate=0.03, batch_size=24,
+              max_grad_norm=0.1, n_epochs=4, clip_range=0.1, clip_range_vf=0.1),
+    # the divergence stops an update in the middle of its epochs; advantages as they are
+    **entries("ppo", "kl-stop", Environments(copies=3, actions="multi-discrete",
+              observations="multi-discrete"), learning_rate=0.02, n_epochs=6,
+              normalize_advantage=False, ent_coef=0.05, target_kl=0.01, then=[evaluate]),
+    **entries("ppo a2c", "gsde", Environments(copies=2), use_sde=True, sde_sample_freq=4,
+              networks={"use_expln": True, "squash_output": True}),
+    **entries("ppo", "gsde-every-step", use_sde=True, sde_sample_freq=1, steps=64),
+    # images that actor and critic extract apart, each from orthogonal layers
+    **entries("ppo", "images-apart", Environments(observations="image-channels-first"),
+              networks={"share_features_extractor": False}, default_sizes=True, steps=32),
+    **entries("a2c", "gsde-simple", Environments(actions="float64", observations="float64"),
+              gae_lambda=0.9, normalize_advantage=True, use_sde=True,
+              networks={"log_std_init": -1.0, "full_std": False}, then=[evaluate,
+              _evaluate_stochastic]),
+    **entries("ppo a2c", "dictionary", Environments(copies=2, actions="multi-binary",
+              observations="dict", around=[_MONITOR, _CHECK_NAN]),
+              networks={"share_features_extractor": False}, then=[evaluate, save_policy]),
+    # observations and rewards normalised and clipped; statistics frozen, saved and loaded
+    **entries("ppo a2c", "normalised", Environments(copies=2, normalize={"clip_obs": 1.5,
+              "clip_reward": 1.0, "gamma": 0.9}), learning_rate=_FALLING, gamma=0.9, ent_coef=0.01,
+              callbacks=[evaluation_callback], then=[save_load, evaluate, _evaluate_stochastic]),
+    **entries("ppo a2c", "images", Environments(copies=2, actions="discrete", observations="image",
+              stack=2), default_sizes=True, steps=64),
+    **entries("ppo a2c", "stacked-dictionary", Environments(copies=2, observations="dict-image",
+              normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, stack=2), steps=64),
+    **entries("ppo", "integers", Environments(actions="discrete", observations="integer"),
+              learning_rate=user_code.linear(0.001), networks={"net_arch": Late(compat.networks,
+              {"pi": [16, 16], "vf": [8]})}, callbacks=[partial(stop_after_episodes, episodes=9)],
+              then=[learn, _evaluate_stochastic]),
+    # binary observations, Adam, and an agent that is trained again from zero
+    **entries("a2c", "again", Environments(actions="multi-discrete", observations="multi-binary"),
+              use_rms_prop=False, learning_rate=_FALLING, then=[_learn_anew]),
+    **entries("a2c", "rmsprop", Environments(copies=2, actions="discrete", observations="discrete"),
+              max_grad_norm=0.05, vf_coef=0.25, networks={"ortho_init": False, **_RMSPROP}),
+    **entries("ppo a2c", "batch-norm", Environments(copies=2), networks=_BATCH_NORM,
+              default_sizes=True),
+    **entries("ppo a2c", "gsde-saved", ent_coef=0.05, use_sde=True,
+              networks={"squash_output": True}, then=[save_load, _act_with_trusted], or_plain=True),
+    **entries("ppo", "squash-alone", networks={"net_arch": [8], "squash_output": True},
+              or_plain=True),
+    **entries("ppo", "unbounded", Environments(own=user_code.UnboundedActions), or_plain=True),
+    **entries("ppo", "matrix-dictionary", Environments(copies=2, observations="dict",
+              own=user_code.MatrixActions, around=[_MONITOR]), then=[show_episodes], or_plain=True),
+    **entries("ppo", "matrix-bits", Environments(actions="discrete", observations="multi-binary",
+              own=user_code.MatrixBits), then=[act], or_plain=True),
+    # the last minibatch of an epoch has one row, whose advantage has no deviation
+    **entries("ppo", "one-left", batch_size=31, or_plain=True),
+    **entries("ppo", "actor-layers", networks={"net_arch": Late(compat.networks, {"pi": [16, 16]})},
+              or_plain=True),
+    **entries("ppo", "apart", networks={"net_arch": Late(compat.networks, {"pi": [16, 16], "vf": [8,
+              8]}), "ortho_init": False}),
+    **entries("ppo", "without-bias",
+              networks={"features_extractor_class": Late(user_code.without_bias)}, or_plain=True),
+    **entries("ppo", "stacked-channels-first", Environments(actions="discrete",
+              observations="image-channels-first", stack=2), default_sizes=True, steps=64,
+              or_plain=True),
+    # what a monitor of all copies notes of an episode, with a word of the environment's
+    **entries("a2c", "informed", Environments(copies=2, own=user_code.Informations,
+              around=[around("VecMonitor", info_keywords=("place",))]), then=[show_episodes],
+              or_plain=True),
+    # which steps of a first rollout start an episode, as its buffer keeps them
+    **entries("ppo a2c", "starts", n_steps=32, steps=32, then=[show_starts]),
+    **entries("ppo", "double-rewards", Environments(copies=2, around=[user_code.DoubleRewards],
+              normalize={"norm_obs": False})),
+    # what the buffer of a rollout is given, of choices in several environments
+    **entries("ppo a2c", "own-rows", Environments(copies=3, actions="discrete"),
+              rollout_buffer_class=Late(user_code.rows, "RolloutBuffer"), steps=48),
+    # what the buffer of a rollout is given, of dictionaries in one environment
+    **entries("ppo", "own-rows-of-dictionaries", Environments(observations="dict"),
+              rollout_buffer_class=Late(user_code.rows, "DictRolloutBuffer"), steps=32),
+    # -- one environment
+    **entries("td3", "one-environment", action_noise=_gaussian(0.8), tau=0.2, policy_delay=3),
+    **entries("dqn", "one-environment", tau=0.5, train_freq=4, target_update_interval=10,
+              exploration_initial_eps=0.9, exploration_final_eps=0.1, exploration_fraction=0.5),
+    # -- around any agent, and what users do with one
+    **entries("ppo sac td3 dqn", "saved", then=[save_load, act_with_policy], or_plain=True),
+    # an agent that is saved compiled, and loaded as it was before
+    **entries("ppo sac", "saved-compiled", then=[partial(save_load, compiled=True)], or_plain=True),
+    **entries("ppo sac", "saved-numbers", networks={"optimizer_kwargs": {"eps": np.float64(1e-5)}},
+              then=[save_load], or_plain=True),
+    **entries("ppo sac", "saved-rate", learning_rate=user_code.linear(0.003, np.float64),
+              then=[save_load], or_plain=True),
+    **entries("ppo td3", "saved-without-sizes", networks={"net_arch": None}, steps=60,
+              then=[save_load], or_plain=True),
+    **entries("ppo sac", "loaded-for-more", then=[partial(save_load, copies=2)], or_plain=True),
+    **entries("sac", "loaded-for-other-steps", steps=64, then=[partial(save_load, train_freq=4)],
+              or_plain=True),
+    # a normalised environment in place of another, in which the training goes on
+    **entries("ppo sac", "another-environment", Environments(normalize={}),
+              then=[change_environment, learn], or_plain=True),
+    # a callback that does not say whether to go on
+    **entries("ppo sac", "silent-callback", callbacks=[lambda session: user_code.SilentCallback()],
+              then=[learn]),
+    **entries("ppo sac", "stopped", callbacks=[partial(stop_after_steps, steps=50)], then=[learn]),
+    # a device by its number that this machine lacks; other layers than the plain ones
+    **entries("ppo sac", "missing-device", device=Late(missing_device), networks={"net_arch": [8]},
+              steps=60, or_plain=True),
+    # a loaded agent goes on with a replay buffer from a machine with another device
+    **entries("sac td3", "rows-from-elsewhere", then=[partial(save_load, rows_from_elsewhere=True)],
+              or_plain=True),
+    # no update while steps are collected; the user asks for some afterwards
+    **entries("sac td3", "by-hand", gradient_steps=0, then=[partial(update, updates=5)]),
+    # a plain environment with rewards in single precision, whose episodes are counted; single steps
+    **entries("ppo sac", "counted", Environments(own=user_code.Informations), then=[show_episodes,
+              _evaluate_returns, act, _act_stochastic]),
+    **entries("ppo sac", "evaluated-together", Environments(evaluation_copies=2),
+              callbacks=[evaluation_callback],
+              then=[partial(_evaluate_returns, deterministic=False)],
+              or_plain=True),
+    # environments that are made by name with arguments, and seeded by chance
+    **entries("ppo", "made-by-name", Environments(copies=2, together=made_by_name), seed=None,
+              or_plain=True),
+    **entries("ppo", "in-processes", Environments(copies=2, together=in_processes), or_plain=True),
+    # one environment that stands for two
+    **entries("ppo", "same-instance", Environments(copies=2, together=same_instance),
+              or_plain=True),
+    **entries("ppo sac", "own-space", Environments(own=user_code.OwnSpace), then=[act],
+              or_plain=True),
+    **entries("ppo sac", "float-images", Environments(observations="dict-image",
+              own=user_code.FloatImages), networks={"normalize_images": False}, steps=60,
+              or_plain=True),
+    # images that are transposed below another wrapper
+    **entries("ppo sac", "transposed", Environments(observations="image",
+              around=[around("VecTransposeImage"), _CHECK_NAN]), default_sizes=True, steps=40,
+              or_plain=True),
+    **entries("ppo sac", "normalised-images", Environments(observations="image",
+              normalize={"norm_reward": False}), default_sizes=True, steps=40, or_plain=True),
+    **entries("ppo", "normalised-images-own-features",
+              Environments(observations="image-channels-first", normalize={"norm_reward": False}),
+              networks=_BATCH_NORM, steps=40),
+    **entries("ppo sac", "normalised-images-saved",
+              Environments(observations="image-channels-first", normalize={"norm_reward": False}),
+              networks={"normalize_images": False}, default_sizes=True, steps=40, then=[save_load],
+              or_plain=True),
+    **entries("ppo sac", "normalised-integers", Environments(observations="integer", normalize={})),
+    **entries("ppo sac", "normalised-rewards", Environments(observations="dict",
+              normalize={"norm_obs": False}), callbacks=[evaluation_callback], or_plain=True),
+    **entries("ppo", "normalised-rewards-of-dictionaries", Environments(observations="dict",
+              normalize={"norm_obs": False}), or_plain=True),
+    **entries("ppo", "normalised-rewards-of-choices", Environments(observations="discrete",
+              normalize={"norm_obs": False}), or_plain=True),
+    **entries("ppo sac", "gsde-of-choices", Environments(observations="discrete"), use_sde=True,
+              or_plain=True),
+    **entries("ppo sac", "gsde-apart", use_sde=True, networks={"sde_net_arch": [8]}),
+    **entries("sac td3", "memory-and-timeouts", replay_buffer_kwargs=_timeouts(True),
+              optimize_memory_usage=True, or_plain=True),
+    **entries("ppo dqn", "atari", Environments(actions="discrete", observations="image", own=atari),
+              default_sizes=True, steps=64, then=[_evaluate_returns], or_plain=True),
+    **entries("ppo dqn", "atari-bare", Environments(actions="discrete", observations="image",
+              own=_BARE_ATARI), default_sizes=True, steps=64, or_plain=True),
+    # what users call by themselves: counts, parameters, rates, noise, a row of a rollout, loading
+    **entries("ppo", "helpers", steps=64, callbacks=[lambda session: user_code.StartingCallback()],
+              then=[utility_calls.count_episodes, utility_calls.load_vector,
+              utility_calls.show_falling_rate, utility_calls.draw_noise, utility_calls.reset_again,
+              utility_calls.add_row, utility_calls.load_with_environment]),
+    **entries("sac", "helpers-of-critics", steps=64, then=[utility_calls.save_actor]),
+    # an agent that sees two categories acts by itself
+    **entries("ppo", "single-categories", Environments(observations="multi-discrete"), steps=64,
+              then=[act]),
+    # an environment that stands in a monitor of the user's, which notes a word of its own
+    **entries("ppo sac", "monitored", Environments(own=user_code.monitored), steps=64,
+              then=[show_episodes, _evaluate_returns]),
+    # numbers in a dictionary that have the shape of an image and are none
+    **entries("ppo sac", "numbers-like-images", Environments(observations="dict-image",
+              own=user_code.FloatImages), steps=60),
+    # callbacks of the library, each in its place, and files of an agent that is used again
+    **entries("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
+              own=user_code.Successes), steps=64, callbacks=[utility_calls.checkpoint_callback,
+              utility_calls.listed_callback, utility_calls.improvement_callback],
+              then=[learn, utility_calls.exchange_parameters, utility_calls.load_from_memory]),
+    **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
+              around=[_MONITOR], normalize={}), steps=64,
+              then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
+    # -- around DQN
+    **entries("dqn", "target-interval", Environments(copies=3),
+              learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,
+              target_update_interval=10, exploration_initial_eps=0.8, exploration_final_eps=0.1,
+              exploration_fraction=0.6),
+    # one environment, collected by episodes, as many updates as steps; integer observations
+    **entries("dqn", "episodes", Environments(observations="integer"), train_freq=(1, "episode"),
+              gradient_steps=-1, target_update_interval=15, then=[evaluate, _evaluate_stochastic]),
+    # returns of several steps across every kind of end, in a buffer that wraps around
+    **entries("dqn", "n-step", Environments(copies=2), gamma=0.9, n_steps=3,
+              target_update_interval=20),
+    **entries("dqn", "images", Environments(copies=2, observations="image", stack=2),
+              target_update_interval=10, default_sizes=True, steps=60),
+    **entries("dqn", "dictionary", Environments(copies=2, observations="dict", around=[_MONITOR],
+              normalize={"norm_reward": False, "norm_obs_keys": ["state"]}),
+              target_update_interval=20, then=[save_load, evaluate, save_policy]),
+    **entries("dqn", "batch-norm", Environments(observations="float64"),
+              replay_buffer_kwargs=_timeouts(False), target_update_interval=20,
+              networks=_BATCH_NORM),
+    **entries("dqn", "memory", Environments(observations="dict", around=[around("VecExtractDictObs",
+              key="state")]), replay_buffer_kwargs=_timeouts(False), target_update_interval=20,
+              optimize_memory_usage=True, policy="MlpPolicy", callbacks=[evaluation_callback]),
+    **entries("dqn", "goals", Environments(observations="goal"), **_hindsight("final"),
+              target_update_interval=20),
+    # targets after a number of steps that goes on when the agent is trained again from zero
+    **entries("dqn", "again", target_update_interval=30, steps=110, then=[_learn_anew]),
+    **entries("dqn", "own-features", target_update_interval=20, networks=_BATCH_NORM,
+              default_sizes=True),
+    **entries("dqn", "chances", exploration_final_eps=0.6, then=[act, _act_stochastic],
+              or_plain=True),
+    **entries("dqn", "chances-of-choices", Environments(observations="discrete"),
+              exploration_final_eps=0.6, then=[_act_stochastic], or_plain=True),
+    **entries("dqn", "chances-of-images", Environments(observations="image"),
+              exploration_final_eps=0.6, default_sizes=True, steps=60, then=[_act_stochastic],
+              or_plain=True),
+    **entries("dqn", "stacked-channels-first", Environments(observations="image-channels-first",
+              stack=2), default_sizes=True, steps=60, or_plain=True),
+    # what a replay buffer is given, of dictionaries in several environments; rates fall
+    **entries("dqn", "own-rows", Environments(copies=2, observations="dict"),
+              replay_buffer_class=Late(user_code.rows, "DictReplayBuffer"), learning_rate=_FALLING,
+              steps=64, then=[show_rates]),
+    # more environments than steps between copies of the target
+    **entries("dqn", "target-at-every-step", Environments(copies=3), train_freq=1,
+              target_update_interval=2),
+}  # fmt: skip
+
+
+def trainings() -> Mapping[str, TraceTraining]:
+    """Title -> training."""
+    return TRAININGS

@@ -1,0 +1,90 @@
+"""What Stable-Baselines3 stores while it learns: rollouts of PPO, replay rows of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecNormalize
+
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.frameworks.sb3.train.training import OWN, Library, arguments_for, heads
+from rlregress.probing.heads import prepare
+from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
+
+
+class AtRolloutEnd(BaseCallback):
+    """Calls ``look`` with the agent between the collection of a rollout and its update."""
+
+    def __init__(self, look: Callable[[Any], None]) -> None:
+        super().__init__()
+        self._look = look
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self._look(self.model)
+
+
+def _normalised(vectorised: Any, around: TrainingVariant) -> Any:
+    if around.running:
+        return VecNormalize(vectorised, norm_reward=False)
+    if around.statistics is None:
+        return vectorised
+    wrapped = VecNormalize(vectorised, training=False, norm_reward=False)
+    mean, deviation = around.statistics
+    wrapped.obs_rms.mean, wrapped.obs_rms.var = mean, deviation**2
+    return wrapped
+
+
+def agent(
+    request: TrainingRequest,
+    environments: int,
+    around: TrainingVariant = PLAIN,
+    library: Library = OWN,
+) -> Any:
+    """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
+    around.only(library.title, "n_steps", "statistics", "running")
+    vectorised = _normalised(gyms.make_vec_env(request.make_env, environments), around)
+    arguments = arguments_for(request, vectorised.action_space.shape, library)
+    if around.n_steps > 1:
+        arguments["n_steps"] = around.n_steps
+    model = library.made(request.algorithm, vectorised, seed=request.seed, **arguments)
+    prepare(request, lambda: heads(model))
+    return model
+
+
+def transitions(request: TrainingRequest, environments: int, library: Library = OWN) -> Transitions:
+    """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
+    model = agent(request, environments, library=library)
+    rollouts: list[Any] = []
+
+    def copy(model: Any) -> None:
+        buffer = getattr(model, "rollout_buffer", None)
+        if buffer is not None:
+            # the buffer marks the first step of an episode, not the last one of the episode before
+            done = compat.episode_starts(model)[1:]
+            rollouts.append((buffer.observations.copy(), buffer.rewards.copy(), done))
+
+    model.learn(request.total_steps, callback=AtRolloutEnd(copy))
+    if rollouts:
+        observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
+        return Transitions(observations, None, rewards, done, None)
+    buffer = model.replay_buffer
+    steps = request.hyperparameters["steps_per_collection"]
+
+    def rows(stored: np.ndarray) -> np.ndarray:
+        written = stored[: buffer.size()].copy()
+        return written.reshape(-1, steps, *written.shape[1:])
+
+    done = rows(buffer.dones).astype(bool)
+    return Transitions(
+        observations=rows(buffer.observations),
+        next_observations=rows(buffer.next_observations),
+        rewards=rows(buffer.rewards),
+        done=done,
+        terminated=done & ~rows(compat.truncations(buffer)),
+    )

@@ -1,0 +1,319 @@
+"""A training that a trace records, and what is done with its agent afterwards.
+
+The steps after a training are functions of a ``Session``: evaluate, save, load, act, learn again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest import mock
+
+import torch
+from stable_baselines3.common.utils import set_random_seed
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, sync_envs_normalization
+
+from rlregress.frameworks.sb3 import compat, gyms, user_code
+from rlregress.frameworks.sb3.library import (
+    by_library,
+    library,
+    made,
+    missing_device,
+    policy_class,
+    silent,
+)
+from rlregress.frameworks.sb3.train.trace_environments import Environments
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.trace_trainings import make_late
+
+#: steps of an agent that acts alone: two ends of episodes are among them.
+_ALONE = 18
+#: tells PyTorch since 2.6 to load what is not only numbers.
+_TRUST = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
+
+
+def evaluation(name: str) -> Any:
+    """A function or class of the library that evaluates, by name."""
+    return library("common.callbacks" if name == "EvalCallback" else "common.evaluation", name)
+
+
+@dataclass
+class Session:
+    """An agent that is trained, its environments, and a folder for files.
+
+    Attributes:
+        trained: the agent of the first training.
+        model: the one that goes on: the same, or one that was loaded from its file.
+        steps: of the first training.
+        evaluation: name -> what evaluates.
+    """
+
+    trained: Any
+    model: Any
+    environments: Environments
+    folder: str
+    steps: int
+    evaluation: Callable[[str], Any]
+
+    def path(self, name: str) -> str:
+        """The path of a file in the folder."""
+        return os.path.join(self.folder, name)
+
+
+Step = Callable[[Session], Any]
+
+
+@dataclass(frozen=True)
+class Training:
+    """A short training, to be called with ``make_env`` and a seed.
+
+    Attributes:
+        algorithm: returns its class.
+        arguments: of the class, without those of the policy. ``seed`` None: all generators are
+            seeded, the agent and its environments are not.
+        networks: arguments of the policy.
+        policy: its name; empty: that which fits the observations.
+        policy_as_class: it is given as a class, and not by its name.
+        steps: of environments, over all copies.
+        first: what is done with the agent before it learns.
+        callbacks: each makes a callback of the training.
+        learning: returns further arguments of ``learn``.
+        then: what is done with the agent afterwards, in this order.
+        instead: the training that follows where the library refuses this one, so that a trace shows
+            its error; None: the error ends it.
+        evaluation: name -> what evaluates.
+    """
+
+    algorithm: Callable[[], Any]
+    environments: Environments = Environments()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    networks: Mapping[str, Any] = field(default_factory=dict)
+    policy: str = ""
+    policy_as_class: bool = False
+    steps: int = 160
+    first: Sequence[Step] = ()
+    callbacks: Sequence[Step] = ()
+    learning: Callable[[Session], Mapping[str, Any]] = lambda session: {}
+    then: Sequence[Step] = ()
+    instead: Training | None = None
+    evaluation: Callable[[str], Any] = evaluation
+
+    def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
+        """Train, and return the error that the library refuses the training with, if it does."""
+        with warnings.catch_warnings(), TemporaryDirectory(prefix="rlregress-") as folder:
+            # about what a training does on purpose
+            warnings.simplefilter("ignore")
+            try:
+                self._train(make_env, seed, folder)
+            except Unsupported:
+                raise
+            except Exception as error:
+                if self.instead is None or not by_library(error):
+                    raise
+                expected = ExpectedError(error)
+                self.instead._train(make_env, seed, folder)
+                return {"refused": expected}
+        return {}
+
+    def _train(self, make_env: Callable[..., Any], seed: int, folder: str) -> None:
+        algorithm = self.algorithm()
+        environments = replace(self.environments, make_env=make_env)
+        # a user makes one to look at its spaces
+        environments.made()
+        policy: Any = self.policy or environments.policy
+        networks = make_late(self.networks)
+        known = policy_class(algorithm, policy)
+        check_arguments(known, networks, f"{algorithm.__name__}'s policy")
+        arguments = {"seed": seed, **make_late(self.arguments), "policy_kwargs": networks}
+        is_seeded = arguments["seed"] is not None
+        if not is_seeded:
+            set_random_seed(seed)
+        environment = environments.wrapped()
+        if not is_seeded:
+            environment.seed(None)
+        model = made(algorithm, known if self.policy_as_class else policy, environment, **arguments)
+        session = Session(model, model, environments, folder, self.steps, self.evaluation)
+        for step in self.first:
+            step(session)
+        callbacks = [make(session) for make in self.callbacks] or None
+        model.learn(self.steps, callback=callbacks, **self.learning(session))
+        for step in self.then:
+            step(session)
+        if isinstance(environment, VecEnv):
+            environment.close()
+
+
+# -- callbacks --------------------------------------------------------------------------------
+
+
+def evaluation_callback(session: Session) -> Any:
+    """Two episodes in between, again and again."""
+    aside = session.environments.wrapped(training=False)
+    callback = session.evaluation("EvalCallback")
+    return callback(aside, n_eval_episodes=2, eval_freq=40, verbose=0)
+
+
+def stop_after_episodes(session: Session, episodes: int) -> Any:
+    """The library's own end of a training."""
+    del session
+    return library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
+
+
+def stop_after_steps(session: Session, steps: int) -> Any:
+    """A callback of the user's that looks at the number of steps."""
+    del session
+    return user_code.CountingCallback(steps)
+
+
+# -- looks ------------------------------------------------------------------------------------
+
+
+def show(numbers: list[Any]) -> None:
+    """Let the trace record numbers that a user looks at."""
+    user_code.Capture().capture(numbers)
+
+
+def show_episodes(session: Session) -> None:
+    """The returns and lengths that the agent knows of, and what else is noted with them."""
+    keys = ("r", "l", "place")
+    known = session.model.ep_info_buffer
+    rows: list[Any] = [[row[key] for key in keys if key in row] for row in known]
+    show([len(rows), *rows])
+
+
+def show_starts(session: Session) -> None:
+    """Which steps of a rollout start an episode."""
+    show(compat.episode_starts(session.model).astype(int).tolist())
+
+
+def show_rates(session: Session) -> None:
+    """The rates of the optimisers, and whether the policy is in the state of training."""
+    show([int(session.model.policy.training), *user_code.rates(session.model)])
+
+
+# -- learning, saving and loading -------------------------------------------------------------
+
+
+def learn(session: Session, reset: bool = False) -> None:
+    """A second training, that counts on, or anew."""
+    session.model.learn(session.steps // 2, reset_num_timesteps=reset)
+
+
+def update(session: Session, updates: int) -> None:
+    """Gradient steps that the user asks for."""
+    session.model.train(gradient_steps=updates, batch_size=16)
+
+
+def change_environment(session: Session) -> None:
+    """The agent gets another environment."""
+    session.model.set_env(session.environments.wrapped())
+
+
+def save_load(
+    session: Session,
+    compiled: bool = False,
+    copies: int = 0,
+    rows_from_elsewhere: bool = False,
+    **given: Any,
+) -> None:
+    """Save agent, buffer and statistics, load and train on what comes back.
+
+    Args:
+        compiled: what is saved stands in a module as ``torch.compile`` makes one.
+        copies: environments side by side after loading, with no buffer; 0: those of before.
+        rows_from_elsewhere: the buffer comes from a device that this machine lacks.
+        **given: further arguments of ``load``.
+    """
+    model, path = session.model, session.path("model.zip")
+    if compiled:
+        model.policy = user_code.Compiled(model.policy)
+    model.save(path)
+    if copies:
+        environment = session.environments.wrapped(copies=copies)
+    else:
+        environment = session.environments.again(model.get_env(), session.folder)
+    session.model = silent(type(model).load(path, env=environment, device="cpu", **given))
+    if hasattr(model, "save_replay_buffer") and not copies:
+        if rows_from_elsewhere:
+            model.replay_buffer.device = torch.device(missing_device())
+        rows = session.path("rows.pkl")
+        model.save_replay_buffer(rows)
+        session.model.load_replay_buffer(rows)
+    learn(session)
+
+
+def _check_saving(model: Any) -> None:
+    if not hasattr(model.policy, "save"):
+        raise Unsupported("a policy cannot be saved alone")
+
+
+def _trusting() -> Any:
+    """Let PyTorch load what it does not know, where the library does not say otherwise."""
+    return mock.patch.dict(os.environ, {_TRUST: "1"})
+
+
+def save_policy(session: Session) -> None:
+    """Save the policy alone, load it, and let it act."""
+    model, path = session.model, session.path("policy.pkl")
+    _check_saving(model)
+    model.policy.save(path)
+    # that a version does not trust its own files is another training's question
+    with _trusting():
+        policy = type(model.policy).load(path)
+    environment = DummyVecEnv([partial(session.environments.made, first=0)])
+    policy.predict(environment.reset(), deterministic=True)
+
+
+def act_with_policy(session: Session, trusted: bool = False) -> None:
+    """Save the policy alone, load it, and let it act in an environment."""
+    model, path = session.model, session.path("alone.pkl")
+    _check_saving(model)
+    model.policy.save(path)
+    with _trusting() if trusted else contextlib.nullcontext():
+        policy = type(model.policy).load(path)
+    act_alone(policy, session.environments)
+
+
+# -- evaluating and acting --------------------------------------------------------------------
+
+
+def evaluate(session: Session, deterministic: bool = True, returns: bool = False) -> None:
+    """Three episodes after the training.
+
+    Args:
+        returns: the trace records their returns and lengths.
+    """
+    environment = session.environments.wrapped(training=False)
+    if session.environments.normalize is not None:
+        sync_envs_normalization(session.model.get_env(), environment)
+    options = {"return_episode_rewards": True} if returns else {}
+    returned = session.evaluation("evaluate_policy")(
+        session.model, environment, 3, deterministic=deterministic, **options
+    )
+    if returns:
+        show([list(map(float, numbers)) for numbers in returned])
+
+
+def act(session: Session, deterministic: bool = True) -> None:
+    """The agent acts in one environment with nothing around it."""
+    act_alone(session.model, session.environments, deterministic)
+
+
+def act_alone(actor: Any, environments: Environments, deterministic: bool = True) -> None:
+    """Act in one environment that nothing is wrapped around."""
+    environment = environments.made(first=0)
+    observation = gyms.reset(environment)
+    for _ in range(_ALONE):
+        action, _ = actor.predict(observation, deterministic=deterministic)
+        show([type(action).__name__, action])
+        observation, _, ended = gyms.step(environment, action)
+        if ended:
+            observation = gyms.reset(environment)

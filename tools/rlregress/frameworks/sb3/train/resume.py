@@ -1,0 +1,34 @@
+"""Trainings in two halves: ``learn`` again, or ``save``, ``load`` and ``learn``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.frameworks.sb3.train.training import OWN, Library, new, trained
+from rlregress.probing.interface import Trained, TrainingRequest
+from rlregress.probing.isolation import isolated
+
+
+def train_and_resume(request: TrainingRequest, restored: bool, library: Library = OWN) -> Trained:
+    """``learn`` of half of the steps, twice; the second time it does not count from 0."""
+    model = new(request, library)
+    model.learn(request.total_steps // 2)
+    if restored:
+        with isolated():
+            model = _restored(model)
+    model.learn(request.total_steps // 2, reset_num_timesteps=False)
+    return trained(model, {}, library)
+
+
+def _restored(model: Any) -> Any:
+    """The agent as it comes back from its files, in the same environment, which is not reset."""
+    with TemporaryDirectory(prefix="rlregress-") as folder:
+        agent, rows = Path(folder) / "agent.zip", Path(folder) / "rows.pkl"
+        model.save(agent)
+        again = type(model).load(agent, env=model.get_env(), device="cpu", force_reset=False)
+        if getattr(model, "replay_buffer", None) is not None:
+            model.save_replay_buffer(rows)
+            again.load_replay_buffer(rows)
+    return again

@@ -1,0 +1,63 @@
+"""What the updates of Stable-Baselines3 read: what its buffers hand to ``train``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rlregress.frameworks.sb3.train.collection import agent
+from rlregress.frameworks.sb3.train.training import OWN, Library
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, flat, note_samples, noted_targets
+
+
+def minibatches(
+    request: TrainingRequest,
+    environments: int,
+    around: TrainingVariant,
+    library: Library = OWN,
+    noted: Callable[[list[Minibatch]], Any] = noted_targets,
+) -> Sequence[Minibatch]:
+    """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
+    model = agent(request, environments, around, library)
+    read: list[Minibatch] = []
+    if getattr(model, "rollout_buffer", None) is not None:
+        _note_rollouts(model, read)
+        model.learn(request.total_steps)
+        return read
+    note_samples(model.replay_buffer, read)
+    with noted(read):
+        model.learn(request.total_steps)
+    return read
+
+
+def _note_rollouts(model: Any, read: list[Minibatch]) -> None:
+    """Every minibatch that ``get`` yields, with what ``train`` asks the policy about it."""
+    get, evaluate_actions = model.rollout_buffer.get, model.policy.evaluate_actions
+    yielded: list[Any] = []
+
+    def noted_get(*arguments: Any, **more: Any) -> Iterator[Any]:
+        for data in get(*arguments, **more):
+            yielded.append(data)
+            yield data
+
+    def noted_evaluate_actions(*arguments: Any, **more: Any) -> Any:
+        answer = evaluate_actions(*arguments, **more)
+        data = yielded.pop()
+        # where sequences are padded to one length, the update masks what is no row
+        rows: Any = flat(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
+        read.append(
+            Minibatch(
+                observations=array(data.observations)[rows],
+                actions=array(data.actions)[rows],
+                log_probs=flat(data.old_log_prob)[rows],
+                policy_log_probs=flat(answer[1])[rows],
+                values=flat(data.old_values)[rows],
+                advantages=flat(data.advantages)[rows],
+                returns=flat(data.returns)[rows],
+            )
+        )
+        return answer
+
+    model.rollout_buffer.get = noted_get
+    model.policy.evaluate_actions = noted_evaluate_actions

@@ -1,0 +1,79 @@
+"""DQN and DDPG of Stable-Baselines3, every source of chance with a seed of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+
+from rlregress.frameworks.sb3 import gyms
+from rlregress.frameworks.sb3.train.training import OWN, Library, arguments_for, heads, trained
+from rlregress.probing.heads import prepare
+from rlregress.probing.interface import Trained
+from rlregress.probing.isolation import isolated
+from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream, seed_everything
+
+
+def _arguments(request: SeededTraining, environment: Any, images: bool, library: Library) -> dict:
+    made = arguments_for(request, environment.action_space.shape, library)
+    if images:
+        # the sizes are those of what follows the pictures, and have their own defaults
+        del made["policy_kwargs"]
+    return made
+
+
+class _Look(BaseCallback):
+    def __init__(self, request: SeededTraining, library: Library) -> None:
+        super().__init__()
+        self._look = request.watch()
+        self._library = library
+
+    def _on_rollout_start(self) -> None:
+        # the updates of all steps so far are done
+        self._look(self.num_timesteps, lambda: trained(self.model, {}, self._library))
+
+    def _on_training_end(self) -> None:
+        self._look(self.num_timesteps, lambda: trained(self.model, {}, self._library))
+
+    def _on_step(self) -> bool:
+        return True
+
+
+def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
+    """Train with ``learn``."""
+    seeds = request.seeds
+    environment = gyms.native(request.make_env(False))
+    images = len(environment.observation_space.shape) == 3
+    with isolated():
+        with Stream(seeds.initialisation).drawn():
+            model = library.made(
+                request.algorithm,
+                environment,
+                policy="CnnPolicy" if images else "",
+                replay_buffer_class=from_stream(ReplayBuffer, Stream(seeds.sampling)),
+                **_arguments(request, environment, images, library),
+            )
+        prepare(request, lambda: heads(model))
+        seed_everything(seeds.exploration)
+        model.action_space.seed(seeds.exploration)
+        model.get_env().seed(seeds.environment)
+        model.learn(request.total_steps, callback=_Look(request, library))
+    environment.close()
+    return trained(model, {}, library)
+
+
+def sources_of_chance() -> dict[str, str]:
+    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    return {
+        "environment": "the environment's own generator, seeded by VecEnv.seed",
+        "exploration": (
+            "NumPy's global generator decides whether an action is random (DQN.predict), that of "
+            "the action space which one"
+        ),
+        "initialisation": "torch's global generator, when the agent is made",
+        "sampling": (
+            "NumPy's global generator too (ReplayBuffer.sample): one seed sets both, and what one "
+            "draws moves the other; apart here by a replay_buffer_class"
+        ),
+    }

@@ -1,0 +1,137 @@
+"""The environments of a traced training, and what is around them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from rlregress.frameworks.sb3 import gyms, user_code
+from rlregress.frameworks.sb3.library import library
+from rlregress.model.extra_packages import not_installed
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.interface import Unsupported
+
+#: what the environment is called where it is made by name.
+_NAME = "RlregressEnds-v0"
+
+#: makes each of several environments side by side.
+Makers = Sequence[Callable[[], Any]]
+
+
+def in_processes(makers: Makers) -> Any:
+    """Environments in processes of their own."""
+    # as copies of this one: others import everything again, for seconds each
+    return library("common.vec_env", "SubprocVecEnv")(makers, start_method="fork")
+
+
+def same_instance(makers: Makers) -> Any:
+    """One and the same environment, several times."""
+    one = makers[0]()
+    return DummyVecEnv([lambda: one] * len(makers))
+
+
+def made_by_name(makers: Makers) -> Any:
+    """Environments that are made by name, with an argument of theirs."""
+    # nothing else: what else the library passes on is refused, as by most environments
+    with gyms.registered(_NAME, lambda first=0: makers[first]()):
+        return gyms.env_util().make_vec_env(_NAME, len(makers), env_kwargs={"first": 1})
+
+
+def around(name: str, **arguments: Any) -> Callable[[Any], Any]:
+    """Return what wraps environments side by side in a class of the library's."""
+
+    def wrap(environment: Any) -> Any:
+        wrapper = library("common.vec_env", name)
+        check_arguments(wrapper, arguments)
+        return wrapper(environment, **arguments)
+
+    return wrap
+
+
+def atari(environment: Any, **options: Any) -> Any:
+    """A game of an environment with images, in the wrappers for Atari."""
+    wrappers = library("common.atari_wrappers", "AtariWrapper")
+    if getattr(library("common", "atari_wrappers"), "cv2", True) is None:
+        raise Unsupported(f"the Atari wrappers need more: {not_installed('cv2')}")
+    options = {"screen_size": 36, **options}
+    check_arguments(wrappers, options)
+    return wrappers(library("common.monitor", "Monitor")(user_code.Game(environment)), **options)
+
+
+@dataclass(frozen=True)
+class Environments:
+    """Environments side by side, and what a training puts around them.
+
+    Attributes:
+        actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.
+        copies: how many; their episodes end at different steps.
+        own: what the user wraps each of them in.
+        together: puts them side by side.
+        around: what they are wrapped in together, the innermost first.
+        normalize: arguments of ``VecNormalize``; None: nothing is normalised.
+        stack: frames that are seen at once; 0: one.
+        evaluation_copies: how many in an evaluation.
+        make_env: makes one of them.
+    """
+
+    copies: int = 1
+    actions: str = "box"
+    observations: str = "box"
+    own: Callable[[Any], Any] = lambda environment: environment
+    together: Callable[[Makers], Any] = DummyVecEnv
+    around: Sequence[Callable[[Any], Any]] = ()
+    normalize: Mapping[str, Any] | None = None
+    stack: int = 0
+    evaluation_copies: int = 1
+    make_env: Callable[..., Any] = gyms.native
+
+    def made(self, **options: Any) -> Any:
+        """One environment in the user's own wrapper, as ``first`` says, or else as it comes."""
+        spaces = {"actions": self.actions, "observations": self.observations}
+        return self.own(gyms.native(self.make_env(**options, **spaces)))
+
+    def wrapped(self, training: bool = True, copies: int = 0) -> Any:
+        """The environment that the agent gets, with fresh statistics of a normaliser.
+
+        Args:
+            copies: another number of environments than the training's.
+        """
+        copies = copies or (self.copies if training else self.evaluation_copies)
+        bare = not (self.around or self.stack or self.normalize is not None)
+        if max(self.copies, copies) == 1 and bare:
+            # the library puts its own around it
+            return self.made(first=0)
+        environment = self.together([partial(self.made, first=k) for k in range(copies)])
+        for wrap in self.around:
+            environment = wrap(environment)
+        if self.normalize is not None:
+            options: dict[str, Any] = {"training": training, **self.normalize}
+            options["norm_reward"] = training and options.get("norm_reward", True)
+            check_arguments(VecNormalize, options)
+            environment = VecNormalize(environment, **options)
+        if self.stack:
+            environment = library("common.vec_env", "VecFrameStack")(environment, self.stack)
+        return environment
+
+    def again(self, environment: Any, folder: str) -> Any:
+        """The environment of an agent that is loaded: with the statistics that were saved."""
+        if self.normalize is None:
+            return environment
+        path = os.path.join(folder, "statistics.pkl")
+        while not isinstance(environment, VecNormalize):
+            # the library has put its own around it
+            environment = environment.venv
+        environment.save(path)
+        return VecNormalize.load(path, environment.venv)
+
+    @property
+    def policy(self) -> str:
+        """The name of the policy that fits the observations."""
+        if self.observations.startswith("image"):
+            return "CnnPolicy"
+        return "MultiInputPolicy" if self.observations.startswith(("dict", "goal")) else "MlpPolicy"

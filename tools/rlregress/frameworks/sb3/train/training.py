@@ -1,0 +1,333 @@
+"""Stable-Baselines3 trainings: the framework's own ``learn``, watched by a callback."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.noise import NormalActionNoise
+
+from rlregress.frameworks.sb3 import compat, gyms
+from rlregress.probing.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    normal_draws,
+    prepare,
+)
+from rlregress.probing.hyperparameter_mapping import (
+    refuse,
+    with_exploration_fraction,
+    without_fixed,
+)
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
+
+ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
+
+
+def _no_memory(policy: Any, rows: int, of_values: bool = False) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Library:
+    """Whose algorithms are trained: those of this library, or of one that stands on it.
+
+    Attributes:
+        title: of the library.
+        algorithms: algorithm -> class.
+        networks: algorithm -> further arguments of its policy.
+        memory: (policy, rows, whether for ``predict_values`` alone) -> further arguments of the
+            functions of an actor-critic policy, with each row the first one of an episode.
+    """
+
+    title: str = "Stable-Baselines3"
+    algorithms: Mapping[str, Any] = field(default_factory=lambda: ALGORITHMS)
+    networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    memory: Callable[..., dict[str, Any]] = _no_memory
+
+    def made(self, algorithm: str, environment: Any, policy: str = "", **arguments: Any) -> Any:
+        """An agent in its environments, on the CPU, that logs to nowhere."""
+        kind = self.algorithms[algorithm]
+        policy = policy or compat.policy_name(kind, environment)
+        model = kind(policy, environment, device="cpu", **arguments)
+        compat.silence(model)
+        return model
+
+
+OWN = Library()
+
+#: hyperparameter (Tables 6 to 8 of the thesis) -> keyword argument
+_SHARED = {"learning_rate": "learning_rate", "minibatch_size": "batch_size", "discount": "gamma"}
+_OFF_POLICY = {
+    **_SHARED,
+    "replay_size": "buffer_size",
+    "learning_starts": "learning_starts",
+    "polyak_coefficient": "tau",
+    "steps_per_collection": "train_freq",
+    "updates_per_collection": "gradient_steps",
+}
+ARGUMENTS = {
+    "ppo": {
+        **_SHARED,
+        "rollout_steps": "n_steps",
+        "epochs": "n_epochs",
+        "gae_lambda": "gae_lambda",
+        "clip_range": "clip_range",
+        "value_clip_range": "clip_range_vf",
+        "normalize_advantage": "normalize_advantage",
+        "entropy_coefficient": "ent_coef",
+        "value_coefficient": "vf_coef",
+        "max_gradient_norm": "max_grad_norm",
+        "target_kl": "target_kl",
+    },
+    "sac": {
+        **_OFF_POLICY,
+        "target_update_interval": "target_update_interval",
+        "target_entropy": "target_entropy",
+    },
+    "td3": {
+        **_OFF_POLICY,
+        "policy_delay": "policy_delay",
+        "target_noise": "target_policy_noise",
+        "target_noise_clip": "target_noise_clip",
+    },
+    "ddpg": _OFF_POLICY,
+    "dqn": {
+        **_OFF_POLICY,
+        "target_update_interval": "target_update_interval",
+        "max_gradient_norm": "max_grad_norm",
+        "exploration_initial": "exploration_initial_eps",
+        "exploration_final": "exploration_final_eps",
+        "exploration_fraction": "exploration_fraction",
+    },
+}
+
+
+#: what no argument sets: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "value_loss"): "l2",
+    ("sac", "critic_loss"): "l2",
+    ("sac", "policy_delay"): 1,
+    # policy_kwargs reach the optimisers of actor and critics, and not that of the temperature
+    ("sac", "adam_epsilon"): 1e-8,
+    ("td3", "critic_loss"): "l2",
+}
+
+
+def _linear(initial: float):
+    return lambda progress_remaining: max(progress_remaining, 0.0) * initial
+
+
+def arguments_of(
+    algorithm: str, hyperparameters: Mapping[str, Any], action_shape, library: Library = OWN
+) -> dict[str, Any]:
+    """Keyword arguments of the algorithm's class; UserError for what it does not have."""
+    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    policy: dict[str, Any] = {"net_arch": list(given.pop("hidden_sizes"))}
+    policy.update(library.networks.get(algorithm, {}))
+    made: dict[str, Any] = {"policy_kwargs": policy}
+    if "adam_epsilon" in given:
+        policy["optimizer_kwargs"] = {"eps": given.pop("adam_epsilon")}
+    if algorithm == "ppo" and given.pop("anneal_learning_rate"):
+        given["learning_rate"] = _linear(given["learning_rate"])
+    if algorithm == "sac":
+        tuned, constant = given.pop("tune_temperature", True), given.pop("fixed_temperature", None)
+        initial = f"auto_{float(given.pop('initial_temperature'))}"
+        made["ent_coef"] = initial if tuned else constant
+        reasons += [
+            f"it has one learning rate, but {rate} {given[rate]} differs from learning_rate "
+            f"{given['learning_rate']}"
+            for rate in ("critic_learning_rate", "temperature_learning_rate")
+            if given[rate] != given["learning_rate"]
+        ]
+        del given["critic_learning_rate"], given["temperature_learning_rate"]
+    if algorithm in ("td3", "ddpg"):
+        deviation = given.pop("exploration_noise")
+        if deviation is not None:
+            zeros = np.zeros(action_shape, dtype=np.float32)
+            made["action_noise"] = NormalActionNoise(mean=zeros, sigma=zeros + float(deviation))
+    if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
+        given["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
+    names = ARGUMENTS[algorithm]
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        reasons.append(f"it has no {', '.join(unknown)}")
+    made_class = library.algorithms[algorithm]
+    refuse(f"{library.title}'s {made_class.__name__}", reasons)
+    made.update({names[key]: value for key, value in given.items()})
+    return compat.arguments_of(made_class, **made)
+
+
+#: diagnostic -> what the logger calls it, and its sign there
+_LOGGED = {
+    "ppo": {"entropy": ("train/entropy_loss", -1.0), "kl": ("train/approx_kl", 1.0)},
+    # the entropy of SAC's policy is in no log
+    "sac": {"temperature": ("train/ent_coef", 1.0)},
+}
+
+
+class _Watch(BaseCallback):
+    """Calls the request's ``on_checkpoint`` once per passed checkpoint; keeps what is logged.
+
+    Attributes:
+        diagnostics: see ``Trained``.
+    """
+
+    def __init__(self, request: TrainingRequest) -> None:
+        super().__init__()
+        self._request = request
+        self._passing = Passing(request.checkpoints)
+        self._logged = _LOGGED.get(request.algorithm, {})
+        self._continues = False
+        self.diagnostics: dict[str, list[float]] = {name: [] for name in self._logged}
+
+    def goes_on(self, steps: int, diagnostics: dict[str, list[float]]) -> None:
+        """What this has seen of a training that was kept after so many steps."""
+        self._continues, self.diagnostics = True, diagnostics
+        self._passing = Passing(self._request.checkpoints, steps)
+
+    def _on_rollout_start(self) -> None:
+        if self._continues:
+            # this is where it was kept: the values of the logger are noted already
+            self._continues = False
+            return
+        self._note()
+        # everything is in the model, and ``learn`` goes on with one that was trained before
+        self._request.keep(self.num_timesteps, (self.model, self.diagnostics))
+
+    def _note(self) -> None:
+        # before the next rollout the logger holds what the last updates have told it
+        for name, (key, sign) in self._logged.items():
+            if key in self.logger.name_to_value:
+                self.diagnostics[name].append(sign * float(self.logger.name_to_value[key]))
+
+    def _on_training_end(self) -> None:
+        self._note()
+
+    def _on_step(self) -> bool:
+        if self._passing.at(self.num_timesteps):
+            self._request.on_checkpoint(self.num_timesteps, policy_of(self.model))
+        return True
+
+
+def policy_of(model) -> Policy:
+    """The deterministic policy of an agent."""
+    return lambda observations: model.predict(observations, deterministic=True)[0]
+
+
+def _value(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
+    def value(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            tensor = compat.tensor_of(model.policy, observations)
+            if hasattr(model.policy, "value_net"):
+                compat.add_parts(model.policy)
+                memory = library.memory(model.policy, len(tensor), of_values=True)
+                return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
+            if not hasattr(model, "actor"):
+                # values of actions [rows, actions], or their quantiles [rows, quantiles, actions]
+                found = _action_values(model)[0](tensor)
+                return found.reshape(len(found), -1, found.shape[-1]).mean(1).amax(1).numpy()
+            actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
+            values = model.critic(tensor, torch.as_tensor(actions))
+            if isinstance(values, torch.Tensor):
+                # quantiles [rows, networks, quantiles]
+                values = values.unbind(1)
+            return torch.stack([each.mean(1) for each in values]).amin(0).numpy()
+
+    return value
+
+
+def _action_values(model: Any) -> list[Any]:
+    """The network that says what actions are worth, and its target network."""
+    return list(model.policy.children())
+
+
+def heads(model: Any) -> Heads:
+    """The output layers of an agent."""
+    policy = model.policy
+    if hasattr(policy, "value_net"):
+        deviation = constant_parameter(policy.log_std, torch.log)
+        return Heads(policy.action_net, deviation, [policy.value_net])
+    if not hasattr(model, "actor"):
+        layers = [last_linear(network) for network in _action_values(model)]
+        quantiles = layers[0].out_features // int(model.action_space.n)
+        return Heads(layers[0], values=layers, repeated=quantiles)
+    actor = model.actor
+    critics = [*model.critic.q_networks, *model.critic_target.q_networks]
+    values = [last_linear(critic) for critic in critics]
+    if not hasattr(actor, "log_std"):
+        return Heads(last_linear(actor.mu), values=values)
+    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log), values)
+
+
+def _drawn(model: Any, library: Library) -> Any:
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        tensor = compat.tensor_of(model.policy, observations)
+        with normal_draws(numbers):
+            if hasattr(model.policy, "value_net"):
+                memory = library.memory(model.policy, len(tensor))
+                actions = model.policy(tensor, **memory)[0].detach()
+                return actions, model.policy.evaluate_actions(tensor, actions, **memory)[1]
+            if hasattr(model.actor, "log_std"):
+                return model.actor.action_log_prob(tensor)
+            return model.actor(tensor), None
+
+    return drawn
+
+
+def arguments_for(request: Any, action_shape: Any, library: Library = OWN) -> dict[str, Any]:
+    """Keyword arguments of the algorithm's class for a training of so many steps."""
+    given = with_exploration_fraction(request.hyperparameters, request.total_steps)
+    return arguments_of(request.algorithm, given, action_shape, library)
+
+
+def new(request: TrainingRequest, library: Library = OWN) -> Any:
+    """An agent in its environment, as a user makes it."""
+    environment = gyms.native(request.make_env())
+    arguments = arguments_for(request, environment.action_space.shape, library)
+    model = library.made(request.algorithm, environment, seed=request.seed, **arguments)
+    prepare(request, lambda: heads(model))
+    return model
+
+
+def train(request: TrainingRequest, library: Library = OWN) -> Trained:
+    """Train with ``learn``, exactly as a user of the framework calls it."""
+    watch = _Watch(request)
+    if request.kept is None:
+        model = new(request, library)
+        model.learn(request.total_steps, callback=watch)
+    else:
+        model, diagnostics = request.kept
+        logged = dict(model.logger.name_to_value)
+        compat.silence(model)
+        model.logger.name_to_value.update(logged)
+        watch.goes_on(model.num_timesteps, diagnostics)
+        left = request.total_steps - model.num_timesteps
+        model.learn(left, callback=watch, reset_num_timesteps=False)
+    return trained(model, watch.diagnostics, library)
+
+
+def trained(model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN) -> Trained:
+    """What an agent is after its training."""
+    parameters = {
+        name: tensor.detach().cpu().numpy().copy()
+        for name, tensor in model.policy.state_dict().items()
+    }
+    if getattr(model, "log_ent_coef", None) is not None:
+        parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
+    return Trained(
+        policy_of(model),
+        _value(model, library),
+        parameters,
+        model.num_timesteps,
+        diagnostics,
+        _drawn(model, library),
+    )

@@ -1,0 +1,178 @@
+"""Helpers of the library that users call by themselves, on an agent that was trained.
+
+What they hand back is shown to the trace. Runs inside old environments: Python 3.10 syntax.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from rlregress.frameworks.sb3 import gyms, user_code
+from rlregress.frameworks.sb3.library import library
+from rlregress.frameworks.sb3.train.recorded_training import Session, act_alone, show
+from rlregress.probing.interface import Unsupported
+
+#: episodes that are counted, of 7 and 10 steps.
+_EPISODES = 2
+
+
+def count_episodes(session: Session) -> None:
+    """Steps, returns and lengths as the monitor of an environment has counted them."""
+    monitor = library("common.monitor", "Monitor")(session.environments.made(first=0))
+    for _ in range(_EPISODES):
+        gyms.reset(monitor)
+        ended = False
+        while not ended:
+            _, _, ended = gyms.step(monitor, monitor.action_space.low)
+    counted = [monitor.get_total_steps(), monitor.get_episode_lengths()]
+    show([*counted, monitor.get_episode_rewards()])
+
+
+def load_vector(session: Session) -> None:
+    """The parameters as one vector, halved and put back; the policy acts with them."""
+    if not hasattr(session.model.policy, "load_from_vector"):
+        raise Unsupported("a policy takes no vector of parameters")
+    session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
+    observation = gyms.reset(session.environments.made(first=0))
+    show([session.model.predict(observation, deterministic=True)[0]])
+
+
+def show_falling_rate(session: Session) -> None:
+    """A rate that falls from 1 to 0.1 in the first half of a training."""
+    rate = library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
+    show([float(rate(left)) for left in (1.0, 0.8, 0.5, 0.2)])
+
+
+def draw_noise(session: Session) -> None:
+    """Correlated noise that does not begin at zero, three draws before and after a reset."""
+    kind = library("common.noise", "OrnsteinUhlenbeckActionNoise")
+    noise = kind(np.zeros(2), 0.3 * np.ones(2), initial_noise=np.array([0.4, -0.2]))
+    rows = [noise() for _ in range(3)]
+    noise.reset()
+    show(rows + [noise() for _ in range(3)])
+
+
+def save_actor(session: Session) -> None:
+    """The actor is saved by itself, loaded, and asked."""
+    path = session.path("actor.pkl")
+    session.model.policy.actor.save(path)
+    actor = type(session.model.policy.actor).load(path)
+    observation, _ = session.model.policy.obs_to_tensor(
+        gyms.reset(session.environments.made(first=0))
+    )
+    show([actor(observation, deterministic=True).detach().numpy()])
+
+
+def reset_again(session: Session) -> None:
+    """Environments side by side that are seeded once and reset three times."""
+    environment = DummyVecEnv([lambda: session.environments.made(first=0)])
+    environment.seed(3)
+    show([np.array(environment.reset()) for _ in range(3)])
+
+
+def add_row(session: Session) -> None:
+    """A rollout of two steps that a user fills, with probabilities that are single numbers."""
+    kind = library("common.buffers", "RolloutBuffer")
+    environment = session.environments.made(first=0)
+    buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
+    observation = gyms.reset(environment)
+    action = environment.action_space.low
+    for step in range(2):
+        numbers = [torch.tensor(0.5 * (step + 1)), torch.tensor(-0.3 * (step + 1))]
+        buffer.add(observation, action, np.ones(1), np.zeros(1), *numbers)
+    buffer.compute_returns_and_advantage(torch.tensor([0.25]), np.zeros(1))
+    show([buffer.values, buffer.log_probs, buffer.advantages, buffer.returns])
+
+
+def load_with_environment(session: Session) -> None:
+    """An agent that is loaded with an environment, and goes on where it was, or begins anew."""
+    path = session.path("whole")
+    session.model.save(path)
+    environment = DummyVecEnv([lambda: session.environments.made(first=0)])
+    kept = []
+    for anew in (True, False):
+        loaded = type(session.model).load(path, env=environment, force_reset=anew)
+        kept.append(float(loaded._last_obs is None))
+    show(kept)
+
+
+# -- callbacks and files ------------------------------------------------------------------------
+
+
+def checkpoint_callback(session: Session) -> Any:
+    """Files of the agent every few steps."""
+    return library("common.callbacks", "CheckpointCallback")(9, session.path("checkpoints"))
+
+
+def listed_callback(session: Session) -> Any:
+    """Callbacks in a list, one of them only every few steps."""
+    every, listed = (library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList"))
+    own = [user_code.CountingCallback(session.steps), user_code.StartingCallback()]
+    return listed([every(7, own[0]), own[1]])
+
+
+def improvement_callback(session: Session) -> Any:
+    """Evaluations that keep the best agent, and end a training that does not improve."""
+    better, worse = (library("common.callbacks", f"StopTrainingOn{name}")
+                     for name in ("RewardThreshold", "NoModelImprovement"))  # fmt: skip
+    environment = session.environments.wrapped(training=False)
+    return session.evaluation("EvalCallback")(
+        environment, better(1e9), worse(2), n_eval_episodes=1, eval_freq=5, verbose=0,
+        log_path=session.path("log"), best_model_save_path=session.path("best"),
+    )  # fmt: skip
+
+
+def exchange_parameters(session: Session) -> None:
+    """Parameters from a file, and of the policy alone; the agent acts with them."""
+    model, path = session.model, session.path("parameters")
+    model.save(path)
+    halved = {name: 0.5 * value for name, value in model.get_parameters()["policy"].items()}
+    for parameters in (path, {"policy": halved}):
+        model.set_parameters(parameters, exact_match=parameters is path)
+        act_alone(model, session.environments)
+
+
+def look_into_environments(session: Session) -> None:
+    """Attributes, methods and wrappers of environments side by side; how they are reset."""
+    environment = session.environments.wrapped()
+    if not hasattr(environment, "set_options"):
+        raise Unsupported("environments side by side take no options")
+    environment.set_attr("mark", 3)
+    environment.set_attr("mark", 4, indices=[1])
+    marks = [environment.get_attr("mark"), environment.get_attr("mark", 1)]
+    notes = environment.env_method("extra_info", np.ones(3), indices=[1, 0])
+    kinds = (user_code.Successes, user_code.MatrixActions)
+    show([*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]])
+    for options in ({"level": 1}, [{"level": 2}, {}]):
+        environment.seed(3)
+        environment.set_options(options)
+        show([environment.reset(), environment.reset()])
+    environment.close()
+
+
+def learn_by_default(session: Session) -> None:
+    """An agent of an environment that has a name; the logger is the library's own."""
+    name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
+    make = partial(session.environments.made, first=0)
+    # it takes no arguments, as most environments
+    with gyms.registered(name, lambda: make()), mock.patch.dict(os.environ, folder):
+        model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")
+        model.learn(session.steps, callback=lambda known, others: len(known) > 0)
+    act_alone(model, session.environments)
+
+
+def load_from_memory(session: Session) -> None:
+    """An agent that is kept in memory without some of its parts, and loaded with others."""
+    memory = io.BytesIO()
+    session.model.save(memory, exclude=["seed", "gamma"])
+    loaded = type(session.model).load(memory, device="cpu", custom_objects={"gamma": 0.25})
+    show([loaded.gamma, loaded.num_timesteps])
+    act_alone(loaded, session.environments)

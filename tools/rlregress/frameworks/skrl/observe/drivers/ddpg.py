@@ -1,0 +1,108 @@
+"""DDPG, driven: its own ``update``, and training by its trainer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from skrl.resources.noises.torch import GaussianNoise
+
+from rlregress.frameworks.skrl.agents import NEVER, Training, watch
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.layers import make_constant
+
+
+def constant_noise(number: float) -> dict[str, Any]:
+    """Settings of an agent whose exploration adds a number."""
+    # of a deviation of 0 PyTorch makes no distribution
+    spread = {"mean": float(number), "std": 1e-9, "device": "cpu"}
+    return {"exploration_noise": GaussianNoise, "exploration_noise_kwargs": spread}
+
+
+class Driver:
+    """An agent of ``DDPG`` with small networks (see ``driven_agents.ContinuousAgent``)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
+        self._training = self._made(settings.starts)
+        self._fed: Training | None = None
+
+    def _made(self, starts: int) -> Training:
+        settings = self._settings
+        return Training(
+            "ddpg",
+            self._envs.environment(),
+            learning_rate=0.0,
+            random_timesteps=settings.starts,
+            learning_starts=starts,
+            batch_size=settings.batch_size,
+            discount_factor=settings.discount,
+            **({} if settings.noise is None else constant_noise(settings.noise)),
+        )
+
+    def set_values(self, online: float, target: float) -> None:
+        """Make the last layers of the Q networks constant."""
+        _set(self._training, ("critic", "target_critic"), online, target)
+
+    def set_policy(self, online: float, target: float) -> None:
+        """Make the last layers of the policies constant."""
+        for training in filter(None, (self._training, self._fed)):
+            _set(training, ("policy", "target_policy"), online, target)
+
+    def fill(self, online: float, target: float) -> None:
+        """Set all parameters."""
+        for name, network in self._training.models.items():
+            fill(network.parameters(), target if name.startswith("target") else online)
+
+    def target_parameters(self) -> tuple[float, float | None]:
+        """The first ones."""
+        networks = (self._training.models[name] for name in ("target_critic", "target_policy"))
+        values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
+        return values, policy
+
+    def networks(self) -> tuple[int, int]:
+        """Those that the agent reads from the models that it is given."""
+        names = [name for name in self._training.agent.checkpoint_modules if "critic" in name]
+        made = [name for name in names if "optimizer" not in name]
+        return sum("target" not in n for n in made), sum("target" in n for n in made)
+
+    def losses(self, online: float, target: float) -> tuple[float, float]:
+        """What ``update`` differentiates, of transitions that a training has collected."""
+        fed = self._collected()
+        _set(fed, ("critic", "target_critic"), online, target)
+        losses = watched_updates.losses_of_update(fed.update, fed.optimizers)
+        return watched_updates.only(losses["critic"]), watched_updates.only(losses["actor"])
+
+    def target_actions(self) -> np.ndarray:
+        """What the target critic receives."""
+        fed, recorded = self._collected(), []
+        for name in ("policy", "target_policy"):
+            fed.models[name].load_state_dict(self._training.models[name].state_dict())
+        watch(
+            fed.models["target_critic"],
+            lambda given, _: recorded.append(given["taken_actions"].double().numpy().flatten()),
+        )
+        fed.update()
+        return np.concatenate(recorded)
+
+    def _collected(self) -> Training:
+        if self._fed is None:
+            self._fed = self._made(NEVER)
+            self._fed.run(self._settings.batch_size)
+        return self._fed
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        """A training."""
+        made, training = self._training.optimizers, self._training
+        roles = {id(made["critic"]): "values", id(made["actor"]): "policy"}
+        return self._envs.record(
+            lambda: training.run(self._settings.steps), begin, between, lambda of: roles[id(of)]
+        )
+
+
+def _set(training: Training, names: tuple[str, str], online: float, target: float) -> None:
+    for name, number in zip(names, (online, target), strict=False):
+        make_constant(training.models[name], [number])

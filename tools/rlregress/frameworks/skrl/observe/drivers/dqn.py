@@ -1,0 +1,104 @@
+"""DQN, driven: its own ``update``, and training and evaluation by its trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import NEVER, Training
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.layers import make_constant
+
+
+class Driver:
+    """An agent of ``DQN`` with small networks (see ``driven_agents.DiscreteAgent``)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._envs = ScriptedEnvs(settings, discrete=settings.actions)
+        self._training = self._made(settings.starts)
+        self._fed: Training | None = None
+
+    def _made(self, starts: int) -> Training:
+        settings = self._settings
+        interval: dict[str, Any] = {}
+        if settings.target_every is not None:
+            interval["target_update_interval"] = settings.target_every
+        made = [self._envs.environment() for _ in range(settings.environments)]
+        return Training(
+            "dqn",
+            *made,
+            learning_rate=0.0,
+            random_timesteps=settings.starts,
+            learning_starts=starts,
+            batch_size=settings.batch_size,
+            discount_factor=settings.discount,
+            update_interval=settings.every,
+            exploration_scheduler=compat.epsilon(*settings.epsilon),
+            **interval,
+        )
+
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        """Make the last layers constant."""
+        _set(self._training, online, target)
+
+    def fill(self, online: float, target: float) -> None:
+        """Set all parameters."""
+        for network, number in zip(self._training.models.values(), (online, target), strict=False):
+            fill(network.parameters(), number)
+
+    def target_parameter(self) -> float:
+        """The first one."""
+        return float(self._training.targets()[0].detach().flatten()[0])
+
+    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+        """What ``update`` differentiates, of transitions that a training has collected."""
+        if self._fed is None:
+            self._fed = self._made(NEVER)
+            first = [1.0] + [0.0] * (self._settings.actions - 1)
+            _set(self._fed, first, first)
+            self._fed.run(self._settings.batch_size)
+        _set(self._fed, online, target)
+        losses = watched_updates.losses_of_update(self._fed.update, self._fed.optimizers)
+        return watched_updates.only(losses["critic"])
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        """A training."""
+        steps = -(-self._settings.steps // self._settings.environments)
+        with self._draws():
+            return self._envs.record(lambda: self._training.run(steps), begin, between)
+
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+        """An action of an evaluation, or of the training, whose end has come."""
+        self.set_values(values, values)
+        trainer = self._training.trainer(self._settings.steps)
+        with self._draws():
+            trainer.train()
+            try:
+                trainer.eval() if deterministic else None
+            except AttributeError as error:
+                if not raised_in(error, "skrl"):
+                    raise
+                # its evaluation reads what actions of DQN do not have
+                return None
+        return int(self._envs.environments[0].received[-1])
+
+    def _draws(self) -> Any:
+        draw = self._settings.draw
+        if draw is None:
+            return nullcontext()
+        return mock.patch.object(torch, "rand", lambda *size, **_: torch.full(size, float(draw)))
+
+
+def _set(training: Training, online: Sequence[float], target: Sequence[float]) -> None:
+    for network, values in zip(training.models.values(), (online, target), strict=False):
+        make_constant(network, np.asarray(values))

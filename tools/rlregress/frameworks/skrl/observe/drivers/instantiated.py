@@ -1,0 +1,60 @@
+"""Models that skrl makes of settings, such as those of its runner: it has no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from skrl.models.torch import Model
+from skrl.utils.model_instantiators.torch import deterministic_model, gaussian_model
+
+from rlregress.frameworks.skrl import compat
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.scripted import Scripted
+
+_OBSERVATIONS = "STATES" if compat.FIRST else "OBSERVATIONS"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the settings ask for, and for how many numbers of observations and actions."""
+
+    sizes: Sequence[int]
+    activation: str
+    observations: int
+    dimensions: int
+
+    def _made(self, make: Callable[..., Any], inputs: str, output: str) -> Any:
+        if not hasattr(Model, "init_state_dict"):
+            raise Unsupported("the instantiators of this version take other settings")
+        bounds = torch.ones(self.dimensions).numpy()
+        environment = Scripted(-bounds, bounds, observation_dimensions=self.observations)
+        layers = {"layers": list(self.sizes), "activations": self.activation}
+        model = make(
+            observation_space=environment.observation_space,
+            action_space=environment.action_space,
+            device="cpu",
+            network=[{"name": "net", "input": inputs, **layers}],
+            output=output,
+        )
+        model.init_state_dict(role="")
+        return model
+
+    def policy(self, stochastic: bool) -> Any:
+        """A Gaussian policy, or a deterministic one."""
+        make = gaussian_model if stochastic else deterministic_model
+        return self._made(make, _OBSERVATIONS, "ACTIONS")
+
+    def values(self, of_actions: bool = True) -> Any:
+        """A model of values, of observations and actions or of observations."""
+        both = f"concatenate([{_OBSERVATIONS}, ACTIONS])"
+        return self._made(deterministic_model, both if of_actions else _OBSERVATIONS, "ONE")
+
+
+def called(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
+    """A model as a function of observations; of actions, if there are any, it says how likely."""
+    taken = {} if actions is None else {"taken_actions": actions}
+    name = "states" if compat.FIRST else "observations"
+    return lambda observations: model.act({name: observations, **taken}, role="policy")

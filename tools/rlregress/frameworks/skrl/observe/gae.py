@@ -1,0 +1,113 @@
+"""Probes of advantages: as PPO's update makes them of a rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from skrl.resources.preprocessors.torch import RunningStandardScaler
+
+from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear
+from rlregress.probing.scripted import Scripted
+
+#: values are scaled, with statistics of so many rows that a rollout does not move them
+_MEAN, _DEVIATION, _ROWS = 1.0, 2.0, 1e12
+_SCALED = {
+    "value_preprocessor": RunningStandardScaler,
+    "value_preprocessor_kwargs": {"size": 1, "device": "cpu", "clip_threshold": float("inf")},
+}
+
+
+def _set_value(training: Training, slope: float, number: float = 0.0) -> None:
+    """Let the value be linear in the observation, in the units of rewards."""
+    layer = last_linear(training.models["value"])
+    fill([layer.weight], slope / _DEVIATION)
+    fill([layer.bias], (number - _MEAN) / _DEVIATION)
+
+
+def _identity(training: Training) -> None:
+    """Let the value of an observation be its number."""
+    scaler = training.agent.checkpoint_modules["value_preprocessor"]
+    scaler.running_mean[:], scaler.running_variance[:] = _MEAN, _DEVIATION**2
+    scaler.current_count.fill_(_ROWS)
+    _set_value(training, 1.0)
+
+
+def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[torch.Tensor]:
+    """Advantages and value targets of a rollout, [T] each: values stored, and added to these.
+
+    The value network says scaled values, which have to be scaled back wherever they are added to
+    rewards.
+    """
+    found: list[torch.Tensor] = []
+    steps = len(inputs["rewards"])
+    script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
+    environment = Scripted(
+        observations=inputs["values"],
+        next_observations=inputs["next_values"],
+        rewards=inputs["rewards"],
+        **script,
+    )
+
+    def look(tensors: Any) -> None:
+        returns, values = (
+            _MEAN + _DEVIATION * tensors[name][:, 0, 0].clone().double()
+            for name in ("returns", "values")
+        )
+        # the advantages that are stored have been normalised
+        found[:] = [returns - values, returns]
+
+    train(
+        steps,
+        environment,
+        rollouts=steps,
+        layers=Layers(sizes=()),
+        prepare=prepare,
+        change=look,
+        learning_rate=0.0,
+        discount_factor=float(inputs["discount"]),
+        gae_lambda=float(inputs.get("trace", 0.0)),
+        **_SCALED,
+        **settings,
+    )
+    return found
+
+
+def _advantages(inputs: Inputs, **settings: Any) -> np.ndarray:
+    return _segment(inputs, **settings)[0].numpy()
+
+
+def _stored_values(inputs: Inputs) -> np.ndarray:
+    def prepare(training: Training) -> None:
+        _identity(training)
+        value = training.models["value"]
+        # an update puts its models in the mode of training first
+        mode = value.train
+
+        def later(enabled: bool = True) -> Any:
+            if enabled:
+                _set_value(training, 0.0, inputs["next_value"])
+            return mode(enabled)
+
+        value.train = later
+
+    step = {"values": [0.0, inputs["value"]], "next_values": [inputs["value"]] * 2}
+    script = {"rewards": [0.0, inputs["reward"]], "terminated": [0.0, 1.0]}
+    return _segment({**inputs, **step, **script}, prepare)[0].numpy()[-1:]
+
+
+PROBES: Mapping[str, Probe] = {
+    "gae.truncation": _advantages,
+    "gae.truncation.asked": lambda i: _advantages(i, time_limit_bootstrap=True),
+    "gae.value_target": lambda i: _segment(i)[1].numpy(),
+    "gae.lambda_zero": lambda i: np.array([0.0, *_advantages(i)]),
+    "gae.stored_values": _stored_values,
+}
+_ONE_ESTIMATOR = "advantages are estimated by one function, without such a switch"
+ABSENT: Mapping[str, str] = {"gae.reset_env": _ONE_ESTIMATOR, "gae.kernel": _ONE_ESTIMATOR}

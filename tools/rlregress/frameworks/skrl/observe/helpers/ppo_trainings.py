@@ -1,0 +1,131 @@
+"""A whole small training of PPO, watched from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Training, watch
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing import watched_updates
+from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.scripted import Scripted
+
+#: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
+Change = Callable[[dict[str, torch.Tensor]], Any]
+
+_CHANGED = ("advantages", "returns", "values", "log_prob")
+
+
+@dataclass
+class AgentTraining(RecordedTraining):
+    """What was recorded.
+
+    Attributes:
+        training: the agent and its environments.
+        value_gradients: the derivative of each with respect to the last bias of the value.
+        gradient_norms: at each step of the optimiser.
+        entropies: mean entropy of the policy at each of these steps.
+        changed: of each rollout that a probe has changed.
+    """
+
+    training: Any = None
+    value_gradients: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)
+
+
+def feed(
+    advantages: Any = 0.0, returns: Any = 0.0, old_values: Any = 0.0, ratios: Any = 1.0
+) -> Change:
+    """What makes an update use these numbers, one or [n] each; the policy is as it was."""
+
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        new = {"advantages": advantages, "returns": returns, "values": old_values}
+        for name, numbers in new.items():
+            tensors[name][:, 0, 0] = torch.as_tensor(np.asarray(numbers), dtype=torch.float32)
+        tensors["log_prob"][:, 0, 0] -= torch.as_tensor(np.log(ratios), dtype=torch.float32)
+
+    return change
+
+
+def train(
+    steps: int,
+    *environments: Scripted,
+    rollouts: int,
+    change: Change | None = None,
+    prepare: Callable[[Training], Any] = lambda training: None,
+    **settings: Any,
+) -> AgentTraining:
+    """Train for ``steps`` steps of all environments; one epoch of one minibatch if nothing is said.
+
+    Args:
+        rollouts: steps of each rollout.
+        change: called with the rollout before an update reads it.
+        prepare: called with the agent before the training.
+    """
+    settings = {"learning_epochs": 1, "mini_batches": 1, **settings}
+    made = Training("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
+    recorded = AgentTraining(training=made)
+    policy, value = (made.models[name] for name in ("policy", "value"))
+    optimizer, last_bias = made.optimizers["policy"], value.net[-1].bias
+    batches: list[dict[str, Any]] = []
+
+    def updating(*arguments: Any, **keywords: Any) -> None:
+        recorded.stored.append(made.stored("observations")[:, 0, 0].numpy().copy())
+        update(*arguments, **keywords)
+
+    def sampled(names: Any, **keywords: Any) -> Any:
+        if change is not None and len(recorded.stored) > len(recorded.changed):
+            recorded.changed.append(True)
+            change({name: made.stored(name) for name in _CHANGED})
+        found = sample(names=names, **keywords)
+        if "log_prob" in names:
+            # states of memory are read apart
+            batches[:] = [dict(zip(names, batch, strict=False)) for batch in found]
+        return found
+
+    def evaluated(inputs: Any, acted: Any) -> None:
+        if "taken_actions" not in inputs:
+            return
+        batch = batches[len(recorded.evaluated) % len(batches)]
+        old, advantages = batch["log_prob"][:, 0], batch["advantages"][:, 0]
+        recorded.evaluated.append(compat.observations(inputs)[:, 0].detach().numpy().copy())
+        recorded.advantages.append(advantages.numpy().copy())
+        recorded.log_ratios.append((compat.log_prob(acted)[:, 0].detach() - old).numpy().copy())
+
+    def valued(inputs: Any, acted: Any) -> None:
+        # behind the policy of the same minibatch
+        if value.training and len(recorded.value_changes) < len(recorded.evaluated):
+            batch = batches[(len(recorded.evaluated) - 1) % len(batches)]
+            change = (acted[0] - batch["values"])[:, 0].detach()
+            recorded.value_changes.append(change.numpy().copy())
+
+    def look() -> None:
+        recorded.entropies.append(policy.get_entropy(role="policy").mean().item())
+        recorded.rates.append(float(optimizer.param_groups[0]["lr"]))
+        recorded.log_std_gradients.append(float(policy.log_std.grad.sum()))
+        recorded.value_gradients.append(float(last_bias.grad))
+
+    prepare(made)
+    watch(policy, evaluated)
+    watch(value, valued)
+    sampling, method = compat.sampling(made.agent), compat.UPDATE
+    sample, update = getattr(made.memory, sampling), getattr(made.agent, method)
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(made.memory, sampling, sampled))
+        stack.enter_context(mock.patch.object(made.agent, method, updating))
+        whole = stack.enter_context(recorded_update(made.optimizers))
+        stack.enter_context(watched_updates.before_steps(optimizer, look))
+        made.run(steps)
+    recorded.losses += whole.losses["policy"]
+    recorded.gradient_norms += whole.gradient_norms["policy"]
+    return recorded

@@ -1,0 +1,178 @@
+"""Probes of normalisation: RunningStandardScaler, which agents put before their models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from skrl.resources.preprocessors.torch import RunningStandardScaler
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted, counting
+
+
+def _rows(numbers: Any) -> torch.Tensor:
+    return torch.as_tensor(np.asarray(numbers, dtype=np.float32)).reshape(-1, 1)
+
+
+def _scaler(mean: float = 0.0, deviation: float = 1.0, **options: Any) -> Any:
+    scaler = RunningStandardScaler(1, device="cpu", **options)
+    scaler.running_mean[:], scaler.running_variance[:] = mean, deviation**2
+    return scaler
+
+
+def _statistics(inputs: Inputs) -> np.ndarray:
+    scaler = _scaler()
+    found = []
+    for name in ("first", "second"):
+        scaler(_rows(inputs[name]), train=True)
+        found.append(float(scaler(_rows(inputs["number"]))))
+    return np.array(found)
+
+
+def _one_row(inputs: Inputs) -> np.ndarray:
+    scaler = _scaler()
+    scaler(_rows(inputs["number"]), train=True)
+    return np.array([float(np.isfinite(float(scaler(_rows(0.0)))))])
+
+
+def _clip(inputs: Inputs) -> np.ndarray:
+    scaler = _scaler()
+    scaler(_rows(inputs["observations"][:-2]), train=True)
+    return scaler(_rows(inputs["observations"][-2:])).flatten().double().numpy()
+
+
+def _inverse(inputs: Inputs) -> np.ndarray:
+    scaler = _scaler(deviation=float(inputs["deviation"]))
+    return scaler(_rows(inputs["numbers"]), inverse=True).flatten().double().numpy()
+
+
+def _fixed_epsilon(inputs: Inputs) -> np.ndarray:
+    scaler = _scaler(deviation=float(inputs["deviation"]), clip_threshold=float("inf"))
+    return np.log10([float(scaler(_rows(inputs["distance"])))])
+
+
+def _preprocessed(name: str) -> dict[str, Any]:
+    options = {"size": 1, "device": "cpu"}
+    return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": options}
+
+
+def _targets(inputs: Inputs) -> np.ndarray:
+    rewards, found = inputs["rewards"], []  # type: Any, list[np.ndarray]
+
+    def look(tensors: Any) -> None:
+        found.extend(
+            tensors[name][:, 0, 0].double().numpy().copy() for name in ("values", "returns")
+        )
+
+    train(
+        len(rewards),
+        Scripted(rewards=rewards, terminated=1.0),
+        rollouts=len(rewards),
+        change=look,
+        prepare=lambda made: make_constant(made.models["value"], inputs["value"]),
+        learning_rate=0.0,
+        **_preprocessed("value"),
+    )
+    values, returns = found
+    return np.array([values[0], *returns])
+
+
+def _ratio(inputs: Inputs) -> np.ndarray:
+    steps = int(inputs["steps"])
+    training = train(
+        2 * steps,
+        counting(2 * steps),
+        rollouts=steps,
+        layers=Layers(sizes=()),
+        prepare=lambda made: fill(made.models["policy"].net.parameters(), 1.0),
+        learning_rate=0.0,
+        **_preprocessed("observation"),
+    )
+    return training.moved_first(2)
+
+
+def _off_policy(steps: int, *environment: Scripted) -> Training:
+    """A training of SAC that has stored so many steps, and may update."""
+    settings = {"batch_size": steps, **_preprocessed("observation")}
+    training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
+    training.run(steps)
+    return training
+
+
+def _counted(inputs: Inputs) -> np.ndarray:
+    size = int(inputs["batch_size"])
+    training = _off_policy(size)
+    scaler = training.agent.checkpoint_modules.get("observation_preprocessor")
+    scaler = scaler or training.agent.checkpoint_modules["state_preprocessor"]
+    before = float(scaler.current_count)
+    training.update()
+    return np.array([(float(scaler.current_count) - before) / size])
+
+
+def _terminal_observation(inputs: Inputs) -> np.ndarray:
+    x = inputs["observations"]
+    steps = len(x) - 1
+    environment = _showing(x, terminated=[0.0] * (steps - 1) + [1.0])
+    training = _off_policy(steps, environment)
+    return training.stored("next_observations")[steps - 1, 0].double().numpy()
+
+
+def _showing(observations: Any, **script: Any) -> Scripted:
+    """A reset gives observations[0], and step t gives [t + 1]."""
+    return Scripted(observations=observations[:-1], next_observations=observations[1:], **script)
+
+
+def _default(kind: str, steps: list[int], inputs: Inputs) -> np.ndarray:
+    """What the policy is given, and what is stored as its reward, by default."""
+    given: list[float] = []
+    rows = len(inputs["rewards"])
+    environment = _showing(np.append(0.0, inputs["observations"]), rewards=inputs["rewards"])
+    never: dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
+    training = Training(kind, environment, rows=rows + 1, **never)
+    policy = training.models["policy"]
+    watch(policy, lambda acted, _: given.append(float(compat.observations(acted)[0, 0])))
+    # one step more, so that the last observation is acted on
+    training.run(rows + 1)
+    rewards = training.stored("rewards")[:rows, 0, 0].double().numpy()
+    return np.concatenate([np.array(given)[1:][steps], rewards[steps]])
+
+
+PROBES: Mapping[str, Probe] = {
+    "normaliser.statistics": _statistics,
+    "normaliser.one_row": _one_row,
+    "normaliser.inverse": _inverse,
+    "normaliser.ppo.targets": _targets,
+    "normaliser.ppo.ratio": _ratio,
+    "normaliser.sac.rows": _counted,
+    "normalisation.observation.clip": _clip,
+    "normalisation.fixed.epsilon": _fixed_epsilon,
+    "normalisation.terminal_observation": _terminal_observation,
+    "normalisation.default": lambda i: _default("ppo", [3, -1], i),
+    "normalisation.default.off_policy": lambda i: _default("sac", [-2, -1], i),
+}
+_BY_BATCHES = "moves statistics with the batches of updates (normaliser.statistics)"
+ABSENT: Mapping[str, str] = {
+    "normaliser.ppo.critic": "of states beside observations nothing is probed yet",
+    "normaliser.until": "learns statistics without a limit",
+    "normalisation.observation": _BY_BATCHES,
+    "normalisation.observation.epsilon": _BY_BATCHES,
+    "normalisation.observation.statistics": _BY_BATCHES,
+    "normalisation.observation.early_scale": _BY_BATCHES,
+    "normalisation.observation.large_offset": _BY_BATCHES,
+    "normalisation.order": _BY_BATCHES,
+    "normalisation.terminal_observation.statistics": _BY_BATCHES,
+    "normalisation.environments": _BY_BATCHES,
+    "normalisation.replay": _BY_BATCHES,
+    "normalisation.evaluation": _BY_BATCHES,
+    "normalisation.evaluation.same_wrapper": _BY_BATCHES,
+    "normalisation.saved": _BY_BATCHES,
+    "normalisation": "scales no rewards by itself",
+}

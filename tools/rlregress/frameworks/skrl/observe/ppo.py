@@ -1,0 +1,175 @@
+"""Probes of PPO's update: its own ``update`` on a rollout that its trainer collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.observe.drivers import instantiated
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import feed, train
+from rlregress.measurements import ppo
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import linear_layers, log_epsilon, make_constant
+from rlregress.probing.scripted import Scripted
+
+
+def _update(settings: ppo.Settings) -> ppo.Effects:
+    """See ``measurements.ppo.Update``."""
+
+    def prepare(made: Training) -> None:
+        make_constant(made.models["value"], settings.value)
+        fill([made.models["policy"].log_std], settings.log_deviation)
+
+    training = train(
+        settings.count,
+        rollouts=settings.count,
+        change=feed(settings.advantages, settings.returns, settings.old_values, settings.ratios),
+        prepare=prepare,
+        learning_rate=0.0,
+        **settings.named(
+            clip_range="ratio_clip",
+            value_clip="value_clip",
+            value_coefficient="value_loss_scale",
+            entropy_coefficient="entropy_loss_scale",
+        ),
+        **({} if settings.gradients_clipped else {"grad_norm_clip": 0.0}),
+    )
+    return ppo.Effects(
+        watched_updates.only(training.losses),
+        watched_updates.only(training.gradient_norms),
+        training.value_gradients[-1],
+        training.log_std_gradients[-1],
+    )
+
+
+def _estimated(inputs: Inputs, parts: int) -> np.ndarray:
+    """The policy loss where the advantages that are estimated are those of the inputs.
+
+    V is 0 and nothing follows a step, so that rewards are advantages.
+    """
+    rewards = inputs["advantages"]
+    training = train(
+        len(rewards),
+        Scripted(rewards=rewards, terminated=1.0),
+        rollouts=len(rewards),
+        change=lambda tensors: tensors["log_prob"].sub_(float(np.log(inputs["ratio"]))),
+        prepare=lambda made: fill(made.models["value"].parameters(), 0.0),
+        mini_batches=parts,
+        learning_rate=0.0,
+        value_loss_scale=0.0,
+        ratio_clip=0.2,
+    )
+    return np.array([np.mean(training.losses)])
+
+
+def _normalisation(inputs: Inputs) -> np.ndarray:
+    return _estimated(inputs, len(inputs["advantages"]) // int(inputs["minibatch_size"]))
+
+
+def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
+    found = float(_estimated({"advantages": [inputs["advantage"]], "ratio": 1.0}, 1)[0])
+    return np.array([1.0, found] if np.isfinite(found) else [0.0, 0.0])
+
+
+def _adam_epsilon(inputs: Inputs) -> np.ndarray:
+    made = Training("ppo")
+    held = [parameter for model in made.models.values() for parameter in model.parameters()]
+    return np.array([log_epsilon(made.optimizers["policy"], held)])
+
+
+def _initialisation(inputs: Inputs) -> np.ndarray:
+    sizes = [int(inputs["hidden"])] * 2
+    dimensions = int(inputs["observation_dimensions"]), int(inputs["action_dimensions"])
+    made = instantiated.Settings(sizes, "elu", *dimensions)
+    layers = linear_layers(made.policy(stochastic=True)) + linear_layers(made.values(False))
+    weights = [layer.weight.detach() for layer in layers]
+    extremes = np.array([torch.linalg.svdvals(w)[[-1, 0]].numpy() for w in weights])
+    if np.any(extremes[:, 1] > 1.01 * extremes[:, 0]):
+        # no multiples of orthogonal ones
+        largest = [float(w.abs().max()) * w.shape[1] ** 0.5 for w in weights]
+        extremes = np.repeat(-np.round(largest, 1), 2)
+    biases = [layer.bias.detach().numpy() for layer in layers]
+    uneven = any(np.ptp(bias) > 0.0 for bias in biases)
+    return np.array([*np.ravel(extremes), -1.0 if uneven else max(b.max() for b in biases)])
+
+
+def _log_std(inputs: Inputs) -> np.ndarray:
+    policy = instantiated.Settings([16], "elu", 1, 1).policy(stochastic=True)
+    for layer in linear_layers(policy):
+        fill([layer.bias], 0.0)
+    logs = []
+    for number in (0.0, float(inputs["observation"])):
+        instantiated.called(policy)(torch.full((1, 1), number))
+        logs.append(float(policy.distribution(role="policy").stddev.detach().log()))
+    return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
+
+
+def _acting(inputs: Inputs, mean: float, deviation: float = -20.0) -> Training:
+    training = Training("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
+    make_constant(training.models["policy"], mean)
+    fill([training.models["policy"].log_std], deviation)
+    return training
+
+
+def _bounding(inputs: Inputs) -> np.ndarray:
+    executed, stored = [], []
+    for mean in inputs["samples"]:
+        training = _acting(inputs, mean)
+        training.run(1)
+        executed.append(training.environments[0].received[-1].item())
+        stored.append(float(training.stored("actions")[0]))
+    return np.array(executed + stored)
+
+
+def _distribution(inputs: Inputs) -> np.ndarray:
+    executed = []
+    for mean in inputs["means"]:
+        training = _acting(inputs, mean, float(np.log(inputs["scale"])))
+        training.trainer(1).eval()
+        executed.append(training.environments[0].received[-1].item())
+    return np.array(executed)
+
+
+def _out_of_bounds(inputs: Inputs) -> np.ndarray:
+    training = _acting(inputs, inputs["mean"])
+    training.run(1)
+    return training.environments[0].received[-1]
+
+
+def _stored_log_prob(inputs: Inputs) -> np.ndarray:
+    count = int(inputs["count"])
+    training = train(
+        count,
+        rollouts=count,
+        learning_rate=0.0,
+        prepare=lambda made: make_constant(made.models["policy"], inputs["mean"]),
+    )
+    return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
+
+
+PROBES: Mapping[str, Probe] = {
+    **{id: partial(measure, _update) for id, measure in ppo.MEASUREMENTS.items()},
+    "ppo.advantage_normalisation": _normalisation,
+    "ppo.advantage_normalisation.epsilon": lambda i: _estimated(i, 1),
+    "ppo.advantage_normalisation.single": _normalisation_of_one,
+    "ppo.adam.epsilon": _adam_epsilon,
+    "ppo.initialisation": _initialisation,
+    "ppo.log_std": _log_std,
+    "ppo.action.bounding": _bounding,
+    "ppo.action.distribution": _distribution,
+    "policy.out_of_bounds": _out_of_bounds,
+    "policy.stored_log_prob": _stored_log_prob,
+}
+_WRITTEN_BY_USERS = "has no networks: users write models"
+ABSENT: Mapping[str, str] = {
+    "ppo.networks": _WRITTEN_BY_USERS,
+    "ppo.adam.epsilon.custom": "has no options of the optimiser to set",
+    "policy.centre.deterministic": _WRITTEN_BY_USERS,
+    "policy.centre.gaussian": _WRITTEN_BY_USERS,
+}

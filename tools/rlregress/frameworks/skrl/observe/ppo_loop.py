@@ -1,0 +1,164 @@
+"""Probes of PPO's loop: its trainer, on environments that count their steps, and its schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from skrl.resources.schedulers.torch import KLAdaptiveLR
+from torch.optim.lr_scheduler import LinearLR
+
+from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import AgentTraining, feed, train
+from rlregress.measurements import ppo_loop as loop
+from rlregress.measurements.ppo_loop import diverging
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe, Unsupported
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import counting, end_after
+
+
+def _train(settings: loop.Settings) -> AgentTraining:
+    """See ``measurements.ppo_loop.Train``."""
+    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    gamma = {"discount_factor": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
+    target = {} if settings.target is None else {"kl_threshold": settings.target}
+
+    def prepare(training: Training) -> None:
+        if settings.monte_carlo:
+            fill(training.models["value"].parameters(), 0.0)
+
+    training = train(
+        settings.total,
+        *made,
+        rollouts=settings.steps,
+        mini_batches=settings.minibatches,
+        learning_epochs=settings.epochs,
+        learning_rate=settings.learning_rate,
+        prepare=prepare,
+        change=None if settings.ratio == 1.0 else feed(ratios=settings.ratio),
+        **gamma,
+        **target,
+    )
+    training.environments = made
+    return training
+
+
+def _adaptive(divergences: list[float]) -> Any:
+    """skrl's schedule by divergence, which keeps those that it is told."""
+    try:
+        KLAdaptiveLR(Training("ppo").optimizers["policy"])
+    except TypeError as error:
+        raise Unsupported(f"its schedule does not run on this PyTorch: {error}") from error
+
+    class Recorded(KLAdaptiveLR):
+        def step(self, kl: Any = None, **epoch: Any) -> None:
+            """That of skrl."""
+            # the first step is one of the constructor
+            if kl is not None:
+                divergences.append(float(kl))
+            super().step(kl, **epoch)
+
+    return Recorded
+
+
+def _kl_estimator(inputs: Inputs) -> np.ndarray:
+    divergences: list[float] = []
+    count = len(inputs["ratios"])
+    train(
+        count,
+        rollouts=count,
+        change=feed(ratios=inputs["ratios"]),
+        learning_rate_scheduler=_adaptive(divergences),
+        learning_rate=1e-12,
+    )
+    return np.array(divergences)
+
+
+def _learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
+    start, left = float(inputs["learning_rate"]), list(inputs["divergences"])
+
+    def change(tensors: Any) -> None:
+        # one update more shows what the last divergence did; its own does not matter
+        feed(ratios=diverging(left.pop(0)) if left else 1.0)(tensors)
+
+    training = train(
+        2 * (len(left) + 1),
+        rollouts=2,
+        change=change,
+        # steps of the policy change no divergence: all its gradients are 0
+        learning_rate=start,
+        learning_rate_scheduler=_adaptive([]),
+        learning_rate_scheduler_kwargs={"kl_threshold": float(inputs["target"])},
+    )
+    return np.array(training.rates[1:]) / start
+
+
+def _segments(inputs: Inputs) -> np.ndarray:
+    limit = int(inputs["time_limit"])
+    environment = counting(limit, truncated=end_after(limit), restarts=True)
+    training = train(15, environment, rollouts=5)
+    tensors = training.training.memory.tensors.values()
+    terminal = any(bool((tensor == limit).any()) for tensor in tensors)
+    return np.array([*np.concatenate(training.stored), terminal])
+
+
+def _scheduled(inputs: Inputs, change: Any = None, **settings: Any) -> AgentTraining:
+    n = int(inputs["rollout_steps"])
+    return train(
+        n * int(inputs["rollouts"]),
+        rollouts=n,
+        mini_batches=int(inputs["minibatches"]),
+        change=change,
+        **settings,
+    )
+
+
+def _falling(rollouts: int) -> Mapping[str, Any]:
+    """Settings of a learning rate that falls to 0: the schedule is stepped after each epoch."""
+    ends = {"start_factor": 1.0, "end_factor": 0.0, "total_iters": rollouts}
+    return {"learning_rate_scheduler": LinearLR, "learning_rate_scheduler_kwargs": ends}
+
+
+def _rates(inputs: Inputs, **settings: Any) -> np.ndarray:
+    start = float(inputs["learning_rate"])
+    return np.array(_scheduled(inputs, learning_rate=start, **settings).rates) / start
+
+
+def _negative(inputs: Inputs) -> np.ndarray:
+    start, n = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
+    steps = int(inputs["total_steps"])
+    training = train(steps, rollouts=n, learning_rate=start, **_falling(steps // n))
+    return np.array([min(training.rates) / start])
+
+
+def _clip_range(inputs: Inputs) -> np.ndarray:
+    clip = float(inputs["clip_range"])
+    settings = {"ratio_clip": clip, "value_loss_scale": 0.0, "learning_rate": 0.0}
+    training = _scheduled(inputs, feed(advantages=1.0, ratios=2.0), **settings)
+    return (-np.array(training.losses) - 1.0) / clip
+
+
+_NO_SCHEDULE = "has schedules of the learning rate alone"
+ABSENT: Mapping[str, str] = {
+    "ppo.minibatches.remainder": "has no remainder: minibatches are equal parts (ppo.minibatches)",
+    "ppo.clip_range.schedule.asked": _NO_SCHEDULE,
+    "ppo.entropy.schedule": _NO_SCHEDULE,
+}
+PROBES: Mapping[str, Probe] = {
+    **{
+        id: partial(measure, _train)
+        for id, measure in loop.MEASUREMENTS.items()
+        if id not in ABSENT
+    },
+    "ppo.kl_estimator": _kl_estimator,
+    "ppo.parallel_gradient": partial(parallel_gradient, _train),
+    "ppo.segments": _segments,
+    "ppo.learning_rate.schedule": _rates,
+    "ppo.learning_rate.schedule.asked": lambda i: _rates(i, **_falling(int(i["rollouts"]))),
+    "ppo.learning_rate.negative": _negative,
+    "ppo.learning_rate.adaptive": _learning_rate_adaptive,
+    "ppo.clip_range.schedule": _clip_range,
+}

@@ -1,0 +1,154 @@
+"""Probes of PPO_RNN, the agent for models with memory: its own trainings and evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.vector import AutoresetMode
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Layers, Training, watch
+from rlregress.frameworks.skrl.observe.helpers import ppo_trainings
+from rlregress.frameworks.skrl.recurrent_layers import Memory
+from rlregress.measurements import recurrent
+from rlregress.measurements.recurrent import Record, Rollout, Settings
+from rlregress.probing.driven import fill
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear, make_constant
+from rlregress.probing.scripted import Scripted, end_after
+
+#: actions that differ by less are the same
+_NEGLIGIBLE = 1e-4
+#: the step that only resets, of gymnasium's own way, is no step of a script
+_VECTORISED = {"autoreset_mode": AutoresetMode.SAME_STEP}
+
+
+def _speak_up(training: Training) -> None:
+    """Let means and values depend on what is remembered: those of new networks hardly do."""
+    with torch.no_grad():
+        for model in training.models.values():
+            last_linear(model).weight.mul_(1000.0)
+
+
+def _forget(training: Training) -> None:
+    """Let the recurrent layers of the policy output zeros."""
+    fill(training.models["policy"].recurrent.parameters(), 0.0)
+
+
+def _train(kind: str, settings: Settings) -> Record:
+    """See ``measurements.recurrent.Train``."""
+    record = Record()
+    made: list[Training] = []
+    means: list[np.ndarray] = []
+
+    def acted(inputs: Any, outputs: Any) -> None:
+        if "taken_actions" not in inputs:
+            means.append(compat.mean(outputs)[:, 0].detach().numpy().copy())
+
+    def prepare(training: Training) -> None:
+        made.append(training)
+        watch(training.models["policy"], acted)
+        _speak_up(training)
+        if settings.constant:
+            make_constant(training.models["value"], 0.0)
+            _forget(training)
+
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        names = ("values", "rewards", "returns")
+        stored = [made[0].stored(name)[..., 0].numpy().copy() for name in names]
+        record.rollouts.append(Rollout(np.array(means), *stored))
+        means.clear()
+        if len(record.rollouts) == settings.forgets:
+            _forget(made[0])
+        if settings.advantage is not None:
+            fill([tensors["advantages"]], 0.0)
+            tensors["advantages"][0, 0] = settings.advantage
+        tensors["log_prob"][0, 0] -= float(np.log(settings.ratio))
+
+    discount = {} if settings.discount is None else {"discount_factor": settings.discount}
+    # minibatches have to be whole sequences
+    steps = settings.steps if settings.minibatches == 1 else 2
+    training = ppo_trainings.train(
+        settings.rollouts * settings.steps,
+        *(Scripted(**script) for script in settings.scripts),
+        rollouts=settings.steps,
+        layers=Layers(memory=Memory(kind, steps)),
+        vectorised=None if len(settings.scripts) == 1 else _VECTORISED,
+        prepare=prepare,
+        change=change,
+        mini_batches=settings.minibatches,
+        learning_epochs=settings.epochs,
+        learning_rate=0.0,
+        time_limit_bootstrap=True,
+        **settings.weights("value_loss_scale", "entropy_loss_scale"),
+        **discount,
+    )
+    record.minibatches = training.evaluated
+    if settings.minibatches == 1:
+        # one environment behind the other
+        last = np.array([training.log_ratios[-1], training.value_changes[-1]])
+        record.changes = last.reshape(2, -1, settings.steps).swapaxes(1, 2)
+    record.losses, record.entropies = training.losses, training.entropies
+    return record
+
+
+def _remembering(*environments: Scripted) -> Training:
+    training = Training("ppo", *environments, layers=Layers(memory=Memory("gru")))
+    _speak_up(training)
+    # the evaluation of some versions draws actions
+    fill([training.models["policy"].log_std], -20.0)
+    return training
+
+
+def _second(ended: bool | None) -> bool:
+    """Whether a second action is another, behind a first one that is recorded, or not (None)."""
+    training = _remembering()
+    training.trainer(1)
+    given, means = torch.full((1, 1), 0.5), []
+    for _ in range(2):
+        acted = compat.act(training.agent, given)
+        means.append(float(compat.mean(acted).detach()))
+        if ended is not None:
+            compat.record(training.agent, given, acted[0], ended)
+    return abs(means[1] - means[0]) > _NEGLIGIBLE
+
+
+def _predict(inputs: Inputs) -> np.ndarray:
+    episode = int(inputs["episode"])
+    environment = Scripted(terminated=end_after(episode))
+    evaluated = [-1.0, -1.0]
+    try:
+        _remembering(environment).trainer(episode + 1).eval()
+        first, *later = (float(action[0]) for action in environment.received)
+        evaluated = [abs(later[step - 1] - first) > _NEGLIGIBLE for step in (1, episode)]
+    except UnboundLocalError as error:
+        if not raised_in(error, "skrl"):
+            raise
+    return np.array([*map(_second, (False, True, None)), *evaluated], dtype=np.float64)
+
+
+_OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
+
+
+def _of_both_kinds(measurement: recurrent.Measurement) -> Probe:
+    """Models with one state, and with two."""
+    return recurrent.of_all(measurement, _OF_GRU, _OF_LSTM)
+
+
+PROBES: Mapping[str, Probe] = {
+    "recurrent.rollout": _of_both_kinds(recurrent.rollout),
+    "recurrent.update": _of_both_kinds(recurrent.update),
+    "recurrent.minibatches": partial(recurrent.minibatches, _OF_GRU),
+    "recurrent.padding": partial(recurrent.padding, _OF_GRU),
+    "recurrent.bootstrap": _of_both_kinds(recurrent.bootstrap),
+    "recurrent.critic": _of_both_kinds(recurrent.critic),
+    "recurrent.predict": _predict,
+}
+ABSENT: Mapping[str, str] = {
+    "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",
+}

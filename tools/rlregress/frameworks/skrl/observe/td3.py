@@ -1,0 +1,41 @@
+"""Probes of TD3: measurements on its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from unittest import mock
+
+import numpy as np
+
+from rlregress.frameworks.skrl.agents import NEVER, Layers, Training
+from rlregress.frameworks.skrl.observe.drivers.twins import Driver
+from rlregress.measurements import td3
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs, Probe
+
+
+def _before_policy_update(inputs: Inputs) -> np.ndarray:
+    training = Training(
+        "td3", policy_delay=int(inputs["delay"]), learning_starts=NEVER, batch_size=8
+    )
+    training.run(8)
+    training.agent.writer = mock.Mock()
+    try:
+        training.update()
+        training.agent.write_tracking_data(timestep=1, timesteps=1)
+    except (KeyError, NameError, ValueError) as error:
+        if not raised_in(error, "skrl"):
+            raise
+        return np.array([1.0])
+    return np.array([0.0])
+
+
+_MADE = partial(Driver, "td3")
+#: the tanh before the bounds is the user's
+_WITHOUT_TANH = partial(Driver, "td3", layers=Layers(squash=False))
+PROBES: Mapping[str, Probe] = {
+    **{id: partial(measure, _MADE) for id, measure in td3.MEASUREMENTS.items()},
+    "td3.action.bounding": partial(td3.action_bounding, _WITHOUT_TANH),
+    "logging.before_policy_update": _before_policy_update,
+}

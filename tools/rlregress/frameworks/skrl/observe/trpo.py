@@ -1,0 +1,79 @@
+"""Probes of TRPO: its own ``update`` on a rollout of known actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.frameworks.skrl.observe.drivers import instantiated
+from rlregress.measurements import trpo
+from rlregress.probing import watched_updates
+from rlregress.probing.driven import fill
+from rlregress.probing.interface import Inputs, Probe
+from rlregress.probing.layers import last_linear
+from rlregress.probing.scripted import Scripted
+
+
+def _step(
+    actions: Sequence[float],
+    advantages: Sequence[float],
+    bound: float | None = None,
+    damping: float | None = None,
+) -> tuple[float, float]:
+    """See ``measurements.trpo.Step``."""
+    count = len(actions)
+    settings: dict[str, Any] = {"max_kl_divergence": bound, "damping": damping}
+    training = Training(
+        "trpo",
+        # observations of 0: of the layer of the mean the bias alone counts
+        Scripted(observations=0.0, next_observations=0.0),
+        rows=count,
+        layers=Layers(sizes=()),
+        rollouts=count,
+        learning_epochs=1,
+        mini_batches=1,
+        **{name: value for name, value in settings.items() if value is not None},
+    )
+    policy = training.models["policy"]
+    fill(policy.parameters(), 0.0)
+    sampling = compat.sampling(training.agent)
+    sample = getattr(training.memory, sampling)
+    numbers = torch.tensor(np.array(actions), dtype=torch.float32)[:, None]
+
+    def sampled(*arguments: Any, **keywords: Any) -> Any:
+        called = instantiated.called(policy, numbers)
+        with torch.no_grad():
+            training.stored("log_prob")[:, 0] = compat.log_prob(called(torch.zeros(count, 1)))
+        training.stored("actions")[:, 0] = numbers
+        training.stored("advantages")[:, 0, 0] = torch.as_tensor(advantages, dtype=torch.float32)
+        return sample(*arguments, **keywords)
+
+    with mock.patch.object(training.memory, sampling, sampled):
+        training.run(count)
+    return float(last_linear(policy).bias.detach()), float(policy.log_std.detach())
+
+
+def _critic_updates(inputs: Inputs) -> np.ndarray:
+    rows = 2 * int(inputs["batch_size"])
+    training = Training("trpo", rows=rows, rollouts=rows)
+    steps: list[None] = []
+    with watched_updates.before_steps(training.optimizers["critic"], lambda: steps.append(None)):
+        training.run(rows)
+    return np.array([len(steps) / 2])
+
+
+PROBES: Mapping[str, Probe] = {
+    "trpo.kl.bound": partial(trpo.kl_bound, _step),
+    "trpo.damping": partial(trpo.damping, _step),
+    "trpo.line_search": partial(trpo.line_search, _step),
+    "trpo.line_search.expected": partial(trpo.expected_improvement, _step),
+    "trpo.direction": partial(trpo.direction, _step),
+    "trpo.critic_updates": _critic_updates,
+}

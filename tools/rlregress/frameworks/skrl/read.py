@@ -1,0 +1,115 @@
+"""What skrl's PPO, SAC, TD3, DDPG and DQN are set to, read from constructed agents.
+
+Sizes of networks and of a memory are the user's, and have no default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.train.training import SETTINGS, SWITCHED_OFF_BY_ZERO, arguments_of
+from rlregress.probing.families import read_each
+from rlregress.probing.interface import Unprobed
+from rlregress.probing.scripted import Scripted
+
+#: hyperparameters that another setting sets, or several -> that setting
+_OTHERS: Mapping[str, Mapping[str, str]] = {
+    "ppo": {"anneal_learning_rate": "learning_rate_scheduler", "minibatch_size": "mini_batches"},
+    "sac": {
+        "learning_rate": "learning_rate",
+        "critic_learning_rate": "learning_rate",
+        "temperature_learning_rate": "learning_rate",
+        "target_entropy": "target_entropy",
+    },
+    "td3": {
+        "exploration_noise": "exploration_noise",
+        "target_noise": "smooth_regularization_noise",
+    },
+    "ddpg": {"exploration_noise": "exploration_noise"},
+    "dqn": {"target_update_interval": "target_update_interval"},
+}
+#: hyperparameter -> number of its optimiser's learning rate in a setting that has several
+_RATES = {"learning_rate": 0, "critic_learning_rate": 1, "temperature_learning_rate": 2}
+_BOUND = np.ones(2)
+
+
+def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> setting of the agent.
+
+    Raises:
+        Unprobed: the agent has no such setting.
+    """
+    by_cell = {}
+    for algorithm, settings in SETTINGS.items():
+        given, own = {**settings, **_OTHERS[algorithm]}, {}
+        for name, setting in given.items():
+            own[name] = compat.own_name(algorithm, setting, _RATES.get(name, 0))
+            if not compat.has_setting(algorithm, own[name]):
+                raise Unprobed(f"{algorithm.upper()} has no setting '{own[name]}'", known=True)
+        by_cell[algorithm, "library"] = own
+    return by_cell
+
+
+def _made(algorithm: str, **arguments: Any) -> Training:
+    discrete = len(_BOUND) if algorithm == "dqn" else 0
+    environment = Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=discrete)
+    return Training(algorithm, environment, **arguments)
+
+
+def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value of an agent made without settings."""
+    return read_each(
+        {(algorithm, "library"): partial(_default, algorithm) for algorithm in SETTINGS}
+    )
+
+
+def _default(algorithm: str) -> dict[str, Any]:
+    return _values_of(algorithm, _made(algorithm))
+
+
+def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters of an agent that is made with a set, as a training makes it."""
+    made = _made(algorithm, **arguments_of(algorithm, hyperparameters))
+    policy = next(iter(made.models.values()))
+    sizes = [layer.out_features for layer in policy.net if isinstance(layer, nn.Linear)][:-1]
+    memory = {} if algorithm == "ppo" else {"replay_size": made.memory.memory_size}
+    return {**_values_of(algorithm, made), **memory, "hidden_sizes": sizes}
+
+
+def _values_of(algorithm: str, made: Training) -> dict[str, Any]:
+    agent = made.agent
+    found = {
+        name: compat.setting(agent, setting)
+        for name, setting in SETTINGS[algorithm].items()
+        if not name.endswith("learning_rate")
+    }
+    for name in set(SWITCHED_OFF_BY_ZERO) & set(found):
+        found[name] = found[name] or None
+    optimizers = list(made.optimizers.values())
+    for number, optimizer in enumerate(optimizers if algorithm == "sac" else optimizers[:1]):
+        found[list(_RATES)[number]] = optimizer.param_groups[0]["lr"]
+    if algorithm == "ppo":
+        found["anneal_learning_rate"] = getattr(agent, "scheduler", None) is not None
+        found["minibatch_size"] = found["rollout_steps"] // compat.setting(agent, "mini_batches")
+        found["value_clip_range"] = compat.value_clip(agent)
+    if algorithm == "sac":
+        found["target_entropy"] = compat.setting(agent, "target_entropy") or "auto"
+    if algorithm in ("td3", "ddpg"):
+        found["exploration_noise"] = _deviation(agent._exploration_noise)
+    if algorithm == "td3":
+        found["target_noise"] = _deviation(agent._smooth_regularization_noise)
+    if algorithm == "dqn":
+        found["target_update_interval"] = compat.setting(agent, "target_update_interval")
+    return found
+
+
+def _deviation(noise: Any) -> Any:
+    """Of a Gaussian noise; in single precision, without the digits of the nearest neighbour."""
+    return None if noise is None else float(f"{float(noise.distribution.scale):.6g}")

@@ -1,0 +1,366 @@
+"""Built-in trainings for traces: agents on two environments side by side, and on one.
+
+Each trains by skrl's trainer, through what its agent does only now and then. The second one has
+states beside its observations and, where there can be one, a model for both policy and value. It is
+evaluated and saved, and what is loaded trains on. A policy alone is evaluated as well. Agents for
+models with memory do the same, with sequences in which episodes end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from skrl.memories.torch import RandomMemory
+from skrl.resources.noises.torch import GaussianNoise, OrnsteinUhlenbeckNoise
+from skrl.resources.preprocessors.torch import RunningStandardScaler
+from skrl.utils import set_seed
+from torch.optim.lr_scheduler import ExponentialLR, LinearLR
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, together
+from rlregress.frameworks.skrl.recurrent_layers import Memory
+from rlregress.frameworks.skrl.train import runner_trainings
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import TraceTraining
+
+_STEPS = 64
+#: it tracks what it would write, and does not come to that
+_NEVER_WRITES = 10**6
+#: a model is another one in training mode
+_LAYERS = Layers(sizes=(16, 16), dropout=0.1)
+#: those of policy, of values and of the temperature: another rate and another schedule for each
+_RATES = (0.001, 0.002, 0.003)
+_SCHEDULES = (
+    # at its end before the training is
+    (LinearLR, {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 6}),
+    (ExponentialLR, {"gamma": 0.9}),
+    (ExponentialLR, {"gamma": 0.8}),
+)
+
+
+def _schedules(count: int) -> dict[str, Any]:
+    """Rates and schedules of so many optimisers; of one alone they are no tuples."""
+    kinds, arguments = zip(*_SCHEDULES[:count], strict=False)
+    one = count == 1
+    return {
+        "learning_rate": _RATES[0] if one else _RATES[:count],
+        "learning_rate_scheduler": kinds[0] if one else kinds,
+        "learning_rate_scheduler_kwargs": arguments[0] if one else arguments,
+    }
+
+
+def _scaled(name: str, size: Any) -> dict[str, Any]:
+    kwargs = {"size": size, "device": "cpu"}
+    return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": kwargs}
+
+
+def _on_policy(rates: int = 2, **settings: Any) -> dict[str, Any]:
+    return {
+        # 32 rows in 3 minibatches: the last one is another than the others
+        "rows": 16,
+        "rollouts": 16,
+        "mini_batches": 3,
+        "time_limit_bootstrap": True,
+        **_scaled("observation", 3),
+        **_scaled("value", 1),
+        **_schedules(rates),
+        **settings,
+    }
+
+
+def _off_policy(rates: int = 2, **settings: Any) -> dict[str, Any]:
+    # the memory is full after a third of the training
+    return {
+        "rows": 20,
+        "batch_size": 12,
+        "gradient_steps": 2,
+        "polyak": 0.05,
+        "random_timesteps": 6,
+        "learning_starts": 12,
+        **_scaled("observation", 3),
+        **_schedules(rates),
+        **settings,
+    }
+
+
+def _noise(name: str, kind: Any, **arguments: float) -> dict[str, Any]:
+    return {name: kind, f"{name}_kwargs": {**arguments, "device": "cpu"}}
+
+
+def _td3() -> dict[str, Any]:
+    explores = _noise("exploration_noise", GaussianNoise, mean=0.0, std=0.1)
+    smooths = _noise("smooth_regularization_noise", GaussianNoise, mean=0.0, std=0.4)
+    # a schedule for one of two
+    return _off_policy(
+        **explores,
+        **smooths,
+        grad_norm_clip=0.5,
+        learning_rate_scheduler=(None, ExponentialLR),
+        learning_rate_scheduler_kwargs=({}, {"gamma": 0.9}),
+    )
+
+
+def _ddpg() -> dict[str, Any]:
+    noise = {"theta": 0.15, "sigma": 0.1, "base_scale": 1.0}
+    return _off_policy(**_noise("exploration_noise", OrnsteinUhlenbeckNoise, **noise))
+
+
+SETTINGS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "ppo": lambda: _on_policy(
+        learning_epochs=2,
+        value_clip=0.2,
+        entropy_loss_scale=0.01,
+        kl_threshold=0.5,
+    ),
+    "a2c": lambda: _on_policy(entropy_loss_scale=0.01),
+    "trpo": lambda: _on_policy(1, learning_epochs=2),
+    "sac": lambda: _off_policy(3, grad_norm_clip=0.5),
+    "td3": _td3,
+    "ddpg": _ddpg,
+    "dqn": lambda: _off_policy(
+        1,
+        update_interval=2,
+        target_update_interval=3,
+        exploration_scheduler=compat.epsilon(1.0, 0.1, 20),
+    ),
+}
+
+
+#: kinds whose policy and value may be one model
+_SHARING = ("ppo", "a2c")
+
+
+class Look:
+    """What a user looks at: a trace has what ``numbers`` hands back."""
+
+    def numbers(self, tensors: Sequence[Any]) -> list[float]:
+        """All numbers of some tensors."""
+        return [number for tensor in tensors for number in tensor.double().flatten().tolist()]
+
+
+class _WithStates(gymnasium.Env):
+    """An environment that has a state beside its observations, of two numbers."""
+
+    state_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self.observation_space = environment.observation_space
+        self.action_space = environment.action_space
+        self._state = np.zeros(2, np.float32)
+
+    def reset(self, **options: Any) -> Any:
+        """As that of the environment."""
+        return self._kept(*self._environment.reset(**options))
+
+    def step(self, action: Any) -> Any:
+        """As that of the environment."""
+        return self._kept(*self._environment.step(action))
+
+    def _kept(self, observation: Any, *rest: Any) -> Any:
+        self._state = 1.0 - 2.0 * observation[:2]
+        return (observation, *rest)
+
+    def state(self) -> Any:
+        """At this step."""
+        return self._state
+
+
+#: kinds that have an agent for models with memory, and what memory: one state, or two; sequences of
+#: up to eight steps, where episodes are of five, seven and ten
+_MEMORY = {
+    "ppo": Memory("gru", steps=4),
+    "a2c": Memory("lstm", steps=8),
+    "trpo": Memory("gru", steps=8),
+    "sac": Memory("lstm", steps=3),
+    "td3": Memory("gru", steps=5),
+    "ddpg": Memory("lstm", steps=4),
+}
+
+
+def _made(
+    kind: str, environments: Any, memory: Memory | None = None, names: Sequence[str] = ()
+) -> Training:
+    alone = len(environments) == 1
+    given = SETTINGS[kind]()
+    if memory is not None:
+        given.update(_with_memory(given))
+    if alone and not compat.FIRST:
+        environments = [_WithStates(one) for one in environments]
+        given.update(_scaled("state", 2))
+    sharing = alone and kind in _SHARING and not names
+    layers = _LAYERS._replace(memory=memory, initialised=alone)
+    return Training(kind, *environments, layers=layers, shared=sharing, names=names, **given)
+
+
+def _with_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that an agent for models with memory has otherwise."""
+    if "mini_batches" in settings:
+        # minibatches are whole sequences
+        return {"mini_batches": 2}
+    # with random actions it fails: act returns before it has states, and record_transition goes on
+    # with those, so that the first model that acts gets none
+    return {"random_timesteps": 0, "gradient_steps": 1}
+
+
+def _trainer(made: Training, steps: int = _STEPS) -> Any:
+    trainer = made.trainer(steps)
+    made.agent.write_interval = _NEVER_WRITES
+    return trainer
+
+
+def _trained(
+    kind: str, environments: Any, seed: int, memory: Memory | None = None
+) -> tuple[Training, Any]:
+    set_seed(seed)
+    made = _made(kind, environments, memory)
+    made.action_space.seed(seed)
+    trainer = _trainer(made)
+    trainer.train()
+    return made, trainer
+
+
+def _restored(kind: str, trained: Training, environments: Any, memory: Memory | None) -> None:
+    """Files of an agent and of its memory, in new ones that go on."""
+    again = _made(kind, environments, memory)
+    # a second trainer would make the tensors of states anew, which create_tensor takes for others
+    trainer = _trainer(again, _STEPS // 2)
+    with TemporaryDirectory(prefix="rlregress-") as folder:
+        saved = str(Path(folder, "agent.pt"))
+        trained.agent.save(saved)
+        again.agent.load(saved)
+        trained.memory.save(folder)
+        (rows,) = Path(folder, "memories").iterdir()
+        again.memory.load(str(rows))
+    names = sorted(again.memory.get_tensor_names())
+    Look().numbers([getattr(again.memory, f"_tensor_{name}") for name in names])
+    trainer.train()
+
+
+def _evaluated(trainer: Any, *errors: Any) -> None:
+    """An evaluation, in which skrl may raise these errors."""
+    try:
+        trainer.eval()
+    except errors as error:
+        if not raised_in(error, "skrl"):
+            raise
+
+
+def _training(kind: str, memory: Memory | None = None) -> Any:
+    discrete = kind == "dqn"
+    errors: list[Any] = []
+    if discrete:
+        # the evaluation of some versions reads what actions of DQN do not have
+        errors.append(AttributeError)
+    if memory is not None and "value" in MODELS[kind]:
+        # and record_transition outputs of a value, which no evaluation asks for
+        errors.append(UnboundLocalError)
+
+    def training(make_env: Callable[..., Any], seed: int) -> None:
+        sides = [make_env(discrete=discrete, first=n) for n in range(2)]
+        _, trainer = _trained(kind, sides, seed, memory)
+        if memory is not None:
+            _evaluated(trainer, *errors)
+        made, trainer = _trained(kind, [make_env(discrete=discrete)], seed, memory)
+        _evaluated(trainer, *errors)
+        _restored(kind, made, [make_env(discrete=discrete)], memory)
+        # agents of skrl 1 with a value network ask it in an evaluation, too
+        needed = compat.FIRST and "value" in made.models
+        if "policy" in made.models and not errors and not needed:
+            _made(kind, [make_env()], memory, names=("policy",)).trainer(_STEPS // 2).eval()
+
+    return training
+
+
+def _discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
+    """Observations that are one of several choices, scaled; rows that a user puts into memories."""
+    set_seed(seed)
+    given = {"discrete": True, "observations": "discrete"}
+    environments = [make_env(first=n, **given) for n in range(2)]
+    settings = {
+        **SETTINGS["dqn"](),
+        **_scaled("observation", environments[0].observation_space),
+    }
+    made = Training("dqn", *environments, layers=_LAYERS, **settings)
+    made.action_space.seed(seed)
+    _trainer(made).train()
+    _put_into_memories({name: made.stored(name) for name in ("actions", "rewards")})
+
+
+def _put_into_memories(stored: Mapping[str, Any]) -> None:
+    """A row for each environment; numbers; several rows at once, twice around the memory."""
+    ways: list[tuple[int, Callable[[Any], Any]]] = [
+        (2, lambda rows: [row[n : n + 1] for row in rows for n in range(2)]),
+        (2, lambda rows: [number for row in rows for number in row]),
+        (1, lambda rows: rows[:, 0].split(7)),
+    ]
+    for environments, parts in ways:
+        memory = RandomMemory(memory_size=12, num_envs=environments, device="cpu")
+        for name in stored:
+            memory.create_tensor(name, size=1, dtype=torch.float32)
+        for given in zip(*(parts(rows.float()) for rows in stored.values()), strict=False):
+            memory.add_samples(**dict(zip(stored, given, strict=False)))
+        sizes = [len(memory), memory.memory_index, memory.env_index]
+        held = [memory.get_tensor_by_name(name).nan_to_num() for name in stored]
+        Look().numbers([torch.tensor(sizes), *held])
+
+
+def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
+    """Files that a training writes now and then, and those of the best agent by then, play."""
+    for separately in (False, True):
+        set_seed(seed)
+        with TemporaryDirectory(prefix="rlregress-") as folder:
+            experiment = {
+                "directory": folder,
+                "experiment_name": "run",
+                "write_interval": 8,
+                "checkpoint_interval": "auto",
+                "store_separately": separately,
+            }
+            # the best agent is neither the first nor the last
+            settings = {**SETTINGS["ppo"](), "experiment": experiment}
+            made = Training("ppo", make_env(first=2), layers=_LAYERS, **settings)
+            made.run(_STEPS)
+            made.agent.writer.close()
+            player = Training("ppo", make_env(), layers=_LAYERS, **SETTINGS["ppo"]())
+            trainer = _trainer(player, 2)
+            files = {file.stem: str(file) for file in Path(folder, "run", "checkpoints").iterdir()}
+            for name in sorted(files):
+                if separately and "policy" not in name:
+                    continue
+                (player.models["policy"] if separately else player.agent).load(files[name])
+                trainer.eval()
+
+
+def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
+    """Two agents, each of which has one of the environments of a trainer."""
+    set_seed(seed)
+    settings = SETTINGS["ppo"]()
+    made = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
+    trainer = together(made, _STEPS)
+    for one in made:
+        one.agent.write_interval = _NEVER_WRITES
+    trainer.train()
+    trainer.eval()
+
+
+TRAININGS = {
+    **{kind: _training(kind) for kind in SETTINGS},
+    **{f"recurrent_{kind}": _training(kind, memory) for kind, memory in _MEMORY.items()},
+    "recurrent_single_steps": _training("ppo", Memory("rnn")),
+    "simultaneous": _simultaneous,
+    "discrete_observations": _discrete_observations,
+    "checkpoints": _checkpoints,
+    **runner_trainings.TRAININGS,
+}
+
+
+def trainings() -> Mapping[str, TraceTraining]:
+    """Title -> training."""
+    return TRAININGS

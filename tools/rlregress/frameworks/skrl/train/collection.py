@@ -1,0 +1,59 @@
+"""What skrl stores while it trains: rollouts of PPO, rows of the memory of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.train.training import new
+from rlregress.probing.interface import TrainingRequest, Transitions
+
+
+def _array(made: Training, name: str) -> np.ndarray:
+    """A tensor of the memory: [rows, environments, dimensions]."""
+    return made.stored(name).numpy().copy()
+
+
+def transitions(request: TrainingRequest, environments: int) -> Transitions:
+    """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``.
+
+    A memory of PPO marks truncations from 1.4.0 on; one of the others marks none.
+    """
+    made = new(request, environments)
+    steps = request.total_steps // environments
+    if request.algorithm == "ppo":
+        return _rollouts(made, steps)
+    made.run(steps)
+    segment = request.hyperparameters["steps_per_collection"]
+
+    def rows(name: str) -> np.ndarray:
+        written = _array(made, name)[:steps]
+        return written.reshape(-1, segment, *written.shape[1:])
+
+    return Transitions(
+        observations=rows("observations"),
+        next_observations=rows("next_observations"),
+        rewards=rows("rewards")[..., 0],
+        done=None,
+        terminated=rows("terminated")[..., 0].astype(bool),
+    )
+
+
+def _rollouts(made: Training, steps: int) -> Transitions:
+    rollouts: list[Any] = []
+    update = getattr(made.agent, compat.UPDATE)
+
+    def updating(*arguments: Any, **keywords: Any) -> None:
+        names = ("rewards", "terminated", "truncated")
+        rewards, terminated, truncated = (_array(made, name)[..., 0] for name in names)
+        done = terminated.astype(bool) | truncated.astype(bool)
+        rollouts.append((_array(made, "observations"), rewards, done, terminated.astype(bool)))
+        update(*arguments, **keywords)
+
+    setattr(made.agent, compat.UPDATE, updating)
+    made.run(steps)
+    observations, rewards, done, terminated = map(np.stack, zip(*rollouts, strict=False))
+    return Transitions(observations, None, rewards, done, terminated)

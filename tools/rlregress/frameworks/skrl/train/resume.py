@@ -1,0 +1,24 @@
+"""skrl trainings in two halves: ``train`` again, or ``save``, ``load`` and ``train``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rlregress.frameworks.skrl.train.training import new, trained
+from rlregress.probing.interface import Trained, TrainingRequest
+from rlregress.probing.isolation import isolated
+
+
+def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
+    """``train`` of half of the steps, twice; an agent that is loaded has an empty memory."""
+    made = new(request)
+    made.run(request.total_steps // 2)
+    if restored:
+        with isolated(), TemporaryDirectory(prefix="rlregress-") as folder:
+            path = str(Path(folder) / "agent.pt")
+            made.agent.save(path)
+            made = new(request)
+            made.agent.load(path)
+    made.run(request.total_steps // 2)
+    return trained(made, request.total_steps, {})

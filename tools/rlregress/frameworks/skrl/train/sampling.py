@@ -1,0 +1,86 @@
+"""What the updates of skrl read: what its memory hands to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Training, watch
+from rlregress.frameworks.skrl.train.training import new
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, flat, noted_targets
+
+_AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Disabled"}
+
+
+def minibatches(
+    request: TrainingRequest, environments: int, around: TrainingVariant
+) -> Sequence[Minibatch]:
+    """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``."""
+    around.only("skrl", "autoreset")
+    more = {}
+    if around.autoreset:
+        more = {"vectorised": {"autoreset_mode": _AUTORESET[around.autoreset]}}
+    made = new(request, environments, **more)
+    steps = request.total_steps // environments
+    read: list[Minibatch] = []
+    if request.algorithm == "ppo":
+        _note_rollouts(made, read)
+        made.run(steps)
+        return read
+    _note_samples(made, read)
+    with noted_targets(read):
+        made.run(steps)
+    return read
+
+
+def _note_samples(made: Training, read: list[Minibatch]) -> None:
+    """Every minibatch that the memory hands out."""
+    sample = made.memory.sample
+
+    def noted_sample(names: Any, **keywords: Any) -> Any:
+        found = sample(names=names, **keywords)
+        rows = compat.by_name(names, found[0])
+        read.append(
+            Minibatch(
+                observations=array(rows["observations"]),
+                actions=array(rows["actions"]),
+                next_observations=array(rows["next_observations"]),
+                rewards=flat(rows["rewards"]),
+                terminated=flat(rows["terminated"]).astype(bool),
+            )
+        )
+        return found
+
+    made.memory.sample = noted_sample
+
+
+def _note_rollouts(made: Training, read: list[Minibatch]) -> None:
+    """Every minibatch of an epoch, with what the update asks the policy about it."""
+    sample = getattr(made.memory, compat.sampling(made.agent))
+    handed: list[dict[str, Any]] = []
+
+    def noted_sample(names: Any, **keywords: Any) -> Any:
+        found = sample(names=names, **keywords)
+        handed[:] = [compat.by_name(names, batch) for batch in found]
+        return found
+
+    def noted_act(inputs: Any, acted: Any) -> None:
+        if "taken_actions" not in inputs:
+            return
+        rows = handed.pop(0)
+        read.append(
+            Minibatch(
+                observations=array(rows["observations"]),
+                actions=array(rows["actions"]),
+                log_probs=flat(rows["log_prob"]),
+                policy_log_probs=flat(compat.log_prob(acted)),
+                values=flat(rows["values"]),
+                advantages=flat(rows["advantages"]),
+                returns=flat(rows["returns"]),
+            )
+        )
+
+    setattr(made.memory, compat.sampling(made.agent), noted_sample)
+    watch(made.models["policy"], noted_act)

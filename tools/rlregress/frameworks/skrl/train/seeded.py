@@ -1,0 +1,57 @@
+"""DQN and DDPG of skrl, each source of chance with another seed."""
+
+from __future__ import annotations
+
+from skrl import config
+from skrl.memories.torch import RandomMemory
+
+from rlregress.frameworks.skrl.agents import Training
+from rlregress.frameworks.skrl.train.training import arguments_of, behind_steps, heads, trained
+from rlregress.probing.heads import prepare
+from rlregress.probing.interface import Trained, Unsupported
+from rlregress.probing.isolation import isolated
+from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream, seed_everything
+
+
+def train_seeded(request: SeededTraining) -> Trained:
+    """Train with ``SequentialTrainer``.
+
+    Raises:
+        Unsupported: observations are images, for which users write other models.
+    """
+    seeds, environment, look = request.seeds, request.make_env(False), request.watch()
+    if len(environment.observation_space.shape) != 1:
+        raise Unsupported("skrl has no networks for images: users write models")
+    arguments = arguments_of(request.algorithm, request.hyperparameters)
+    with isolated():
+        config.torch.key = seeds.environment
+        memory = {"kind": from_stream(RandomMemory, Stream(seeds.sampling))}
+        memory.update(arguments.pop("memory"))
+        with Stream(seeds.initialisation).drawn():
+            made = Training(request.algorithm, environment, memory=memory, **arguments)
+        prepare(request, lambda: heads(made))
+        made.action_space.seed(seeds.exploration)
+        seed_everything(seeds.exploration)
+        trainer = made.trainer(request.total_steps)
+        behind_steps(made.agent, lambda done: look(done, lambda: trained(made, done, {})))
+        trainer.train()
+    environment.close()
+    return trained(made, request.total_steps, {})
+
+
+def sources_of_chance() -> dict[str, str]:
+    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    return {
+        "environment": (
+            "the environment's own generator, seeded by skrl's set_seed at the first reset"
+        ),
+        "exploration": (
+            "torch's global generator decides whether an action is random, or is the noise; that "
+            "of the action space, which a user has to seed, says which one, and is never moved on"
+        ),
+        "initialisation": "torch's global generator, when the models are made",
+        "sampling": (
+            "torch's global generator too (RandomMemory.sample): one seed sets both, and what one "
+            "draws moves the other; apart here by a subclass of the memory"
+        ),
+    }

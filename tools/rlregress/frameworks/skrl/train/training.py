@@ -1,0 +1,327 @@
+"""skrl trainings: its ``SequentialTrainer``, watched behind every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from skrl.resources.noises.torch import GaussianNoise
+from skrl.utils import set_seed
+from torch import nn
+from torch.optim.lr_scheduler import LinearLR
+
+from rlregress.frameworks.skrl import compat
+from rlregress.frameworks.skrl.agents import Layers, Training
+from rlregress.probing.heads import Heads, constant_parameter, normal_draws, prepare
+from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+
+_OFF_POLICY = {
+    "minibatch_size": "batch_size",
+    "discount": "discount_factor",
+    "polyak_coefficient": "polyak",
+    "learning_starts": "learning_starts",
+    "updates_per_collection": "gradient_steps",
+}
+_ACTOR_CRITIC = {**_OFF_POLICY, "learning_rate": "learning_rate"}
+#: hyperparameter (Tables 6 to 8 of the thesis) -> setting of the agent, with the same number
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "ppo": {
+        "learning_rate": "learning_rate",
+        "rollout_steps": "rollouts",
+        "epochs": "learning_epochs",
+        "discount": "discount_factor",
+        "gae_lambda": "gae_lambda",
+        "clip_range": "ratio_clip",
+        "value_clip_range": "value_clip",
+        "entropy_coefficient": "entropy_loss_scale",
+        "value_coefficient": "value_loss_scale",
+        "max_gradient_norm": "grad_norm_clip",
+        "target_kl": "kl_threshold",
+        "time_limit_bootstrap": "time_limit_bootstrap",
+    },
+    "sac": {
+        **_OFF_POLICY,
+        "initial_temperature": "initial_entropy_value",
+        "tune_temperature": "learn_entropy",
+    },
+    "td3": {
+        **_ACTOR_CRITIC,
+        "policy_delay": "policy_delay",
+        "target_noise_clip": "smooth_regularization_clip",
+    },
+    "ddpg": _ACTOR_CRITIC,
+    "dqn": {**_ACTOR_CRITIC, "steps_per_collection": "update_interval"},
+}
+#: settings that are switched off by 0, and not by None
+SWITCHED_OFF_BY_ZERO = ("value_clip_range", "max_gradient_norm", "target_kl")
+_EACH = ("sac", "td3", "ddpg")
+#: what no setting sets: (algorithm, hyperparameter) -> value
+_FIXED = {
+    # over a whole rollout
+    ("ppo", "normalize_advantage"): True,
+    ("ppo", "value_loss"): "l2",
+    ("sac", "policy_delay"): 1,
+    ("sac", "target_update_interval"): 1,
+    ("dqn", "max_gradient_norm"): None,
+    **{(algorithm, "steps_per_collection"): 1 for algorithm in _EACH},
+    **{(algorithm, "critic_loss"): "l2" for algorithm in _EACH},
+    **{(algorithm, "adam_epsilon"): 1e-8 for algorithm in SETTINGS},
+}
+#: diagnostic -> how skrl calls what it tracks
+_TRACKED = {
+    "ppo": {"entropy": "Loss / Entropy loss"},
+    "sac": {"temperature": "Coefficient / Entropy coefficient"},
+}
+
+
+def _noise(name: str, deviation: Any) -> dict[str, Any]:
+    """Settings of a Gaussian noise in the environment's units; none without a deviation."""
+    if not deviation:
+        return {}
+    return {name: GaussianNoise, f"{name}_kwargs": {"mean": 0.0, "std": deviation, "device": "cpu"}}
+
+
+def _of_ppo(given: dict[str, Any], environments: int, steps: int, reasons: list[str]) -> Any:
+    rollout, size = given["rollout_steps"], given.pop("minibatch_size")
+    rows, made = rollout * environments, {}
+    if rows % size:
+        reasons.append(
+            f"the number of minibatches is set, and {rows} rows are no whole number of minibatches "
+            f"of {size}"
+        )
+    made["mini_batches"] = max(rows // size, 1)
+    if given.pop("anneal_learning_rate", False):
+        # it is lowered after every epoch
+        epochs = max(steps // rows, 1) * given["epochs"]
+        made["learning_rate_scheduler"] = LinearLR
+        made["learning_rate_scheduler_kwargs"] = {
+            "start_factor": 1.0,
+            "end_factor": 0.0,
+            "total_iters": epochs,
+        }
+    return made, rollout
+
+
+def _of_sac(given: dict[str, Any]) -> dict[str, Any]:
+    target, constant = given.pop("target_entropy"), given.pop("fixed_temperature", None)
+    rate = given.pop("learning_rate")
+    others = ("critic_learning_rate", "temperature_learning_rate")
+    if not given.setdefault("tune_temperature", True):
+        given["initial_temperature"] = constant
+    return {
+        "learning_rate": (rate, *(given.pop(other, rate) for other in others)),
+        "target_entropy": None if target == "auto" else target,
+    }
+
+
+def _of_dqn(given: dict[str, Any], environments: int, reasons: list[str]) -> dict[str, Any]:
+    final, falls = given.pop("exploration_final"), given.pop("exploration_steps", 0)
+    held = max(given.pop("target_update_interval") // environments, 1)
+    updates = held * given["updates_per_collection"] / given["steps_per_collection"]
+    if updates != int(updates):
+        reasons.append(f"a target network is held for whole updates, and not for {updates:g}")
+    if compat.FIRST:
+        reasons.append("in this version epsilon falls exponentially")
+    scheduler = compat.epsilon(1.0, final, max(falls / environments, 1.0))
+    # a target network that is not averaged is copied
+    given.setdefault("polyak_coefficient", 1.0)
+    return {"exploration_scheduler": scheduler, "target_update_interval": int(updates)}
+
+
+def arguments_of(
+    algorithm: str, hyperparameters: Mapping[str, Any], environments: int = 1, steps: int = 0
+) -> dict[str, Any]:
+    """Arguments of ``Training``; UserError for what the algorithm does not have.
+
+    Args:
+        environments: side by side; skrl counts steps of all of them at once.
+        steps: of the training, over all environments.
+    """
+    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    # the activation is the one of skrl's examples
+    made: dict[str, Any] = {"layers": Layers(given.pop("hidden_sizes"), nn.ReLU)}
+    if algorithm == "ppo":
+        settings, made["rows"] = _of_ppo(given, environments, steps, reasons)
+    else:
+        made["rows"] = max(given.pop("replay_size") // environments, 1)
+        made["memory"] = {"replacement": given.pop("sample_with_replacement", False)}
+        given["learning_starts"] = given["learning_starts"] // environments
+        settings = {"random_timesteps": given["learning_starts"]}
+    if algorithm == "sac":
+        settings.update(_of_sac(given))
+    if algorithm in ("td3", "ddpg"):
+        settings.update(_noise("exploration_noise", given.pop("exploration_noise")))
+        settings.update(_noise("smooth_regularization_noise", given.pop("target_noise", None)))
+    if algorithm == "dqn":
+        settings.update(_of_dqn(given, environments, reasons))
+    given.update({name: 0.0 for name in SWITCHED_OFF_BY_ZERO if given.get(name, 0.0) is None})
+    names = SETTINGS[algorithm]
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        reasons.append(f"it has no {', '.join(unknown)}")
+    refuse(f"skrl's {algorithm.upper()}", reasons)
+    settings.update({names[key]: value for key, value in given.items()})
+    return {**made, **settings}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What is drawn within is drawn again outside; nothing is differentiated."""
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        yield
+
+
+def _inputs(observations: Any, actions: Any = None) -> dict[str, Any]:
+    inputs = {compat.OBSERVATIONS: torch.as_tensor(np.asarray(observations, np.float32))}
+    return inputs if actions is None else {**inputs, "taken_actions": actions}
+
+
+def _deterministic(made: Training, observations: Any) -> torch.Tensor:
+    """What an evaluation of skrl executes: the mean of a policy, or what it says."""
+    if "q_network" in made.models:
+        return made.models["q_network"].act(_inputs(observations), role="q_network")[0].argmax(1)
+    acted = made.models["policy"].act(_inputs(observations), role="policy")
+    return acted[-1].get("mean_actions", acted[0])
+
+
+def policy_of(made: Training) -> Policy:
+    """The deterministic policy of an agent."""
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        with _quiet():
+            return _deterministic(made, observations).numpy()
+
+    return policy
+
+
+def _value(made: Training) -> Any:
+    def output(name: str, inputs: Any) -> torch.Tensor:
+        return made.models[name].act(inputs, role=name)[0]
+
+    def value(observations: np.ndarray) -> np.ndarray:
+        with _quiet():
+            if "value" in made.models:
+                return output("value", _inputs(observations)).numpy().reshape(-1)
+            if "q_network" in made.models:
+                return output("q_network", _inputs(observations)).amax(1).numpy()
+            inputs = _inputs(observations, _deterministic(made, observations))
+            critics = [name for name in made.models if name.startswith("critic")]
+            return (
+                torch.stack([output(name, inputs) for name in critics]).amin(0).numpy().reshape(-1)
+            )
+
+    return value
+
+
+def _drawn(made: Training) -> Any:
+    if "policy" not in made.models:
+        return None
+    policy = made.models["policy"]
+
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
+        with normal_draws(numbers):
+            acted = policy.act(_inputs(observations), role="policy")
+        if not hasattr(policy, "log_std"):
+            return acted[0], None
+        if "value" not in made.models:
+            return acted[0], compat.log_prob(acted)[:, 0]
+        # the update is given the actions
+        actions = acted[0].detach()
+        again = policy.act(_inputs(observations, actions), role="policy")
+        return actions, compat.log_prob(again)[:, 0]
+
+    return drawn
+
+
+def heads(made: Training) -> Heads:
+    """The output layers of an agent."""
+    models = made.models
+    if "q_network" in models:
+        layers = [model.net[-1] for model in models.values()]
+        return Heads(layers[0], values=layers)
+    values = [model.net[-1] for name, model in models.items() if "policy" not in name]
+    policy = models["policy"]
+    if not hasattr(policy, "log_std"):
+        return Heads(policy.net[-1], values=values)
+    return Heads(policy.net[-1], constant_parameter(policy.log_std, torch.log), values)
+
+
+def new(request: TrainingRequest, environments: int = 1, **more: Any) -> Training:
+    """An agent in its environments, as a user makes it, and seeded as skrl documents it."""
+    arguments = arguments_of(
+        request.algorithm, request.hyperparameters, environments, request.total_steps
+    )
+    set_seed(request.seed)
+    made = Training(
+        request.algorithm,
+        *(request.make_env() for _ in range(environments)),
+        **{**arguments, **more},
+    )
+    # random actions are drawn by the space, which nothing of skrl seeds
+    made.action_space.seed(request.seed)
+    prepare(request, lambda: heads(made))
+    return made
+
+
+def behind_steps(agent: Any, look: Callable[[int], None]) -> None:
+    """Call ``look`` behind every step of the trainer, with how many it has done."""
+    step = agent.post_interaction
+
+    def post_interaction(timestep: int, timesteps: int) -> None:
+        step(timestep=timestep, timesteps=timesteps)
+        look(timestep + 1)
+
+    agent.post_interaction = post_interaction
+
+
+def _watch(made: Training, request: TrainingRequest) -> dict[str, list[float]]:
+    """Call ``on_checkpoint`` behind the steps of the trainer; returns what skrl tracks."""
+    agent, scale = made.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
+    tracked = dict(_TRACKED.get(request.algorithm, {}))
+    # without an entropy in its loss PPO tracks none
+    if request.algorithm == "ppo" and not scale:
+        tracked = {}
+    diagnostics: dict[str, list[float]] = {name: [] for name in tracked}
+    passing = Passing(request.checkpoints)
+
+    def look(done: int) -> None:
+        for name, tag in tracked.items():
+            numbers = agent.tracking_data.get(tag, ())
+            diagnostics[name] += [x / scale if name == "entropy" else x for x in numbers]
+        # as it does when it writes them
+        agent.tracking_data.clear()
+        steps = done * len(made.environments)
+        if passing.at(steps):
+            request.on_checkpoint(steps, policy_of(made))
+
+    behind_steps(agent, look)
+    if request.algorithm == "sac":
+        # it tracks its temperature only where it writes, and never comes to that here
+        agent.write_interval = request.total_steps + 2
+    return diagnostics
+
+
+def train(request: TrainingRequest) -> Trained:
+    """Train with ``SequentialTrainer``, as a user of skrl calls it."""
+    made = new(request)
+    trainer = made.trainer(request.total_steps)
+    diagnostics = _watch(made, request)
+    trainer.train()
+    return trained(made, request.total_steps, diagnostics)
+
+
+def trained(made: Training, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
+    """What an agent is after its training."""
+    parameters = {
+        f"{name}.{key}": tensor.detach().numpy().copy()
+        for name, model in made.models.items()
+        for key, tensor in model.state_dict().items()
+    }
+    logarithm = getattr(made.agent, "log_entropy_coefficient", None)
+    if logarithm is not None:
+        parameters["log_entropy_coefficient"] = logarithm.detach().numpy().copy()
+    return Trained(policy_of(made), _value(made), parameters, steps, diagnostics, _drawn(made))

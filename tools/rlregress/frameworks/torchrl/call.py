@@ -1,0 +1,54 @@
+"""Calls of TorchRL's classes and functions, generated from trainings and signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rlregress.frameworks.torchrl import short_trainings
+from rlregress.frameworks.torchrl.train.builtin_trainings import TRAININGS
+from rlregress.probing.interface import TraceTraining
+from rlregress.probing.option_trainings import OptionTrainings
+from rlregress.probing.trace_trainings import GeneratedCalls
+
+_CASES = "rlregress.frameworks.torchrl.generated_cases"
+#: the algorithm with which they are made -> parts of the library that no training reaches
+_PARTS = {
+    "ppo": ("PPOLoss", "ClipPPOLoss", "KLPENPPOLoss", "A2CLoss", "ReinforceLoss", "LossModule",
+            "GAE", "MultiAgentGAE", "TD0Estimator", "TD1Estimator", "TDLambdaEstimator", "VTrace",
+            "returns", "recurrent"),
+    "sac": ("SACLoss", "DiscreteSACLoss", "TD3Loss", "DDPGLoss", "DQNLoss", "DistributionalDQNLoss",
+            "distributions", "helpers"),
+}  # fmt: skip
+
+
+def _options(trainings: Mapping[str, TraceTraining], *packages: str) -> OptionTrainings:
+    return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
+
+
+def _named(titles: str) -> dict[str, TraceTraining]:
+    """Return trainings by title; the titles are separated by commas."""
+    return {title: TRAININGS[title] for title in titles.split(", ")}
+
+
+def generated_calls() -> Mapping[str, TraceTraining]:
+    """Title -> trainings with each option, and calls of what no training reaches."""
+    return {
+        "ppo calls-environments": _options(short_trainings.environments(), "envs"),
+        "ppo calls-transforms": _options(short_trainings.transforms(), "envs.transforms"),
+        "ppo calls-collectors": _options(short_trainings.collectors(), "collectors"),
+        "ppo calls-hooks": _options(short_trainings.hooks(), "trainers.trainers"),
+        "ppo calls-trainers": _options(short_trainings.algorithms(), "trainers.algorithms"),
+        "sac calls-buffers": _options(
+            _named("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"), "data"),
+        "sac calls-noise": _options(
+            _named("sac vectorised-noise, td3 one-environment, dqn one-environment"),
+            "modules.tensordict_module.exploration"),
+        "dqn calls-networks": _options(
+            _named("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
+            "modules.models", "modules.tensordict_module"),
+        **{
+            f"{algorithm} calls-{part.lower()}": GeneratedCalls(_CASES, part)
+            for algorithm, parts in _PARTS.items()
+            for part in parts
+        },
+    }  # fmt: skip

@@ -1,0 +1,456 @@
+"""What TorchRL saves, in every way that it documents, and what comes back from it.
+
+Losses are put together of layers that are the same on every version: what is saved of them, their
+optimizers, replay buffers, normalisers and trainers is the library's.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, library, ppo_loss, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.network_factories import (
+    ACTIONS,
+    CHOICES,
+    OBSERVATIONS,
+    action_value,
+    bounds,
+    deterministic,
+    dictionary,
+    q_values,
+    stochastic,
+    value,
+)
+from rlregress.frameworks.torchrl.train import training
+from rlregress.frameworks.torchrl.train.recorded_training import sum_of_losses
+from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
+from rlregress.probing.file_kinds import FileKind, Item, Saving, with_stored
+from rlregress.probing.interface import TrainingRequest
+
+_OBJECTIVES = "torchrl.objectives"
+_WEIGHTS, _OPTIMIZER, _ROWS, _TRAINER = "loss.pt", "optimizer.pt", "rows", "trainer"
+#: rows of a batch, and of the replay buffer: it is written on amid of it.
+_BATCH, _STORED = 16, 36
+#: updates of the training, and of what goes on after it.
+_UPDATES, _MORE = 5, 4
+#: loss, whether it has target networks that follow slowly.
+_DELAYED = {"ppo": False, "sac": True, "td3": True, "ddpg": True, "dqn": True}
+
+
+def _tanh_normal() -> Any:
+    return stochastic(library("torchrl.modules", "TanhNormal"))
+
+
+def _loss(algorithm: str) -> Any:
+    objective = partial(library, _OBJECTIVES)
+    makers: dict[str, Callable[[], Any]] = {
+        "ppo": lambda: ppo_loss(_tanh_normal(), value(), clip_epsilon=0.2),
+        "sac": lambda: sac_loss(
+            _tanh_normal(), [action_value(), action_value()], alpha_init=0.5, target_entropy=-2.0
+        ),
+        "td3": lambda: td3_loss(
+            deterministic(), [action_value(), action_value()], action_spec=bounds()
+        ),
+        "ddpg": lambda: objective("DDPGLoss")(deterministic(), action_value(), delay_value=True),
+        "dqn": lambda: objective("DQNLoss")(q_values(), action_space="one_hot", delay_value=True),
+    }
+    return makers[algorithm]()
+
+
+class _Learner:
+    """A loss with its optimizer and what its target networks follow by; a replay buffer.
+
+    Args:
+        seed: of its layers.
+    """
+
+    def __init__(self, algorithm: str, seed: int) -> None:
+        torch.manual_seed(seed)
+        self.algorithm = algorithm
+        self.loss = _loss(algorithm)
+        # part of the state of a loss; made with the first update if it is not there
+        self.loss.make_value_estimator()
+        self.optimizer = torch.optim.Adam(self.loss.parameters(), lr=1e-2)
+        self._follow: Any = None
+        if _DELAYED[algorithm]:
+            self._follow = library(_OBJECTIVES, "SoftUpdate")(self.loss, eps=0.9)
+        storage = library("torchrl.data", "LazyTensorStorage")(_STORED)
+        self.rows = library("torchrl.data", "TensorDictReplayBuffer")(
+            storage=storage, batch_size=_BATCH
+        )
+
+    def update(self, number: int, batch: Any = None) -> None:
+        """One step of the optimizer on a batch of its own, or on a given one."""
+        torch.manual_seed(number)
+        self.optimizer.zero_grad()
+        given = _batch(self.algorithm) if batch is None else batch
+        sum_of_losses(self.loss(given)).backward()
+        self.optimizer.step()
+        if self._follow is not None:
+            self._follow.step()
+
+    @property
+    def state(self) -> Any:
+        """Of the loss and of the optimizer."""
+        return [_tensors(self.loss), self.optimizer.state_dict()]
+
+
+def _tensors(module: Any) -> dict[str, Any]:
+    """What a module holds, without what tensordict until 0.11 notes beside it: sizes, devices."""
+    state = module.state_dict()
+    return {name: held for name, held in state.items() if isinstance(held, torch.Tensor)}
+
+
+def _steps(count: int, **more: Any) -> Any:
+    """Random steps with continuous actions, in which nothing ends."""
+    ends = torch.zeros(count, 1, dtype=torch.bool)
+    following = {
+        "observation": torch.randn(count, OBSERVATIONS),
+        "reward": torch.randn(count, 1),
+        "done": ends.clone(),
+        "terminated": ends.clone(),
+    }
+    items = {
+        "observation": torch.randn(count, OBSERVATIONS),
+        "action": torch.tanh(torch.randn(count, ACTIONS)),
+        "done": ends.clone(),
+        "terminated": ends.clone(),
+        **more,
+    }
+    return dictionary({**items, "next": dictionary(following, [count])}, [count])
+
+
+def _scored(count: int) -> Any:
+    """Steps with what an old policy, its critic and an estimator wrote."""
+    log_prob = -5.0 * torch.rand(count) - 1.0
+    return _steps(
+        count,
+        loc=torch.randn(count, ACTIONS),
+        scale=torch.rand(count, ACTIONS) + 0.5,
+        advantage=3.0 * torch.randn(count, 1) + 1.0,
+        value_target=torch.randn(count, 1),
+        state_value=torch.randn(count, 1),
+        **{key: log_prob.clone() for key in LOG_PROBS},
+    )
+
+
+def _batch(algorithm: str) -> Any:
+    batch = _scored(_BATCH) if algorithm == "ppo" else _steps(_BATCH)
+    if algorithm == "dqn":
+        choices = torch.randint(CHOICES, (_BATCH,))
+        batch["action"] = torch.nn.functional.one_hot(choices, CHOICES)
+    return batch
+
+
+def _train(algorithm: str, make_env: Callable[..., Any], seed: int) -> _Learner:
+    learner = _Learner(algorithm, seed)
+    for number in range(_UPDATES):
+        learner.update(number)
+        # more rows than it holds: it has wrapped around
+        learner.rows.extend(_batch(algorithm))
+    return learner
+
+
+# -- what is compared ------------------------------------------------------------------------------
+
+
+def _state(learner: _Learner) -> Iterator[Item]:
+    loss = type(learner.loss)
+    yield "parameters", _tensors(learner.loss), loss.load_state_dict
+    torch.manual_seed(0)
+    batch = _batch(learner.algorithm)
+    yield "losses", dict(learner.loss(batch).items()), loss.forward
+    yield from _acts(_actor(learner))
+
+
+def _actor(learner: _Learner) -> Any:
+    name = "value_network" if learner.algorithm == "dqn" else "actor_network"
+    network, held = getattr(learner.loss, name), getattr(learner.loss, f"{name}_params")
+    return network, held
+
+
+def _acts(actor: Any) -> Iterator[Item]:
+    network, held = actor
+    types = library("torchrl.envs.utils", "ExplorationType")
+    exploration = library("torchrl.envs.utils", "set_exploration_type")
+    torch.manual_seed(0)
+    observed = _steps(8).select("observation")
+    for name, kind in (("deterministic", types.DETERMINISTIC), ("sampled", types.RANDOM)):
+        torch.manual_seed(1)
+        with torch.no_grad(), exploration(kind), held.to_module(network):
+            acted = network(observed.clone())
+        yield f"{name} actions", acted["action"], type(network).forward
+
+
+def _go_on(learner: _Learner) -> Iterator[Item]:
+    forward = type(learner.loss).forward
+    for name, more in (("next update", 1), ("continued training", _MORE)):
+        for number in range(more):
+            learner.update(100 + number)
+        yield name, learner.state, forward
+
+
+# -- kinds -----------------------------------------------------------------------------------------
+
+
+def _read(folder: str, name: str) -> Any:
+    return torch.load(os.path.join(folder, name))
+
+
+def _loss_alone(algorithm: str) -> FileKind:
+    def load(make_env: Callable[..., Any], folder: str) -> _Learner:
+        learner = _Learner(algorithm, 7)
+        learner.loss.load_state_dict(_read(folder, _WEIGHTS))
+        return learner
+
+    return FileKind(
+        f"{algorithm} loss", "state_dict of the loss, torch.save", load=load, state=_state,
+        save=lambda it, folder: torch.save(
+            it.loss.state_dict(), os.path.join(folder, _WEIGHTS)
+        ),
+        go_on=_go_on,
+    )  # fmt: skip
+
+
+def _with_optimizer(algorithm: str) -> FileKind:
+    def save(learner: _Learner, folder: str) -> None:
+        torch.save(learner.loss.state_dict(), os.path.join(folder, _WEIGHTS))
+        torch.save(learner.optimizer.state_dict(), os.path.join(folder, _OPTIMIZER))
+
+    def load(make_env: Callable[..., Any], folder: str) -> _Learner:
+        learner = _Learner(algorithm, 7)
+        learner.loss.load_state_dict(_read(folder, _WEIGHTS))
+        learner.optimizer.load_state_dict(_read(folder, _OPTIMIZER))
+        return learner
+
+    def state(learner: _Learner) -> Iterator[Item]:
+        yield "optimizer", learner.optimizer.state_dict(), torch.optim.Optimizer.load_state_dict
+
+    return FileKind(
+        f"{algorithm} optimizer", "state_dict of loss and optimizer, torch.save",
+        save=save, load=load, state=state, go_on=_go_on,
+    )  # fmt: skip
+
+
+def _policy(algorithm: str) -> FileKind:
+    def of(learner: _Learner) -> Any:
+        network, held = _actor(learner)
+        with held.to_module(network):
+            return {name: tensor.clone() for name, tensor in network.state_dict().items()}
+
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        network = q_values() if algorithm == "dqn" else _policy_network(algorithm)
+        network.load_state_dict(_read(folder, _WEIGHTS))
+        return network
+
+    def save(it: Any, folder: str) -> None:
+        weights = it if isinstance(it, dict) else it.state_dict()
+        torch.save(weights, os.path.join(folder, _WEIGHTS))
+
+    def state(network: Any) -> Iterator[Item]:
+        yield "parameters", network.state_dict(), type(network).load_state_dict
+        held = library("tensordict", "TensorDict").from_module(network)
+        yield from _acts((network, held))
+
+    return FileKind(
+        f"{algorithm} policy", "state_dict of the actor, torch.save", of=of,
+        save=save, load=load, state=state, go_on=lambda it: (),
+    )  # fmt: skip
+
+
+def _policy_network(algorithm: str) -> Any:
+    return deterministic() if algorithm in ("td3", "ddpg") else _tanh_normal()
+
+
+def _replay_buffer(algorithm: str, dumped: bool) -> FileKind:
+    def save(learner: _Learner, folder: str) -> None:
+        path = os.path.join(folder, _ROWS)
+        if dumped:
+            learner.rows.dumps(path)
+        else:
+            torch.save(learner.rows.state_dict(), path)
+
+    def load(make_env: Callable[..., Any], folder: str) -> _Learner:
+        learner, path = _Learner(algorithm, 7), os.path.join(folder, _ROWS)
+        if dumped:
+            learner.rows.loads(path)
+        else:
+            learner.rows.load_state_dict(_read(folder, _ROWS))
+        return learner
+
+    def state(learner: _Learner) -> Iterator[Item]:
+        rows = type(learner.rows)
+        yield "size", len(learner.rows), rows.__len__
+        yield "rows", learner.rows[:], rows.loads if dumped else rows.load_state_dict
+        torch.manual_seed(0)
+        yield "sampled rows", learner.rows.sample(), rows.sample
+
+    def go_on(learner: _Learner) -> Iterator[Item]:
+        torch.manual_seed(2)
+        learner.rows.extend(_batch(algorithm)[:7])
+        yield "rows after more of them", learner.rows[:], type(learner.rows).extend
+        learner.update(1, learner.rows.sample())
+        yield "next update", learner.state, type(learner.loss).forward
+
+    way = "ReplayBuffer.dumps, loads" if dumped else "state_dict of the replay buffer, torch.save"
+    name = f"{algorithm} replay buffer"
+    return FileKind(
+        name if dumped else f"{name} state", way, save=save, load=load, state=state, go_on=go_on
+    )
+
+
+def _normaliser(make_env: Callable[..., Any]) -> Any:
+    from torchrl.envs import GymWrapper, TransformedEnv
+
+    environment = TransformedEnv(GymWrapper(make_env(), device="cpu"), VECNORM())
+    environment.set_seed(0)
+    return environment
+
+
+def _statistics() -> FileKind:
+    def load(make_env: Callable[..., Any], folder: str) -> Any:
+        environment = _normaliser(make_env)
+        environment.transform.load_state_dict(_read(folder, _WEIGHTS))
+        return environment
+
+    def state(environment: Any) -> Iterator[Item]:
+        transform = environment.transform
+        yield "statistics", transform.state_dict(), type(transform).load_state_dict
+
+    def go_on(environment: Any) -> Iterator[Item]:
+        transform = type(environment.transform)
+        for name, training_ in (("frozen", False), ("running", True)):
+            torch.manual_seed(3)
+            environment.train(training_)
+            rolled = environment.rollout(6)
+            yield f"observations, {name}", rolled["observation"], transform.forward
+            yield f"statistics after steps, {name}", environment.transform.state_dict(), transform
+
+    return FileKind(
+        "vecnorm normaliser", "state_dict of VecNorm, torch.save", load=load, state=state,
+        save=lambda it, folder: torch.save(
+            it.transform.state_dict(), os.path.join(folder, _WEIGHTS)
+        ),
+        go_on=go_on,
+    )  # fmt: skip
+
+
+def _normalised(make_env: Callable[..., Any], seed: int) -> Any:
+    environment = _normaliser(make_env)
+    torch.manual_seed(seed)
+    environment.rollout(30, break_when_any_done=False)
+    return environment
+
+
+# -- trainers --------------------------------------------------------------------------------------
+
+
+def _request(algorithm: str, make_env: Callable[..., Any], seed: int) -> TrainingRequest:
+    from rlregress.frameworks.torchrl.train.builtin_trainings import SETTINGS
+
+    settings = SETTINGS[algorithm]
+    batch = settings["rollout_steps" if algorithm == "ppo" else "steps_per_collection"]
+    small = {**settings, "hidden_sizes": [8, 8]}
+    return TrainingRequest(algorithm, make_env, small, total_steps=4 * batch, seed=seed)
+
+
+class _SavedTrainer:
+    """A trainer, and the folder with what it wrote amid its training."""
+
+    def __init__(self, trainer: Any, loss: Any) -> None:
+        self.trainer, self.loss = trainer, loss
+        self.written: Any = None
+
+    def save(self, folder: str) -> None:
+        """Save it, or hand over what was saved: its collector is shut down at the end."""
+        if self.written is not None:
+            shutil.copytree(self.written.name, folder, dirs_exist_ok=True)
+            return
+        self.trainer.save_trainer_file = os.path.join(folder, _TRAINER)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.trainer.save_trainer(force_save=True)
+
+
+def _new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
+    request = _request(algorithm, make_env, seed)
+    made = training.new(request)
+    made.serves(request)
+    return _SavedTrainer(made.trainer, made.loss)
+
+
+def _train_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
+    first = _new_trainer(algorithm, make_env, seed)
+    folder = tempfile.TemporaryDirectory()
+    half = first.trainer.total_frames // 2
+
+    def save() -> None:
+        if first.written is None and first.trainer.collected_frames >= half:
+            first.save(folder.name)
+            first.written = folder
+
+    first.trainer.register_op("post_steps", save)
+    first.trainer.train()
+    return first
+
+
+def _trainer(algorithm: str) -> FileKind:
+    def load(make_env: Callable[..., Any], folder: str) -> _SavedTrainer:
+        again = _new_trainer(algorithm, make_env, 7)
+        again.trainer.load_from_file(os.path.join(folder, _TRAINER))
+        return again
+
+    def state(it: _SavedTrainer) -> Iterator[Item]:
+        loading = type(it.trainer).load_from_file
+        yield "parameters", _tensors(it.loss), loading
+        yield "frames", it.trainer.collected_frames, loading
+        stepper = getattr(it.trainer, "optimizer", None)
+        yield "optimizer", stepper and stepper.state_dict(), loading
+
+    def go_on(it: _SavedTrainer) -> Iterator[Item]:
+        torch.manual_seed(0)
+        it.trainer.train()
+        yield "continued training", _tensors(it.loss), type(it.trainer).train
+
+    return FileKind(
+        f"{algorithm} trainer", "Trainer.save_trainer, load_from_file", load=load, state=state,
+        save=lambda it, folder: it.save(folder), go_on=go_on,
+    )  # fmt: skip
+
+
+def _kinds(algorithm: str) -> Iterator[FileKind]:
+    yield _loss_alone(algorithm)
+    yield _with_optimizer(algorithm)
+    yield _policy(algorithm)
+    if algorithm in ("sac", "dqn"):
+        yield _replay_buffer(algorithm, dumped=True)
+        yield _replay_buffer(algorithm, dumped=False)
+
+
+#: one of each form, and the losses whose parameters releases have renamed.
+_STORED_KINDS = (
+    "ppo loss", "ppo policy", "ppo trainer", "vecnorm normaliser", "sac optimizer",
+    "sac replay buffer", "sac replay buffer state", "sac trainer", "td3 loss", "dqn optimizer",
+)  # fmt: skip
+
+
+def _savings(algorithm: str) -> Iterator[Saving]:
+    yield Saving(partial(_train, algorithm), with_stored(_kinds(algorithm), _STORED_KINDS))
+    if algorithm in ("ppo", "sac", "td3"):
+        trainer = with_stored([_trainer(algorithm)], _STORED_KINDS)
+        yield Saving(partial(_train_trainer, algorithm), trainer)
+    if algorithm == "ppo":
+        yield Saving(_normalised, with_stored([_statistics()], _STORED_KINDS))
+
+
+def saved_files() -> Mapping[str, Sequence[Saving]]:
+    """What is saved of built-in trainings, by algorithm."""
+    return {algorithm: tuple(_savings(algorithm)) for algorithm in _DELAYED}

@@ -1,0 +1,44 @@
+"""Probes of TorchRL's implementation details, one module per family.
+
+``library`` probes drive losses, modules and estimators with their class defaults; ``trainer``
+probes run ``torchrl.trainers.algorithms``; ``script`` probes call or run the programs of
+``sota-implementations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rlregress.frameworks.torchrl.quiet import quietly
+from rlregress.probing import families
+from rlregress.probing.interface import Probe
+
+__getattr__ = families.find_in(__name__, atari=["play_atari"])
+
+
+def probes() -> Mapping[tuple[str, str], Probe]:
+    """(detail id, scope) -> probe."""
+    return {cell: quietly(probe) for cell, probe in families.probes_of(__name__).items()}
+
+
+def absent() -> Mapping[str, str]:
+    """Detail id, or family -> what this framework does not have."""
+    return {
+        **families.absent_in(__name__),
+        "qrdqn": "has no QR-DQN",
+        "tqc": "has no TQC",
+        "trpo": "has no TRPO",
+        "ars": "has no ARS",
+        "policy.exported": "exports no policy by itself",
+        "maskable": "masks no actions",
+        "logging.losses": "of the losses that a trainer logs nothing is probed yet",
+        "crossq": "of its loss of CrossQ nothing is probed yet",
+        "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
+        "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+        "recurrent": "of its modules with memory nothing is probed yet",
+        "symmetry": "mirrors nothing",
+        "curiosity": "has no random network distillation",
+        "distillation": "has no distillation",
+        "gae.truncation.asked": "bootstraps at time limits always, in its library",
+        "normaliser": "normalises around its environments, step by step",
+    }

@@ -1,0 +1,128 @@
+"""Deep deterministic policy gradients, driven: ``DDPGLoss`` by itself, and ``DDPGTrainer``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    DDPGLoss,
+    DDPGTrainer,
+    SoftUpdate,
+    TanhModule,
+    TensorDictModule,
+    TensorDictSequential,
+)
+from rlregress.frameworks.torchrl.compat import action_spec, entry, made, with_gaussian_noise
+from rlregress.frameworks.torchrl.known_networks import Slope, q_network
+from rlregress.frameworks.torchrl.observe.drivers.common import batch, trainer_of
+from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.driven import ScriptedEnvs, fill
+
+
+def _layer(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight and bias of the one layer that a network has."""
+    named = {key if isinstance(key, str) else key[-1]: p for key, p in parameters.items(True, True)}
+    return named["weight"].data, named["bias"].data
+
+
+def _give(parameters: Any, number: float) -> None:
+    weight, bias = _layer(parameters)
+    weight.zero_()
+    bias.fill_(number)
+
+
+class Driver:
+    """``DDPGLoss`` by itself; ``run`` is ``DDPGTrainer`` around it.
+
+    See ``measurements.driven_agents.ContinuousAgent``.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
+        self._environment = wrapped(self._envs.environment())
+        self._spec = action_spec(self._environment)
+        self._policy = TensorDictSequential(
+            TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
+            TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
+        )
+        self._loss = DDPGLoss(self._policy, q_network(Slope()))
+        self._loss.make_value_estimator(gamma=settings.discount)
+
+    def _has_target(self, name: str) -> bool:
+        followed = _layer(getattr(self._loss, f"target_{name}_network_params"))
+        trained = _layer(getattr(self._loss, f"{name}_network_params"))
+        return followed[0].data_ptr() != trained[0].data_ptr()
+
+    def set_values(self, online: float, target: float) -> None:
+        _give(self._loss.value_network_params, online)
+        if self._has_target("value"):
+            _give(self._loss.target_value_network_params, target)
+
+    def set_policy(self, online: float, target: float) -> None:
+        _give(self._loss.actor_network_params, online)
+        if self._has_target("actor"):
+            _give(self._loss.target_actor_network_params, target)
+
+    def fill(self, online: float, target: float) -> None:
+        for name in ("value", "actor"):
+            fill(_layer(getattr(self._loss, f"{name}_network_params")), online)
+            if self._has_target(name):
+                fill(_layer(getattr(self._loss, f"target_{name}_network_params")), target)
+
+    def target_parameters(self) -> tuple[float, float | None]:
+        loss = self._loss
+        policy = float(_layer(loss.target_actor_network_params)[1])
+        values = float(_layer(loss.target_value_network_params)[1])
+        return values, policy if self._has_target("actor") else None
+
+    def networks(self) -> tuple[int, int]:
+        """The one that the loss takes, and its target."""
+        return 1, int(self._has_target("value"))
+
+    def losses(self, online: float, target: float) -> tuple[float, float]:
+        """What ``DDPGLoss`` returns for a batch as a replay buffer gives it."""
+        self.set_values(online, target)
+        losses = self._loss(self._batch())
+        return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
+
+    def target_actions(self) -> np.ndarray:
+        """The discounted values of a target network that says the action itself."""
+        self.set_values(0.0, 0.0)
+        weight, _ = _layer(self._loss.target_value_network_params)
+        weight.copy_(torch.tensor([[0.0, 1.0]]))
+        targets = entry(self._loss(self._batch()), "target_value").detach().double().numpy()
+        return targets / self._settings.discount
+
+    def _batch(self) -> Any:
+        return batch(self._settings, torch.zeros(self._settings.batch_size, 1))
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        settings, envs = self._settings, self._envs
+        exploring = self._policy
+        if settings.noise is not None:
+            _, noise = with_gaussian_noise(self._policy, self._spec)
+            # in a row: the trainer finds no weights in a policy that stands within another
+            exploring = TensorDictSequential(*self._policy.module, noise)
+            # not in place: where the mean is given as an integer, the buffer is one
+            noise.mean, noise.std = torch.tensor(float(settings.noise)), torch.tensor(0.0)
+        collector = made(
+            Collector,
+            self._environment,
+            exploring,
+            frames_per_batch=settings.every,
+            total_frames=settings.steps,
+            init_random_frames=settings.starts,
+        )
+        updater = SoftUpdate(self._loss, tau=settings.tau)
+        trainer = trainer_of(
+            DDPGTrainer, settings, collector, self._loss, target_net_updater=updater
+        )
+        envs.environments[0].received.clear()
+        return envs.record(trainer.train, begin, between, lambda optimizer: "both")

@@ -1,0 +1,168 @@
+"""Deep Q-networks, driven: ``DQNLoss`` and ``EGreedyModule`` by themselves, and ``DQNTrainer``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    DQNLoss,
+    DQNTrainer,
+    EGreedyModule,
+    ExplorationType,
+    HardUpdate,
+    QValueActor,
+    SerialEnv,
+    TensorDict,
+    TensorDictSequential,
+    set_exploration_type,
+)
+from rlregress.frameworks.torchrl.compat import action_spec, made
+from rlregress.frameworks.torchrl.compat import deterministic as without_chance
+from rlregress.frameworks.torchrl.observe.drivers.common import batch, trainer_of
+from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.driven import ScriptedEnvs, fill
+
+
+class _Values(nn.Module):
+    """A Q network of one layer, whose values can be made constant."""
+
+    def __init__(self, actions: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(1, 4)
+        self.last = nn.Linear(4, actions)
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return self.last(torch.relu(self.first(observation)))
+
+
+class Driver:
+    """``DQNLoss`` and ``EGreedyModule`` by themselves; ``run`` is ``DQNTrainer`` around them.
+
+    See ``measurements.driven_agents.DiscreteAgent``.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._envs = ScriptedEnvs(settings, discrete=settings.actions)
+        first, last, falls = settings.epsilon
+        environments = [wrapped(self._envs.environment()) for _ in range(settings.environments)]
+        self._spec = action_spec(environments[0])
+        self._environments = environments
+        self._actor = QValueActor(
+            _Values(settings.actions), in_keys=["observation"], spec=self._spec
+        )
+        self._exploration = EGreedyModule(
+            spec=self._spec, eps_init=first, eps_end=last, annealing_num_steps=falls
+        )
+        self._exploring = TensorDictSequential(self._actor, self._exploration)
+        self._loss = DQNLoss(self._actor, action_space=self._spec)
+        self._loss.make_value_estimator(gamma=settings.discount)
+
+    def _parameters(self) -> tuple[Any, Any]:
+        return self._loss.value_network_params, self._loss.target_value_network_params
+
+    def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
+        for parameters, numbers in zip(self._parameters(), (online, target), strict=False):
+            last = {
+                key[-1]: parameter
+                for key, parameter in parameters.items(True, True)
+                if "last" in key
+            }
+            with torch.no_grad():
+                last["weight"].data.zero_()
+                last["bias"].data.copy_(torch.tensor(list(numbers)))
+
+    def fill(self, online: float, target: float) -> None:
+        for parameters, number in zip(self._parameters(), (online, target), strict=False):
+            fill([parameter.data for parameter in parameters.values(True, True)], number)
+
+    def target_parameter(self) -> float:
+        return float(next(iter(self._parameters()[1].values(True, True))).flatten()[0])
+
+    def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
+        """What ``DQNLoss`` returns for a batch as a replay buffer gives it."""
+        self.set_values(online, target)
+        action = torch.zeros(self._settings.batch_size, self._settings.actions, dtype=torch.int64)
+        action[:, 0] = 1
+        loss = self._loss(batch(self._settings, action))["loss"]
+        return float(loss.detach())
+
+    def act(self, values: Sequence[float], deterministic: bool) -> int | None:
+        """The policy under one type of exploration or the other."""
+        self.set_values(values, values)
+        self._exploration.step(self._settings.steps)
+        kind = without_chance() if deterministic else ExplorationType.RANDOM
+        with set_exploration_type(kind), torch.no_grad(), self._draws():
+            acted = self._exploring(TensorDict({"observation": torch.zeros(1, 1)}, [1]))
+        return int(acted["action"].flatten().to(torch.int64).argmax())
+
+    def _draws(self) -> Any:
+        """Every draw of ``EGreedyModule`` is the number that the settings name."""
+        draw = self._settings.draw
+        return nullcontext() if draw is None else _drawing(draw)
+
+    def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
+        settings, envs = self._settings, self._envs
+        several = len(self._environments)
+        interval = settings.target_every
+        collector = made(
+            Collector,
+            self._environments[0]
+            if several == 1
+            else SerialEnv(several, [lambda env=one: env for one in self._environments]),
+            self._exploring,
+            frames_per_batch=max(settings.every, several),
+            total_frames=settings.steps,
+            init_random_frames=settings.starts,
+        )
+        trainer = trainer_of(
+            DQNTrainer,
+            settings,
+            collector,
+            self._loss,
+            target_net_updater=HardUpdate(
+                self._loss,
+                **({} if interval is None else {"value_network_update_interval": interval}),
+            ),
+            greedy_module=self._exploration,
+        )
+        for environment in envs.environments:
+            # making them side by side tries them out
+            environment.received.clear()
+        with self._draws():
+            return envs.record(trainer.train, begin, between)
+
+
+@contextmanager
+def _drawing(draw: float) -> Iterator[None]:
+    """The coin of ``EGreedyModule`` is fixed; what a random action is, is drawn as ever."""
+    forward = EGreedyModule.forward
+
+    def fixed(module: Any, tensordict: Any) -> Any:
+        rand = torch.rand
+        first: list[bool] = []
+
+        def coin(*shape: Any, **options: Any) -> torch.Tensor:
+            if first:
+                return rand(*shape, **options)
+            first.append(True)
+            return torch.full_like(rand(*shape, **options), draw)
+
+        torch.rand = coin
+        try:
+            return forward(module, tensordict)
+        finally:
+            torch.rand = rand
+
+    EGreedyModule.forward = fixed
+    try:
+        yield
+    finally:
+        EGreedyModule.forward = forward

@@ -1,0 +1,246 @@
+"""SAC and TD3, driven: ``SACLoss`` and ``TD3Loss`` by themselves, and the modules that act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import (
+    ExplorationType,
+    NormalParamExtractor,
+    SoftUpdate,
+    TanhModule,
+    TanhNormal,
+    TensorDict,
+    TensorDictModule,
+    TensorDictSequential,
+    set_exploration_type,
+)
+from rlregress.frameworks.torchrl.compat import (
+    action_spec,
+    deterministic,
+    next_values,
+    sac_loss,
+    td3_loss,
+    with_gaussian_noise,
+)
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    Numbers,
+    Pinned,
+    box,
+    fill,
+    policy,
+    q_network,
+    reporting_policy,
+    transitions,
+)
+from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+_OF_SAC = {"temperature": "alpha_init", "target_entropy": "target_entropy"}
+_OF_TD3 = {"smoothing": "policy_noise", "smoothing_bound": "noise_clip"}
+#: another one between these is hardly ever the target
+_AROUND = (-1.0, 0.0, 1.0)
+
+
+class Driver:
+    """A loss of networks that output numbers (see ``twin_agents.TwinAgent``).
+
+    Args:
+        family: "sac" or "td3".
+    """
+
+    def __init__(self, family: str, settings: Settings) -> None:
+        self._family, self._settings = family, settings
+
+    def _loss(
+        self,
+        values: Sequence[float],
+        network: Callable[[float], Any] = Pinned,
+        action: Sequence[float] = (0.0,),
+    ) -> Any:
+        """The loss; Q network k outputs ``values[k]`` where it has to be evaluated."""
+        s = self._settings
+        options = s.named(**(_OF_SAC if self._family == "sac" else _OF_TD3))
+        if s.squared:
+            options["loss_function"] = "l2"
+        critics = [q_network(network(value)) for value in values]
+        options["num_qvalue_nets"] = len(critics)
+        if self._family == "sac":
+            loss = sac_loss(reporting_policy(s.log_prob or 0.0), critics, **options)
+        else:
+            actor = TensorDictModule(
+                Constant(*action), in_keys=["observation"], out_keys=["action"]
+            )
+            loss = td3_loss(actor, critics, action_spec=box(s.low, s.high), **options)
+        if s.discount is not None:
+            loss.make_value_estimator(gamma=s.discount)
+        return loss
+
+    def _batch(self, dimensions: int = 1) -> Any:
+        s = self._settings
+        flags = bool(s.terminated), bool(s.truncated)
+        return transitions(s.batch_size, s.reward, *flags, action_dimensions=dimensions)
+
+    def critic_loss(self, values: Sequence[float]) -> float:
+        return float(self._loss(values)(self._batch())["loss_qvalue"].detach())
+
+    def actor_loss(self, values: Sequence[float]) -> float:
+        loss = self._loss(values, partial(Pinned, of_policy=True))
+        return float(loss(self._batch())["loss_actor"].detach())
+
+    def target(self, values: Sequence[float]) -> float:
+        return self.target_of(self._batch(), values)
+
+    def target_of(self, batch: Any, values: Sequence[float], network: Any = Pinned) -> float:
+        """What the critics regress towards, for a squared distance and equal transitions.
+
+        As a function of a constant Q the critic loss is then a parabola; the target is where it is
+        lowest, whatever its factor. It is found from three points.
+        """
+        loss = self._loss([0.0] * len(values), network)
+        fill(loss.target_qvalue_network_params, values)
+        losses = []
+        for number in _AROUND:
+            fill(loss.qvalue_network_params, [number] * len(values))
+            losses.append(float(loss(batch.clone())["loss_qvalue"].detach()))
+        left, middle, right = losses
+        return (left - right) / (2.0 * (left + right - 2.0 * middle))
+
+    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+        s, loss = self._settings, self._loss([0.0, 0.0])
+        updater = SoftUpdate(loss, tau=s.tau if s.coefficient is None else s.coefficient)
+        return moved(loss, updater, source, target)
+
+    def temperature_loss(self) -> tuple[float, float]:
+        loss = self._loss([0.0, 0.0])
+        value = loss(self._batch())["loss_alpha"]
+        value.backward()
+        return float(value.detach()), float(loss.log_alpha.grad)
+
+    def temperature(self) -> float:
+        return float(self._loss([0.0, 0.0]).log_alpha.detach().exp())
+
+    def _gaussian_loss(self, dimensions: int, **bounds: Any) -> Any:
+        """The loss of a standard Gaussian that is squashed."""
+        s = self._settings
+        numbers = Numbers([0.0] * dimensions, [1.0] * dimensions)
+        actor = policy(numbers, box(s.low, s.high), TanhNormal, **bounds)
+        return sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+
+    def target_entropy(self) -> float:
+        return float(self._gaussian_loss(np.size(self._settings.low)).target_entropy)
+
+    def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
+        layer = nn.Linear(1, 2, dtype=torch.float64)
+        nn.init.zeros_(layer.weight)
+        actor = policy(nn.Sequential(layer, NormalParamExtractor()), box(-1.0, 1.0), TanhNormal)
+        found = []
+        for output in outputs:
+            layer.bias.data = torch.tensor([0.0, output], dtype=torch.float64)
+            found.append(float(actor.get_dist(self._batch()).scale.detach()[0].log()))
+        return np.array(found)
+
+    def log_prob(self, draw: Sequence[float]) -> float:
+        """What the loss works with."""
+        s = self._settings
+        low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
+        bounds = {"low": torch.as_tensor(low), "high": torch.as_tensor(high)}
+        loss = self._gaussian_loss(len(draw), **bounds)
+
+        def drawn(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+            return torch.tensor(list(draw), dtype=dtype).expand(shape)
+
+        with mock.patch("torch.distributions.normal._standard_normal", drawn):
+            return -float(loss(self._batch(len(draw)))["entropy"])
+
+    def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
+        """What the target critics receive; every sample has its own draw."""
+        s = self._settings
+        low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
+        action = (low + high) / 2 + (high - low) / 2 * squashed
+        actions = []
+        for dimension in range(len(low)):
+            network = partial(_OneAction, dimension, len(low))
+            loss = self._loss([0.0, 0.0], network, action)
+            torch.manual_seed(shifted(s.seed))
+            batch = transitions(samples, 0.0, action_dimensions=len(low))
+            actions.append(next_values(loss, batch).numpy())
+        return np.stack(actions, axis=1)
+
+    def run(self) -> Recorder:
+        """Act in an environment; nothing learns."""
+        s = self._settings
+        environment = Scripted(s.low, s.high)
+        spec = action_spec(wrapped(environment))
+        layer = nn.utils.skip_init(nn.Linear, 1, 1)
+        make_constant(layer, s.pre_tanh)
+        actor = TensorDictSequential(
+            TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
+            TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
+        )
+        exploring, noise = with_gaussian_noise(actor, spec)
+        set_noise(noise, s.noise)
+        return act(environment, actor, exploring, s)
+
+
+def act(environment: Scripted, actor: Any, exploring: Any, settings: Settings) -> Recorder:
+    """Act, without chance where there is no noise.
+
+    Noise that is as by default is drawn for all steps at once.
+    """
+    journal, steps = Recorder(), settings.steps
+    without = settings.noise == 0.0
+    exploration = deterministic() if without else ExplorationType.RANDOM
+    with set_exploration_type(exploration), torch.no_grad():
+        if settings.noise is None:
+            observations = TensorDict({"observation": torch.zeros(steps, 1)}, [steps])
+            journal.actions.append(list(exploring(observations)["action"].numpy()))
+        else:
+            wrapped(environment).rollout(steps, actor if without else exploring)
+            journal.actions.append(environment.received[-steps:])
+    return journal
+
+
+def set_noise(noise: Any, number: float | None) -> None:
+    """Let exploration add a number, if one is given."""
+    if number is not None:
+        # not in place: where the mean is given as an integer, the buffer is one
+        noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
+
+
+def moved(loss: Any, updater: Any, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    """A parameter of each target network after ``updater.step()``: see ``TwinAgent``."""
+    for before, numbers in (("", source), ("target_", target)):
+        fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
+        if len(numbers) > 2:
+            fill(getattr(loss, f"{before}actor_network_params"), numbers[2:])
+    updater.step()
+    critics = next(iter(loss.target_qvalue_network_params.values(True, True)))
+    found = critics.reshape(2, -1)[:, 0].tolist()
+    if len(source) > 2:
+        followed = next(iter(loss.target_actor_network_params.values(True, True)))
+        found.append(float(followed.reshape(-1)[0]))
+    return np.array(found)
+
+
+class _OneAction(nn.Module):
+    """A Q network whose value is one dimension of the action that it receives."""
+
+    def __init__(self, dimension: int, dimensions: int, _: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.eye(dimensions, dtype=torch.float64)[dimension])
+
+    def forward(self, observation: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        return (action * self.weight).sum(-1, keepdim=True)

@@ -1,0 +1,292 @@
+"""The programs of SAC and TD3, driven: run as they are, on a small environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl import programs
+from rlregress.frameworks.torchrl.api import (
+    AdditiveGaussianModule,
+    SerialEnv,
+    TanhModule,
+    TensorDict,
+    TensorDictModule,
+    TensorDictSequential,
+)
+from rlregress.frameworks.torchrl.known_networks import Constant, box, q_network, reporting_policy
+from rlregress.frameworks.torchrl.observe.drivers.twin_losses import act, moved, set_noise
+from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import parts_of_losses, roles
+from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
+from rlregress.measurements.twin_agents import Settings
+from rlregress.probing import layers
+from rlregress.probing.isolation import shifted
+from rlregress.probing.journal import Recorder
+from rlregress.probing.layers import linear_layers, make_constant
+from rlregress.probing.scripted import Scripted
+
+_UPDATES = {"one": 1.0, "default": 1.0, "fewer": 0.5, "more": 2.0}
+_SETTINGS = {"discount": "gamma", "delay": "policy_update_delay"}
+_NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
+
+
+class Driver:
+    """A program that is run anew for each request (see ``twin_agents.TwinAgent``).
+
+    Args:
+        family: "sac" or "td3".
+
+    Attributes:
+        loss, buffer: those of the last run.
+    """
+
+    shares_rate = True
+
+    def __init__(self, family: str, settings: Settings) -> None:
+        self._family, self._settings = family, settings
+        self.loss: Any = None
+        self.buffer: Any = None
+
+    def _given(self, environment: str = "", **changed: Any) -> programs.Settings:
+        """Settings of a tiny training; ``changed`` by name, whichever section they stand in."""
+        s = self._settings
+        sections: dict[str, dict[str, Any]] = {
+            "env": {
+                "name": environment, "library": "gymnasium", "seed": shifted(s.seed),
+                "max_episode_steps": 100_000,
+            },
+            "network": {
+                # of a few rectified units all may be 0, and with them the gradient
+                "device": "cpu", "hidden_sizes": [4 if s.weight is None else 64],
+                "activation": "tanh", "default_policy_scale": 1.0, "scale_lb": 0.1,
+            },
+            "collector": {
+                "device": "cpu", "env_per_collector": s.environments,
+                "init_random_frames": s.starts or 0, "frames_per_batch": s.collected_at_once,
+                "total_frames": s.steps * (s.environments if s.per_environment else 1),
+                "reset_at_each_iter": False,
+            },
+            "replay_buffer": {"prb": False, "size": 256, "scratch_dir": None},
+            "optim": {
+                "batch_size": s.batch_size, "utd_ratio": _UPDATES[s.updates],
+                "policy_update_delay": 2, "gamma": 0.99, "loss_function": "l2",
+                "policy_noise": 0.2, "noise_clip": 0.5, "lr": 1e-3, "weight_decay": 0.0,
+                "adam_eps": s.epsilon, "target_update_polyak": 0.5, "alpha_init": 1.0,
+            },
+            "logger": {"backend": None, "exp_name": "", "video": False, "eval_iter": 1_000_000},
+            "compile": {"compile": False, "cudagraphs": False},
+        }  # fmt: skip
+        given = s.named(**_SETTINGS)
+        if s.rates is not None:
+            given["lr"] = s.rates[1]
+        if not s.learns:
+            frames = max(s.collected_at_once, sections["collector"]["total_frames"])
+            if s.collected_at_once == 1:
+                given["frames_per_batch"] = frames
+            given.update(lr=0.0, utd_ratio=1.5 / frames)
+        return programs.settings(sections, {**given, **changed})
+
+    def _play(self, journal: Recorder, **options: Any) -> Scripted:
+        """Make an environment that plays the settings; each copy keeps its actions."""
+        s = self._settings
+        flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
+        journal.actions.append([])
+        script = {"received": journal.actions[-1], "rewards": s.reward, **flags, **options}
+        return Scripted(s.low, s.high, **script)
+
+    def run_program(
+        self,
+        with_loss: Callable[[Any], Any] = _NOTHING,
+        after: Callable[[str], Any] = _NOTHING,
+        **changed: Any,
+    ) -> Recorder:
+        """Run ``main`` of the program.
+
+        Args:
+            with_loss: called with its loss, when it is made.
+            after: called with each part that an optimiser is about to step.
+            changed: settings by name.
+        """
+        s, journal = self._settings, Recorder()
+        program = programs.load(self._family, self._family)
+        maker = f"make_{self._family}_agent"
+        make_agent, make_loss = getattr(program, maker), program.make_loss_module
+        make_replay_buffer = program.make_replay_buffer
+
+        def prepared_agent(*arguments: Any) -> Any:
+            model, exploring = make_agent(*arguments)
+            self._prepare(model, exploring)
+            return model, exploring
+
+        def kept_loss(*arguments: Any) -> Any:
+            self.loss, updater = make_loss(*arguments)
+            # making environments tries them out
+            for received in journal.actions:
+                received.clear()
+            if s.weight is not None:
+                last_weights(self.loss.qvalue_network_params).fill_(s.weight)
+            with_loss(self.loss)
+            return self.loss, updater
+
+        def kept_buffer(*arguments: Any, **options: Any) -> Any:
+            # batches are drawn when they are asked for, not by a thread in advance
+            self.buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
+            return self.buffer
+
+        setattr(program, maker, prepared_agent)
+        program.make_loss_module, program.make_replay_buffer = kept_loss, kept_buffer
+        # several environments one after the other in this process, not each in its own
+        program.make_environment.__globals__["ParallelEnv"] = (
+            lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
+        )
+        recording = journal.recording(
+            parts_of_losses(lambda: roles(self.loss)),
+            lambda: self.loss.actor_network_params.values(True, True),
+            lambda: self.loss.target_qvalue_network_params.values(True, True),
+            after,
+        )
+        # with constant heads, one log-probability for all states
+        means = nullcontext() if s.log_prob is None else _means()
+        with means, registered(partial(self._play, journal)) as environment, recording:
+            program.main(self._given(environment, **changed))
+        last = self.buffer[:][-1]
+        journal.stored_action = float(last["action"].reshape(-1)[0])
+        journal.stored_reward = float(last["next", "reward"])
+        return journal
+
+    def _prepare(self, model: Any, exploring: Any) -> None:
+        s = self._settings
+        # mean and scale of SAC's, the action of TD3's
+        if self._family == "sac" and s.log_prob is not None:
+            make_constant(model[0], [0.0, 0.0])
+        if s.pre_tanh is not None:
+            make_constant(model[0], [s.pre_tanh, -20.0] if self._family == "sac" else [s.pre_tanh])
+        for module in exploring.modules():
+            if isinstance(module, AdditiveGaussianModule):
+                set_noise(module, s.noise)
+
+    def run(self) -> Recorder:
+        return self.run_program()
+
+    def target(self, values: Sequence[float]) -> float:
+        """What the first estimate of the loss is, where the temperature is negligible."""
+        targets: list[torch.Tensor] = []
+
+        def watch(loss: Any) -> None:
+            make_constant_q(loss.target_qvalue_network_params, values)
+            estimate = loss.value_estimator.value_estimate
+
+            def kept(*arguments: Any, **options: Any) -> Any:
+                targets.append(estimate(*arguments, **options))
+                return targets[-1]
+
+            loss.value_estimator.value_estimate = kept
+
+        self.run_program(watch, alpha_init=1e-12)
+        return float(targets[0].reshape(-1)[0])
+
+    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+        s = self._settings
+        # the setting is the fraction that is kept
+        kept = 1.0 - s.tau if s.coefficient is None else s.coefficient
+        model: list[Any] = [reporting_policy(0.0), q_network(Constant(0.0))]
+        if self._family == "td3":
+            squash = TanhModule(in_keys=["param"], out_keys=["action"], spec=box(-1.0, 1.0))
+            layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
+            model[0] = TensorDictSequential(layer, squash)
+        made = programs.load(self._family, "utils").make_loss_module
+        loss, updater = made(self._given(target_update_polyak=kept), model)
+        return moved(loss, updater, source, target)
+
+    def _environment(self) -> Scripted:
+        s = self._settings
+        return Scripted(s.low, s.high, observation_dimensions=s.observations)
+
+    def _agent(self, environment: Scripted, settings: programs.Settings) -> tuple[Any, Any]:
+        """Policy and Q network of the program, and the policy that collects."""
+        make = getattr(programs.load(self._family, "utils"), f"make_{self._family}_agent")
+        made_for = wrapped(environment)
+        return make(settings, made_for, made_for, torch.device("cpu"))
+
+    def _made(self, **changed: Any) -> tuple[Any, Any]:
+        """Policy and Q network of the program, and the loss of them."""
+        settings = self._given(**changed)
+        model, _ = self._agent(self._environment(), settings)
+        return model, programs.load(self._family, "utils").make_loss_module(settings, model)[0]
+
+    def architecture(self) -> np.ndarray:
+        s = self._settings
+        (actor, critic), loss = self._made(hidden_sizes=list(s.hidden), activation=s.activation)
+        hidden = [
+            [layer.out_features for layer in linear_layers(module)[:-1]]
+            for module in (actor, critic)
+        ]
+        critics = len(next(iter(loss.qvalue_network_params.values(True, True))))
+        own = {id(tensor) for tensor in actor.parameters()}
+        shared = any(id(tensor) in own for tensor in critic.parameters())
+        received = layers.activation(
+            actor, lambda observations: actor(TensorDict({"observation": observations}, [1]))
+        )
+        return layers.architecture(hidden, critics, received, shared)
+
+    def initialisation(self) -> np.ndarray:
+        _, loss = self._made(hidden_sizes=list(self._settings.hidden))
+        tensors = list(loss.qvalue_network_params.values(True, True))
+        # the first of the two stacked networks
+        weight, bias = (
+            next(t for t in tensors if tuple(t.shape) == shape)[0]
+            for shape in ((2, 256, 256), (2, 256))
+        )
+        return layers.initialisation(weight, bias)
+
+    def log_epsilons(self) -> list[float]:
+        _, loss = self._made()
+        name = "make_sac_optimizer" if self._family == "sac" else "make_optimizer"
+        make = getattr(programs.load(self._family, "utils"), name)
+        actor, critic, *temperature = make(self._given(), loss)
+        optimizers = [critic, actor, *temperature]
+        held = roles(loss).values()
+        return [layers.log_epsilon(*pair) for pair in zip(optimizers, held, strict=False)]
+
+
+class PolicyDriver(Driver):
+    """The policies that the program makes, by themselves."""
+
+    def run(self) -> Recorder:
+        """Act in an environment; nothing learns."""
+        environment = self._environment()
+        model, exploring = self._agent(environment, self._given())
+        self._prepare(model, exploring)
+        return act(environment, model[0], exploring, self._settings)
+
+
+def last_weights(parameters: Any) -> torch.Tensor:
+    """Weights of the last layer of stacked Q networks, [networks, 1, inputs]."""
+    tensors = parameters.values(True, True)
+    (last,) = [tensor for tensor in tensors if tensor.dim() == 3 and tensor.shape[1] == 1]
+    return last.data
+
+
+def make_constant_q(parameters: Any, values: Sequence[float]) -> None:
+    """Let stacked networks output these numbers everywhere; only their last bias can move."""
+    tensors = list(parameters.values(True, True))
+    for tensor in tensors:
+        tensor.data.zero_()
+    # biases of a stack of two networks with one output are [2, 1], weights [2, 1, n]
+    (last,) = [tensor for tensor in tensors if tuple(tensor.shape) == (2, 1)]
+    last.data.copy_(torch.tensor(values, dtype=last.dtype).reshape(2, 1))
+
+
+def _means() -> Any:
+    """Every Gaussian draw is the mean."""
+
+    def zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+        return torch.zeros(shape, dtype=dtype, device=device)
+
+    return mock.patch("torch.distributions.normal._standard_normal", zeros)

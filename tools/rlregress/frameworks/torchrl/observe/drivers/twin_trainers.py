@@ -1,0 +1,153 @@
+"""SAC and TD3, driven: ``SACTrainer`` and ``TD3Trainer`` on a small environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    LazyTensorStorage,
+    SACTrainer,
+    SoftUpdate,
+    TanhModule,
+    TanhNormal,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+)
+from rlregress.frameworks.torchrl.compat import action_spec, sac_loss, silent_trainer, td3_loss
+from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, Slope, policy, q_network
+from rlregress.frameworks.torchrl.observe.drivers import twin_losses
+from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.journal import Parts, Recorder
+from rlregress.probing.layers import make_constant
+from rlregress.probing.scripted import Scripted
+
+#: the smallest scale that the distribution accepts is 1e-6
+_NEGLIGIBLE = 1.01e-6
+
+
+class Driver:
+    """A trainer of linear Q networks and a policy of one layer (see ``twin_agents.TwinAgent``).
+
+    Args:
+        family: "sac" or "td3".
+        environment: in the place of one that plays the settings.
+    """
+
+    def __init__(
+        self, family: str, settings: Settings, environment: Scripted | None = None
+    ) -> None:
+        self._family, self._settings = family, settings
+        s = settings
+        flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
+        self._environment = environment or Scripted(s.low, s.high, rewards=s.reward, **flags)
+        self._spec = action_spec(wrapped(self._environment))
+        self.buffer = TensorDictReplayBuffer(
+            storage=LazyTensorStorage(256), batch_size=settings.batch_size
+        )
+
+    def _agent(self) -> tuple[Any, Any]:
+        """A loss, and the policy that collects."""
+        s, critics = self._settings, [q_network(Slope()) for _ in range(2)]
+        if self._family == "sac":
+            scale = 1.0 if s.pre_tanh is None else _NEGLIGIBLE
+            numbers = Numbers([s.pre_tanh or 0.0], [scale], torch.float32)
+            bounds = {"low": self._spec.space.low, "high": self._spec.space.high}
+            actor = policy(numbers, self._spec, TanhNormal, **bounds)
+            return sac_loss(actor, critics, loss_function="l2"), actor
+        layer = nn.Linear(1, 1)
+        if s.pre_tanh is not None:
+            make_constant(layer, s.pre_tanh)
+        deterministic = TensorDictSequential(
+            TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
+            TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
+        )
+        options = {"action_spec": self._spec, "loss_function": "l2"}
+        return td3_loss(deterministic, critics, **options), deterministic
+
+    def run(self) -> Recorder:
+        """The trainer's own loop, with an update for each step that is collected."""
+        s, journal = self._settings, Recorder()
+        loss, actor = self._agent()
+        if s.weight is not None:
+            for weight in loss.qvalue_network_params.values(True, True):
+                weight.data.fill_(s.weight)
+        held = roles(loss)
+        # with large weights, steps of plain gradient descent lead out of the numbers
+        rate = 0.1 if s.rates is None and s.weight is None else 0.0
+        stepping: dict[str, Any]
+        if self._family == "sac":
+            stepping = {"optimizer": torch.optim.SGD(loss.parameters(), lr=rate)}
+        else:
+            optimizers = [torch.optim.SGD(held[name], lr=rate) for name in ("actor", "critic")]
+            delay = s.named(delay="policy_update_delay")
+            stepping = {"optimization_stepper": TD3OptimizationStepper(*optimizers, **delay)}
+        started = {} if not s.starts else {"init_random_frames": s.starts}
+        trainer = silent_trainer(
+            SACTrainer if self._family == "sac" else TD3Trainer,
+            Collector(
+                wrapped(self._environment),
+                actor,
+                frames_per_batch=s.collected_at_once,
+                total_frames=s.steps,
+                **started,
+            ),
+            loss,
+            s.steps,
+            optim_steps_per_batch=s.collected_at_once,
+            replay_buffer=self.buffer,
+            target_net_updater=SoftUpdate(loss, tau=0.5),
+            **stepping,
+        )
+        journal.actions.append(self._environment.received)
+        policy_and_targets = (loss.actor_network_params, loss.target_qvalue_network_params)
+        recorded = [lambda own=own: own.values(True, True) for own in policy_and_targets]
+        with journal.recording(parts_of_losses(lambda: held), *recorded):
+            trainer.train()
+        last = self.buffer[:][-1]
+        journal.stored_action = float(last["action"].reshape(-1)[0])
+        journal.stored_reward = float(last["next", "reward"])
+        return journal
+
+    def target(self, values: Sequence[float]) -> float:
+        """Of what the trainer has collected, stored and sampled."""
+        s = self._settings
+        size = s.batch_size
+        made = Driver(self._family, replace(s, steps=size, collected_at_once=size))
+        made.run()
+        stored = made.buffer.sample()
+        precise = stored.apply(lambda x: x.double() if x.is_floating_point() else x)
+        return twin_losses.Driver(self._family, s).target_of(precise, values, Constant)
+
+
+def roles(loss: Any) -> dict[str, list[torch.Tensor]]:
+    """Trained tensors of each part of a loss."""
+    own = {"critic": loss.qvalue_network_params, "actor": loss.actor_network_params}
+    by_role = {name: list(part.values(True, True)) for name, part in own.items()}
+    if hasattr(loss, "log_alpha"):
+        by_role["temperature"] = [loss.log_alpha]
+    return by_role
+
+
+def parts_of_losses(held: Any) -> Parts:
+    """The parts that an optimiser has gradients of; it may hold several.
+
+    Args:
+        held: () -> the tensors of each part.
+    """
+
+    def parts(optimizer: torch.optim.Optimizer) -> dict[str, Iterable[torch.Tensor]]:
+        given = [p for group in optimizer.param_groups for p in group["params"]]
+        stepped = {id(parameter) for parameter in given if parameter.grad is not None}
+        return {part: own for part, own in held().items() if stepped & set(map(id, own))}
+
+    return parts

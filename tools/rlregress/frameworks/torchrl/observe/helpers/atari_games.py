@@ -1,0 +1,237 @@
+"""TorchRL's Atari preprocessing, around a game that is told what to do.
+
+``utils_atari.py`` of the PPO program makes environments by the name of a game: the game is
+registered under a name for as long as that takes. Parts are taken from what it makes: the
+transforms that are asked are looked up in it and appended to the bare game.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.environments.atari_fake import DRAWS, AtariGame
+from rlregress.environments.atari_play import Player, Step
+from rlregress.environments.atari_vision import Vision
+from rlregress.frameworks.torchrl import programs
+from rlregress.frameworks.torchrl.api import GymWrapper, TensorDict, TransformedEnv, step_mdp
+from rlregress.frameworks.torchrl.scripted_environments import registered
+
+_NAME = "ProbeNoFrameskip-v4"
+_SIGNAL = "end-of-life"
+
+
+def _registered(game: Any) -> Any:
+    # a real game would skip the frames itself; this one has no such argument, so TorchRL does it
+    return registered(lambda render_mode=None: game, _NAME, order_enforce=False)
+
+
+def _resize(picture: torch.Tensor, size: list[int], interpolation: Any, antialias: bool) -> Any:
+    batched = picture.reshape(-1, *picture.shape[-3:])
+    resized = torch.nn.functional.interpolate(
+        batched, size=size, mode=str(interpolation), antialias=antialias
+    )
+    return resized.reshape(*picture.shape[:-2], *size)
+
+
+@functools.cache
+def _has_torchvision() -> bool:
+    try:
+        importlib.import_module("torchvision.transforms.functional")
+    except (ImportError, RuntimeError):  # RuntimeError: it was built for another torch
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def resizing() -> Iterator[None]:
+    """``Resize`` works where torchvision is not installed.
+
+    torchvision hands a tensor to ``torch.nn.functional.interpolate``, with the settings that it is
+    given: so does what stands in for it. What TorchRL asks for is what is looked at.
+    """
+    if _has_torchvision():
+        yield
+        return
+    from rlregress.frameworks.torchrl.api import _observation
+
+    names = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
+    made = {name: types.ModuleType(name) for name in names}
+    vars(made[names[-1]]).update(resize=_resize, InterpolationMode=str)
+    before = {name: sys.modules.pop(name, None) for name in names}
+    had = _observation._has_tv
+    sys.modules.update(made)
+    _observation._has_tv = True
+    try:
+        yield
+    finally:
+        _observation._has_tv = had
+        for name, module in before.items():
+            del sys.modules[name]
+            if module is not None:
+                sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def luck(most: bool) -> Iterator[None]:
+    """Every draw of an integer is the least, or the most, that it can give."""
+    draw = torch.randint
+    drawn: dict[str, torch.Tensor] = {}
+
+    def lucky(*arguments: Any, **options: Any) -> torch.Tensor:
+        key = repr((arguments, options))
+        if key not in drawn:
+            draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
+            drawn[key] = draws.amax(0) if most else draws.amin(0)
+        return drawn[key].clone()
+
+    torch.randint = lucky
+    try:
+        yield
+    finally:
+        torch.randint = draw
+
+
+class _Played:
+    """A TorchRL environment as scenes see it: no reset within a step."""
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        self._now: Any = None
+        self.reported = float("nan")
+
+    def _pictures(self, observed: Any) -> np.ndarray:
+        pictures = observed.get("pixels").to(torch.float64).numpy()
+        pictures = pictures.reshape(-1, *pictures.shape[-2:]) if pictures.ndim > 3 else pictures
+        # colours stand last as long as nothing has moved them
+        return np.moveaxis(pictures, -1, 0) if pictures.shape[-1] == 3 else pictures
+
+    def reset(self) -> np.ndarray:
+        with resizing():
+            self._now = self._environment.reset()
+        return self._pictures(self._now)
+
+    def step(self, action: int) -> Step:
+        self._now["action"] = torch.full(self._environment.batch_size, action)
+        with resizing():
+            stepped = self._environment.step(self._now)["next"]
+        self._now = step_mdp(self._now)
+        done = bool(stepped["done"])
+        logged = stepped.get("episode_reward", None)
+        if done and logged is not None:
+            self.reported = float(logged)
+        signal = bool(stepped.get(_SIGNAL, stepped["done"]))
+        return Step(self._pictures(stepped), float(stepped["reward"]), done, signal)
+
+
+def play(environment: Any, game: Any) -> Player:
+    """Through an environment, which is reset when a scene says so."""
+    played = _Played(environment)
+    return Player(game, played.reset, played.step, lambda: played.reported)
+
+
+def wrapped(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
+    """The game with these transforms."""
+    environment: Any = GymWrapper(
+        game, frame_skip=frame_skip, device="cpu", categorical_action_encoding=True
+    )
+    if not transforms:
+        return environment
+    environment = TransformedEnv(environment)
+    for transform in transforms:
+        environment.append_transform(transform)
+    return environment
+
+
+def part(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
+    """Through these transforms alone."""
+    chosen = AtariGame() if game is None else game
+    return play(wrapped(chosen, *transforms, frame_skip=frame_skip), chosen)
+
+
+def in_colours(player: Player) -> Player:
+    """Observations in the units of the game, 0 to 255, after ``ToTensorImage`` has scaled them."""
+
+    def step(action: int) -> Step:
+        observation = player.step(action)
+        return observation._replace(observation=observation.observation * 255.0)
+
+    return player._replace(reset=lambda: player.reset() * 255.0, step=step)
+
+
+def program() -> Any:
+    """``utils_atari.py`` of the PPO program."""
+    return programs.load("ppo", "utils_atari")
+
+
+def base(game: Any, **options: Any) -> Any:
+    """``make_base_env`` of the program, one game."""
+    with _registered(game) as name:
+        return program().make_base_env(name, **options)
+
+
+def outer(game: Any) -> Any:
+    """``make_parallel_env`` of the program, for one game: all that surrounds it."""
+    utilities = program()  # before anything stands in for torchvision
+    with _registered(game) as name, resizing(), luck(most=False):
+        environments = utilities.make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
+        # the game is made when it is first needed
+        environments.reset()
+    return environments
+
+
+@functools.cache
+def _once() -> tuple[AtariGame, Any]:
+    """A game and all that surrounds it, made once: that takes longer than most probes."""
+    game = AtariGame()
+    return game, outer(game)
+
+
+def named(*names: str) -> list[Any]:
+    """Transforms of these classes that the program uses, free to be appended elsewhere."""
+    return [t.clone() for t in _once()[1].transform if type(t).__name__ in names]
+
+
+def waiting(noops: int) -> Player:
+    """Through everything, with ``noops`` actions on reset whatever chance says."""
+    game, environment = _once()
+    for transform in environment.base_env._envs[0].transform:
+        if type(transform).__name__ == "NoopResetEnv":
+            transform.noops, transform.random = noops, False
+    return play(environment, game)
+
+
+def whole(make_env: Callable[[], Any]) -> Player:
+    """Through everything that the program puts around a game of ``make_env``."""
+    game = make_env()
+    return play(outer(game), game)
+
+
+@functools.cache
+def _models() -> tuple[Any, Any]:
+    utilities = program()
+    with _registered(AtariGame()) as name, resizing(), luck(most=False):
+        actor, critic = utilities.make_ppo_models(name, "cpu", "gymnasium")
+    return actor, critic
+
+
+def vision(pictures: torch.Tensor) -> Vision:
+    """Actor and critic of the program, looking at these pictures [1, 4, 84, 84], as floats."""
+    actor, critic = _models()
+
+    def observed() -> TensorDict:
+        return TensorDict({"pixels": pictures}, [1])
+
+    return Vision(
+        torch.nn.ModuleList([actor, critic]),
+        lambda: actor(observed())["logits"][0],
+        lambda: critic(observed())["state_value"],
+    )

@@ -1,0 +1,59 @@
+"""ClipPPOLoss of a Gaussian policy and a constant value, on a minibatch that a probe chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl.api import IndependentNormal, TensorDict
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss
+from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, box, policy, v_network
+
+
+def minibatch(
+    actor: Any,
+    count: int,
+    advantages: Any = 0.0,
+    ratios: Any = 1.0,
+    returns: Any = 0.0,
+    old_values: Any = 0.0,
+) -> TensorDict:
+    """A minibatch as a rollout leaves it, [count], float64; numbers are repeated."""
+
+    def column(numbers: Any) -> torch.Tensor:
+        array = np.broadcast_to(np.asarray(numbers, dtype=np.float64), (count,)).copy()
+        return torch.from_numpy(array).reshape(count, 1)
+
+    batch = TensorDict(
+        {
+            "observation": column(0.0),
+            "action": column(0.5),
+            "advantage": column(advantages),
+            "value_target": column(returns),
+            "state_value": column(old_values),
+        },
+        [count],
+    )
+    log_prob = actor.get_dist(batch).log_prob(batch["action"]).detach()
+    for name in LOG_PROBS:
+        batch[name] = log_prob - column(ratios).reshape(count).log()
+    return batch
+
+
+def gaussian() -> Any:
+    """A policy with mean 0 and standard deviation 1 in every state."""
+    return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
+
+
+def make(actor: Any, value: float, **options: Any) -> Any:
+    """The loss of a policy and of a critic that outputs ``value`` in every state."""
+    return ppo_loss(actor, v_network(Constant(value)), **options)
+
+
+def losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
+    """All outputs of the loss for one minibatch; ``batch`` are arguments of ``minibatch``."""
+    actor = gaussian()
+    return make(actor, value, **options)(minibatch(actor, **batch))

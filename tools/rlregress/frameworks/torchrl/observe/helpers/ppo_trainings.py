@@ -1,0 +1,237 @@
+"""Whole small trainings with PPO, by the trainer and by the program, watched from outside."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl import programs
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    Collector,
+    IndependentNormal,
+    LazyTensorStorage,
+    PPOTrainer,
+    SamplerWithoutReplacement,
+    SerialEnv,
+    TensorDictReplayBuffer,
+)
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss, silent_trainer
+from rlregress.frameworks.torchrl.known_networks import box, policy, v_network
+from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
+from rlregress.measurements.ppo_loop import RecordedTraining
+from rlregress.probing import scripted
+from rlregress.probing.scripted import Scripted
+
+_SINGLE = torch.float32
+#: sees, and may change, a minibatch before the loss gets it
+Change = Callable[[Any], None]
+#: makes an environment
+Make = Callable[..., Scripted]
+
+
+@dataclass
+class LossTraining(RecordedTraining):
+    """What was recorded, of each minibatch that the loss was computed for.
+
+    Attributes:
+        objectives: the policy loss.
+        rollouts: what was collected, one after the other.
+    """
+
+    objectives: list[float] = field(default_factory=list)
+    rollouts: list[Any] = field(default_factory=list)
+
+    def watch_loss(self, loss: Any, change: Change | None) -> None:
+        """Note what goes through a loss module, after ``change``."""
+
+        def before(module: Any, arguments: Any) -> None:
+            if change is not None:
+                change(arguments[0])
+
+        def after(module: Any, arguments: Any, output: Any) -> None:
+            batch = arguments[0]
+            self.evaluated.append(batch["observation"].reshape(-1).numpy().copy())
+            self.advantages.append(batch["advantage"].reshape(-1).numpy().copy())
+            self.log_ratios.append(float(output["kl_approx"].detach().mean()))
+            self.objectives.append(float(output["loss_objective"].detach()))
+
+        loss.register_forward_pre_hook(before)
+        loss.register_forward_hook(after)
+
+    def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
+        """Note what an optimiser is about to do."""
+
+        def look(*_: Any) -> None:
+            self.rates.append(float(optimizer.param_groups[0]["lr"]))
+            gradient = scale.grad
+            self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
+
+        optimizer.register_step_pre_hook(look)
+
+
+def lower_log_prob(ratio: float) -> Change:
+    """Make the ratio of every sample ``ratio`` times what it is."""
+
+    def change(batch: Any) -> None:
+        for name in LOG_PROBS:
+            if name in batch.keys():  # noqa: SIM118 (a tensordict does not answer 'in')
+                batch[name] = batch[name] - float(np.log(ratio))
+
+    return change
+
+
+def models() -> Any:
+    """A Gaussian policy and a value network, both linear and from 0; and its log std."""
+    scale = AddStateIndependentNormalScale(1)
+    loc, value = nn.Linear(1, 1), nn.Linear(1, 1)
+    for layer in (loc, value):
+        nn.init.zeros_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    actor = policy(nn.Sequential(loc, scale), box(-1.0, 1.0, _SINGLE), IndependentNormal)
+    (log_std,) = scale.parameters()
+    return actor, v_network(value), log_std
+
+
+def playing(**script: Any) -> Make:
+    """Makes a ``Scripted``; rewards that differ if they are not given.
+
+    (The trainer normalises advantages over the rollout.)
+    """
+    return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
+
+
+def counting(steps: int, **script: Any) -> Make:
+    """Makes a ``scripted.counting``; rewards that differ if they are not given."""
+    return functools.partial(scripted.counting, steps, **{"rewards": [1.0, -1.0], **script})
+
+
+def trainer(
+    environments: list[Scripted],
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    *,
+    epochs: int = 1,
+    learning_rate: float = 0.0,
+    schedule: Any = None,
+    change: Change | None = None,
+    recorded: LossTraining | None = None,
+    entropy: float = 0.0,
+    **settings: Any,
+) -> LossTraining:
+    """A whole training by PPOTrainer.
+
+    Args:
+        frames: of a rollout, over all environments.
+        schedule: makes a scheduler of the learning rate out of the optimiser.
+        recorded: where to note what is seen.
+        settings: further ones of PPOTrainer.
+    """
+    recorded = LossTraining() if recorded is None else recorded
+    actor, critic, log_std = models()
+    loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
+    recorded.watch_loss(loss, change)
+    optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
+    recorded.watch_optimizer(optimizer, log_std)
+    playing = [wrapped(environment) for environment in environments]
+    environment = playing[0]
+    if len(playing) > 1:
+        environment = SerialEnv(len(playing), [lambda env=one: env for one in playing])
+    if schedule is not None:
+        settings["lr_scheduler"] = schedule(optimizer)
+    training = silent_trainer(
+        PPOTrainer,
+        Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
+        loss,
+        total_steps,
+        optim_steps_per_batch=None,
+        num_epochs=epochs,
+        optimizer=optimizer,
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(frames),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=minibatch,
+        ),
+        **settings,
+    )
+
+    def keep(batch: Any) -> Any:
+        recorded.rollouts.append(batch.clone())
+        return batch
+
+    training.register_op("batch_process", keep)
+    training.train()
+    return recorded
+
+
+def _watch(program: Any, recorded: LossTraining, change: Change | None) -> None:
+    """Let a fresh copy of the program use models of ours, and note what it does."""
+    loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
+    # its name until 0.11
+    collector_name = programs.part(program, "Collector", "SyncDataCollector")
+    collector_class: Any = getattr(program, collector_name)
+    actor, critic, log_std = models()
+
+    def recorded_loss(*arguments: Any, **options: Any) -> Any:
+        loss = loss_class(*arguments, **options)
+        recorded.watch_loss(loss, change)
+        return loss
+
+    def recorded_optimizer(*optimizers: Any) -> Any:
+        optimizer = group_optimizers(*optimizers)
+        recorded.watch_optimizer(optimizer, log_std)
+        return optimizer
+
+    class Noting(collector_class):
+        def __iter__(self) -> Any:
+            for batch in super().__iter__():
+                recorded.rollouts.append(batch.clone())
+                yield batch
+
+    program.ClipPPOLoss, program.group_optimizers = recorded_loss, recorded_optimizer
+    setattr(program, collector_name, Noting)
+    program.make_ppo_models = lambda *arguments, **options: (actor, critic)
+    # what a policy is worth is not asked here
+    program.eval_model = lambda *arguments, **options: torch.zeros(1)
+
+
+def program(
+    make: Make,
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    *,
+    epochs: int = 1,
+    learning_rate: float = 0.0,
+    change: Change | None = None,
+    recorded: LossTraining | None = None,
+    **chosen: Any,
+) -> LossTraining:
+    """A whole training by ``main`` of the PPO program.
+
+    Args:
+        make: makes the environment.
+        frames: of a rollout.
+        recorded: where to note what is seen.
+        chosen: further settings of the program.
+    """
+    recorded = LossTraining() if recorded is None else recorded
+    loaded = programs.load("ppo", "ppo_mujoco")
+    programs.without_normalisation(loaded)
+    _watch(loaded, recorded, change)
+    # observations as MuJoCo gives them: until 0.13 the program takes no others
+    with registered(functools.partial(make, dtype=np.float64)) as environment:
+        loaded.main(
+            programs.ppo_settings(
+                environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,
+                ppo_epochs=epochs, **chosen,
+            )
+        )  # fmt: skip
+    return recorded

@@ -1,0 +1,23 @@
+"""The probe of the next observation that is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
+from rlregress.frameworks.torchrl.quiet import Raw
+from rlregress.measurements.twin_details import loop
+from rlregress.probing.interface import Inputs
+from rlregress.probing.scripted import ending_both_ways
+
+
+def _next_observation(i: Inputs) -> Any:
+    trained = Driver("sac", loop(i), ending_both_ways())
+    trained.run()
+    return trained.buffer[:]["next", "observation"].reshape(-1)[[2, 4]].numpy()
+
+
+PROBES: Mapping[tuple[str, str], Raw] = {
+    ("replay.next_observation", "trainer"): _next_observation,
+}

@@ -1,0 +1,95 @@
+"""Probes of PPO's loop: the trainer and the program on environments that count their steps."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings
+from rlregress.frameworks.torchrl.quiet import Raw
+from rlregress.measurements import ppo_loop as loop
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs
+from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.scripted import Scripted, counting, end_after
+
+
+def _run(
+    scope: str,
+    make: ppo_trainings.Make,
+    total_steps: int,
+    frames: int,
+    minibatch: int,
+    environments: int = 1,
+    **more: Any,
+) -> ppo_trainings.LossTraining:
+    """A training by the trainer, or by the program, which has one environment."""
+    if scope == "trainer":
+        made = [make() for _ in range(environments)]
+        return ppo_trainings.trainer(made, total_steps, frames, minibatch, **more)
+    return ppo_trainings.program(make, total_steps, frames, minibatch, **more)
+
+
+def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
+    """See ``measurements.ppo_loop.Train``; there is no threshold to set."""
+    made: list[Scripted] = []
+    training = ppo_trainings.LossTraining(environments=made)
+
+    def make(**options: Any) -> Scripted:
+        made.append(counting(settings.total, **settings.script(), **options))
+        return made[-1]
+
+    names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
+    # the program keeps its losses in a table that has no row for what does not fill a minibatch
+    try:
+        _run(
+            scope,
+            make,
+            settings.total,
+            settings.steps * settings.environments,
+            settings.minibatch_size,
+            settings.environments,
+            epochs=settings.epochs,
+            learning_rate=settings.learning_rate,
+            change=ppo_trainings.lower_log_prob(settings.ratio),
+            recorded=training,
+            **(dict.fromkeys(names, 1.0) if settings.monte_carlo else {}),
+        )
+    except IndexError as error:
+        if not raised_in(error, "tensordict"):
+            raise
+    return training
+
+
+def _segments(scope: str, i: Inputs) -> list[float]:
+    limit = int(i["time_limit"])
+    make = ppo_trainings.counting(limit, truncated=end_after(limit), restarts=True)
+    rollouts = _run(scope, make, 15, 5, 5).rollouts
+    observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
+    kept = [x for rollout in rollouts for x in rollout.values(True, True)]
+    terminal = any(bool((x == limit).any()) for x in kept if x.dtype == observed.dtype)
+    return [*observed.tolist(), terminal]
+
+
+_TRAINER, _SCRIPT = (partial(_train, scope) for scope in ("trainer", "script"))
+
+PROBES: dict[tuple[str, str], Raw] = {
+    **{(id, "trainer"): partial(measure, _TRAINER) for id, measure in loop.MEASUREMENTS.items()},
+    ("ppo.segments", "trainer"): partial(_segments, "trainer"),
+    ("ppo.parallel_gradient", "trainer"): partial(parallel_gradient, _TRAINER),
+    # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
+    ("ppo.minibatches.remainder", "script"): partial(loop.remainder, _SCRIPT),
+    ("ppo.epochs.shuffle", "script"): partial(loop.shuffle, _SCRIPT),
+    ("ppo.advantages.recomputed", "script"): partial(loop.recomputed, _SCRIPT),
+    ("ppo.advantage.granularity", "script"): partial(loop.granularity, _SCRIPT),
+    ("ppo.iterations", "script"): partial(loop.iterations, _SCRIPT),
+    ("ppo.segments", "script"): partial(_segments, "script"),
+}
+
+#: detail id -> what TorchRL does not have.
+ABSENT: dict[str, str] = {
+    "ppo.adam.epsilon.custom": "has no optimiser of its own whose options could be set: the user, "
+    "or the program, makes it",
+}

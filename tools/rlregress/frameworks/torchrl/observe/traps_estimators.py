@@ -1,0 +1,122 @@
+"""Probes of special cases of TorchRL's advantage estimation and of advantage normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    IndependentNormal,
+    TensorDict,
+    advantages,
+)
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, made, ppo_loss
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    Numbers,
+    box,
+    identity,
+    policy,
+    segment,
+    v_network,
+)
+from rlregress.frameworks.torchrl.quiet import Raw
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs
+
+
+def _lambda_zero(i: Inputs) -> list[float]:
+    batch = segment(i["values"], i["next_values"], i["rewards"])
+    estimator = GAE(
+        gamma=i["discount"], lmbda=0.0, value_network=v_network(identity()), vectorized=True
+    )
+    try:
+        estimated = estimator(batch)["advantage"].reshape(-1).tolist()
+    except (IndexError, ValueError, ZeroDivisionError) as error:
+        if not raised_in(error, "torchrl.objectives.value"):
+            raise
+        return [1.0] + [0.0] * len(i["rewards"])
+    return [0.0, *estimated]
+
+
+def _reset_env(i: Inputs) -> float:
+    batch = segment(i["value"], i["next_value"], i["reward"], truncated=True)
+    estimator = made(
+        GAE,
+        gamma=i["discount"],
+        lmbda=0.8,
+        value_network=v_network(identity()),
+        auto_reset_env=True,
+    )
+    return float(estimator(batch)["advantage"])
+
+
+def _kernel(i: Inputs) -> float:
+    called: list[str] = []
+
+    def recording(name: str) -> Any:
+        original = getattr(advantages, name)
+
+        def watch(*arguments: Any, **keywords: Any) -> Any:
+            called.append(name)
+            return original(*arguments, **keywords)
+
+        return watch
+
+    names = ("generalized_advantage_estimate", "vec_generalized_advantage_estimate")
+    originals = {name: getattr(advantages, name) for name in names}
+    try:
+        for name in names:
+            setattr(advantages, name, recording(name))
+        estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
+        estimator(segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
+    finally:
+        for name, original in originals.items():
+            setattr(advantages, name, original)
+    (name,) = set(called)
+    return float(name == names[1])
+
+
+def _stored_values(i: Inputs) -> float:
+    batch = segment(i["value"], i["value"], i["reward"], terminated=True)
+    stored = torch.full((1, 1, 1), i["value"], dtype=torch.float64)
+    batch["state_value"] = stored
+    batch["next", "state_value"] = stored.clone()
+    estimator = GAE(
+        gamma=i["discount"], lmbda=0.8, value_network=v_network(Constant(i["next_value"]))
+    )
+    return float(estimator(batch)["advantage"])
+
+
+def _masked_normalisation(i: Inputs) -> list[float]:
+    count = len(i["advantages"])
+    actor = policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
+    loss = ppo_loss(actor, v_network(Constant(0.0)), normalize_advantage=True)
+    zeros = torch.zeros(count, 1, dtype=torch.float64)
+    batch = TensorDict({"observation": zeros, "action": zeros}, [count])
+    # only the last sample has a ratio other than 1
+    log_prob = actor.get_dist(batch).log_prob(zeros).detach()
+    log_prob[-1] -= np.log(i["ratio"])
+    for name in LOG_PROBS:
+        batch[name] = log_prob
+    batch["advantage"] = torch.as_tensor(i["advantages"]).reshape(-1, 1)
+    batch["value_target"] = zeros
+    normalised = []
+    for mask in (None, torch.ones(count, 1, dtype=torch.bool)):
+        if mask is not None:
+            batch["shifted_valid"] = mask
+        objective = float(loss(batch)["loss_objective"].detach())
+        normalised.append(-objective * count / (i["ratio"] - 1.0))
+    return normalised
+
+
+PROBES: dict[tuple[str, str], Raw] = {
+    ("gae.lambda_zero", "library"): _lambda_zero,
+    ("gae.reset_env", "library"): _reset_env,
+    ("gae.kernel", "library"): _kernel,
+    ("gae.stored_values", "library"): _stored_values,
+    ("advantage.masked_normalisation", "library"): _masked_normalisation,
+}

@@ -1,0 +1,189 @@
+"""Probes of what TorchRL's trainers store, clip and log."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl.api import (
+    Collector,
+    IndependentNormal,
+    LazyTensorStorage,
+    OptimizerHook,
+    PPOTrainer,
+    SamplerWithoutReplacement,
+    TensorDictReplayBuffer,
+)
+from rlregress.frameworks.torchrl.compat import ppo_loss, silent_trainer
+from rlregress.frameworks.torchrl.known_networks import Constant, box, policy, v_network
+from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
+from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
+from rlregress.frameworks.torchrl.quiet import Raw
+from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.measurements.twin_agents import Settings
+from rlregress.measurements.twin_details import loop
+from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.interface import Inputs, Unsupported
+from rlregress.probing.scripted import Scripted
+
+_ROWS = 2
+
+
+def _truncated_flags(i: Inputs) -> Any:
+    trained = Driver("sac", loop(i))
+    trained.run()
+    return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
+
+
+def _clipped(gradient: Any, switch: bool, bound: Any) -> list[float]:
+    """The gradient as the optimiser finds it, after the trainer's hook has clipped it."""
+    weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    optimizer = torch.optim.SGD([weights], lr=0.0)
+    recorded: list[Any] = []
+    optimizer.register_step_pre_hook(lambda *_: recorded.append(weights.grad))
+    OptimizerHook(optimizer)({"loss": (weights * gradient).sum()}, switch, bound, 0)
+    return recorded[0].tolist()
+
+
+def _clip_switch(i: Inputs) -> list[float]:
+    gradient = torch.as_tensor(i["gradient"])
+    cases = ((True, None), (True, i["bound"]), (False, i["bound"]))
+    return [component for case in cases for component in _clipped(gradient, *case)]
+
+
+_CONFIGS = "torchrl.trainers.algorithms.configs"
+
+
+@contextlib.contextmanager
+def _without_hydra() -> Iterator[None]:
+    """Let modules of the configurations be imported although their package wants hydra.
+
+    They are data classes and use neither hydra nor omegaconf.
+    """
+    try:
+        algorithms: Any = importlib.import_module("torchrl.trainers.algorithms")
+    except ModuleNotFoundError as error:
+        raise Unsupported(str(error)) from error
+    folder = Path(algorithms.__file__).parent
+    package, settings = ModuleType(_CONFIGS), ModuleType("omegaconf")
+    package.__path__ = [str(folder / "configs")]
+    vars(settings).update(DictConfig=dict, ListConfig=list)
+    before: dict[str, Any] = {n: m for n, m in sys.modules.items() if n.startswith(_CONFIGS)}
+    before["omegaconf"] = sys.modules.get("omegaconf")
+    for name in before:
+        sys.modules.pop(name, None)
+    sys.modules.update({_CONFIGS: package, "omegaconf": settings})
+    try:
+        yield
+    finally:
+        for name in [n for n in sys.modules if n.startswith(_CONFIGS) or n == "omegaconf"]:
+            del sys.modules[name]
+        sys.modules.update({n: module for n, module in before.items() if module is not None})
+
+
+def _config_epsilon(i: Inputs) -> float:
+    del i
+    with _without_hydra():
+        module = importlib.import_module(f"{_CONFIGS}.utils")
+        return float(np.log10(module.AdamConfig().eps))
+
+
+class _Scripted(torch.nn.Module):
+    """A Gaussian's parameters; the location of the calls with gradients follows a script."""
+
+    def __init__(self, locations: list[float]) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self._locations, self._calls = locations, 0
+
+    def forward(self, observation: torch.Tensor) -> Any:
+        location = 0.0
+        if torch.is_grad_enabled():
+            location = self._locations[self._calls]
+            self._calls += 1
+        output = (self.weight + location).expand(*observation.shape[:-1], 1)
+        return output, torch.ones_like(output)
+
+
+def _ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
+    """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
+    epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
+    rows = minibatches * _ROWS
+    updates = len(locations) // (epochs * minibatches)
+    environment = Scripted(rewards=[1.0])
+    actor = policy(_Scripted(locations), box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
+    loss = ppo_loss(
+        actor, v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)), entropy_bonus=False
+    )
+
+    def zero_actions(batch: Any) -> Any:
+        # with action 0, a location l lowers the log-probability by l^2 / 2
+        batch["action"] = torch.zeros_like(batch["action"])
+        batch["action_log_prob"] = actor_log_prob.expand_as(batch["action_log_prob"]).clone()
+        return batch
+
+    actor_log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
+    steps = rows * updates
+    trainer = silent_trainer(
+        PPOTrainer,
+        Collector(wrapped(environment), actor, frames_per_batch=rows, total_frames=steps),
+        loss,
+        steps,
+        counting=True,
+        optim_steps_per_batch=None,
+        num_epochs=epochs,
+        optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(rows),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=_ROWS,
+        ),
+    )
+    trainer.register_op("batch_process", zero_actions)
+    trainer.train()
+    return trainer, [float(number) for number in trainer._log_dict["kl_approx"]]
+
+
+def _approx_kl(i: Inputs) -> Any:
+    steps = int(i["epochs"]) * int(i["minibatches"])
+    shifted = float(np.sqrt(-2.0 * i["log_ratio"]))
+    locations = [
+        shifted if step == update else 0.0 for update in range(steps) for step in range(steps)
+    ]
+    _, logged = _ppo(i, locations + [shifted] * steps)
+    return np.array(logged[:-1]) / logged[-1]
+
+
+def _update_count(i: Inputs) -> float:
+    steps = int(i["epochs"]) * int(i["minibatches"])
+    trainer, _ = _ppo(i, [0.0] * steps)
+    return float(trainer._log_dict["optim_steps"][-1])
+
+
+def _before_policy_update(i: Inputs) -> float:
+    trained = Driver("td3", Settings(terminated=1.0, delay=int(i["delay"])))
+    try:
+        trained.run()
+    except (IndexError, KeyError, NameError, ValueError) as error:
+        if not raised_in(error, "torchrl"):
+            raise
+        return 1.0
+    return 0.0
+
+
+PROBES: dict[tuple[str, str], Raw] = {
+    ("collection.truncated_flags", "trainer"): _truncated_flags,
+    ("optimizer.gradient_clip.switch", "trainer"): _clip_switch,
+    ("optimizer.config_epsilon", "trainer"): _config_epsilon,
+    ("logging.approx_kl", "trainer"): _approx_kl,
+    ("logging.update_count", "trainer"): _update_count,
+    ("logging.before_policy_update", "trainer"): _before_policy_update,
+}

@@ -1,0 +1,309 @@
+"""The programs of ``sota-implementations``, which TorchRL's wheel installs beside the package.
+
+Their helpers are imported by path and called; two of them (PPO on MuJoCo, TD3) are run as they
+are, from collection to update, with settings of a tiny training. They ask hydra, omegaconf and
+tqdm to read settings and to draw a bar; something that does neither stands in for them while a
+program is imported, so that it runs alike whether they are installed or not.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.machinery import SourceFileLoader
+from importlib.metadata import distribution, version
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl.api import Compose
+from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.layers import gradient_norm, last_linear
+from rlregress.probing.scripted import Scripted
+
+#: modules that the programs import by a bare name, from their own folder.
+_SIBLINGS = ("utils", "utils_mujoco")
+_ASKING = ("torchrl.record", "torchrl.trainers.helpers")
+
+
+class Settings(dict):
+    """A dictionary whose keys are attributes too, as in a file of settings."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the program asks for the unknown setting '{name}'") from None
+
+
+class _NoBar:
+    """A progress bar that draws nothing."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        del arguments, options
+
+    def update(self, count: int = 1) -> None:
+        """Nothing."""
+
+
+class _NoConf:
+    """Settings that are dictionaries already."""
+
+    @staticmethod
+    def to_container(settings: Any, **options: Any) -> Any:
+        del options
+        return settings
+
+
+def _stand_ins() -> dict[str, ModuleType]:
+    contents: dict[str, dict[str, Any]] = {
+        "hydra": {"main": lambda **options: lambda program: program},
+        "omegaconf": {"DictConfig": dict, "OmegaConf": _NoConf},
+        "tqdm": {"tqdm": _NoBar},
+    }
+    made = {}
+    for name, attributes in contents.items():
+        made[name] = ModuleType(name)
+        vars(made[name]).update(attributes)
+    return made
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled_once(text: bytes, path: str) -> CodeType:
+    return compile(text, path, "exec", dont_inherit=True)
+
+
+def _compiled(self: SourceFileLoader, data: bytes, path: Any, **options: Any) -> CodeType:
+    """The code of a module that is imported anew for each program, as no bytecode is written."""
+    del self, options
+    return _compiled_once(bytes(data), str(path))
+
+
+@contextlib.contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    stand_ins = _stand_ins()
+    before = {name: sys.modules.pop(name, None) for name in (*_SIBLINGS, *stand_ins)}
+    writes_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    sys.modules.update(stand_ins)
+    sys.path.insert(0, str(folder))
+    try:
+        with mock.patch.object(SourceFileLoader, "source_to_code", _compiled):
+            yield
+    finally:
+        sys.path.remove(str(folder))
+        sys.dont_write_bytecode = writes_bytecode
+        for name, module in before.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
+
+
+def directory() -> Path:
+    """The folder of programs: a changed copy on the path, or that of the installed package.
+
+    What stands on the path behind the installed package belongs to another version of it.
+
+    Raises:
+        Unsupported: this version of the package does not install its programs.
+    """
+    installed = Path(str(distribution("torchrl").locate_file("")))
+    for entry in sys.path:
+        folder = Path(entry) / "sota-implementations"
+        if folder.is_dir():
+            return folder
+        if Path(entry) == installed:
+            break
+    raise Unsupported(f"torchrl {version('torchrl')} does not install sota-implementations")
+
+
+def load(folder: str, name: str) -> Any:
+    """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
+
+    Raises:
+        Unsupported: this version of the package does not install this program.
+    """
+    # these modules ask once, when they are imported, which packages are installed: they must not
+    # see the stand-ins
+    for module_name in _ASKING:
+        importlib.import_module(module_name)
+    path = directory() / folder / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise Unsupported(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    with _importing_from(path.parent):
+        # a program of the framework that is asked
+        exec(_with_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))  # noqa: S102
+    return module
+
+
+@functools.lru_cache(maxsize=64)
+def _with_imports_first(text: str, path: str) -> CodeType:
+    """A program, with what its ``main`` imports imported beside it.
+
+    So it can be watched in the same way as newer programs, which import before ``main``.
+    """
+    tree = ast.parse(text)
+    for place, node in enumerate(tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == "main":
+            imports = [n for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+            node.body = [n for n in node.body if n not in imports]
+            tree.body[place:place] = imports
+            break
+    return compile(tree, path, "exec")
+
+
+def without_normalisation(program: Any) -> None:
+    """Let the PPO program put nothing around an environment that changes its observations."""
+    if "normalize_observation" in inspect.signature(program.make_env).parameters:
+        return  # is told so by its settings
+    # until 0.13 there is no such setting
+    for name in ("VecNorm", "ClipTransform"):
+        program.make_env.__globals__[name] = lambda **_: Compose()
+
+
+def part(program: Any, *names: str) -> str:
+    """The first of these names that a program has.
+
+    Raises:
+        Unsupported: it has none of them.
+    """
+    for name in names:
+        if hasattr(program, name):
+            return name
+    raise Unsupported(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
+
+
+def ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) -> Settings:
+    """Settings of a tiny training with the PPO program: one rollout, one epoch, learning rate 0.
+
+    ``changed`` by name, whichever section they stand in.
+    """
+    sections: dict[str, dict[str, Any]] = {
+        "env": {
+            "env_name": environment, "backend": "gym", "config_overrides": None, "num_envs": 1,
+            "batch_mode": "parallel", "normalize_observation": False, "max_episode_steps": None,
+        },
+        "collector": {"frames_per_batch": frames, "total_frames": frames},
+        "optim": {"device": "cpu", "lr": 0.0, "anneal_lr": False},
+        "loss": {
+            "gamma": 0.99, "gae_lambda": 0.95, "mini_batch_size": minibatch, "ppo_epochs": 1,
+            "clip_epsilon": 0.2, "anneal_clip_epsilon": False, "loss_critic_type": "l2",
+            # of the entropy and of the value loss, under both of their names
+            "entropy_coeff": 0.0, "entropy_coef": 0.0, "critic_coeff": 1.0, "critic_coef": 1.0,
+        },
+        "logger": {"backend": None, "test_interval": 1_000_000, "num_test_episodes": 1},
+        "compile": {"compile": False, "cudagraphs": False},
+        "checkpoint": {"path": None, "interval": 0},
+    }  # fmt: skip
+    return settings(sections, changed)
+
+
+def settings(sections: Mapping[str, dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
+    """Settings with other values for some of their names, whichever section they stand in."""
+    for name, value in changed.items():
+        (section,) = [section for section in sections.values() if name in section]
+        section[name] = value
+    return Settings({name: Settings(own) for name, own in sections.items()})
+
+
+class PPORun:
+    """What the PPO program did in one rollout and one epoch, learning rate 0.
+
+    Attributes:
+        losses: policy loss of each minibatch.
+        advantages, value_targets: of the rollout, in the order of the steps.
+        optimizer: the program's own.
+        gradient_norms: of all gradients together, before each of its steps.
+    """
+
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+        self.advantages = np.zeros(0)
+        self.value_targets = np.zeros(0)
+        self.optimizer: Any = None
+        self.gradient_norms: list[float] = []
+
+
+def ppo(
+    playback: dict[str, Any],
+    models: Any,
+    frames: int,
+    minibatch: int,
+    ratio: float = 1.0,
+    discount: float = 0.99,
+    trace: float = 0.95,
+) -> PPORun:
+    """Run ``main`` of the PPO program with the actor and the critic ``models``.
+
+    Every stored log-probability is lowered by log(ratio) before the loss sees it.
+    """
+    program = load("ppo", "ppo_mujoco")
+    without_normalisation(program)
+    run = PPORun()
+    loss_class: Any = program.ClipPPOLoss
+    estimator_class: Any = program.GAE
+
+    class Loss(loss_class):
+        def forward(self, batch: Any) -> Any:
+            batch["action_log_prob"] = batch["action_log_prob"] - np.log(ratio)
+            losses = super().forward(batch)
+            run.losses.append(float(losses["loss_objective"].detach()))
+            return losses
+
+    class Estimator(estimator_class):
+        def forward(self, *arguments: Any, **options: Any) -> Any:
+            batch = super().forward(*arguments, **options)
+            run.advantages = batch["advantage"].reshape(-1).numpy().copy()
+            run.value_targets = batch["value_target"].reshape(-1).numpy().copy()
+            return batch
+
+    group_optimizers = program.group_optimizers
+
+    def observed_optimizer(*optimizers: Any) -> Any:
+        run.optimizer = group_optimizers(*optimizers)
+
+        def note(optimizer: Any, *_: Any) -> None:
+            run.gradient_norms.append(gradient_norm(optimizer))
+
+        run.optimizer.register_step_pre_hook(note)
+        return run.optimizer
+
+    program.ClipPPOLoss, program.GAE = Loss, Estimator
+    program.group_optimizers = observed_optimizer
+    program.make_ppo_models = lambda *arguments, **options: models
+    # observations as MuJoCo gives them: until 0.13 the program takes no others
+    make = functools.partial(Scripted, **playback, dtype=np.float64)
+    with registered(make) as environment:
+        program.main(ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=trace))
+    return run
+
+
+def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
+    """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
+    environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
+    make = load("ppo", "utils_mujoco").make_ppo_models_state
+    return make(environment, device=torch.device("cpu"))
+
+
+def constant_actor(low: float, high: float, deviation: float) -> tuple[Any, torch.Tensor]:
+    """The actor of the PPO program with a Gaussian that is the same everywhere; and its mean."""
+    actor, _ = ppo_networks([low], [high], 1)
+    last = last_linear(actor)
+    torch.nn.init.zeros_(last.weight)
+    for name, parameter in actor.named_parameters():
+        if "scale" in name:
+            torch.nn.init.constant_(parameter, float(np.log(deviation)))
+    return actor, last.bias

@@ -1,0 +1,101 @@
+"""A probe leaves nothing behind: no log lines, no warnings, no changed precision."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from rlregress.probing.interface import Inputs, Probe, Unprobed, Unsupported
+
+#: inputs -> numbers in any form; :func:`quietly` makes a vector of them.
+Raw = Callable[[Inputs], Any]
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Silence TorchRL's logger and all warnings; restore the precision of matrix products.
+
+    No step of a CUDA graph is marked: the mark loads torch's compiler, half a second, for nothing.
+    What TorchRL asks again for every environment and every number is answered once.
+    """
+    logger = logging.getLogger("torchrl")
+    level = logger.level
+    precision = torch.get_float32_matmul_precision()
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), _no_mark(), _versions_compared_once(), _no_pandas():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.set_float32_matmul_precision(precision)
+        logger.setLevel(level)
+
+
+def _no_mark() -> AbstractContextManager[Any]:
+    if not hasattr(getattr(torch, "compiler", None), "cudagraph_mark_step_begin"):
+        return contextlib.nullcontext()
+    return mock.patch.object(torch.compiler, "cudagraph_mark_step_begin", return_value=None)
+
+
+def _versions_compared_once() -> AbstractContextManager[Any]:
+    """Every environment compares the version of gymnasium with those of some hundred functions."""
+    known: Any = getattr(sys.modules.get("torchrl.envs.libs.gym"), "implement_for", None)
+    compare = getattr(known, "check_version", None)
+    if compare is None or hasattr(compare, "cache_info"):
+        return contextlib.nullcontext()
+    return mock.patch.object(known, "check_version", _remembering(compare))
+
+
+@functools.lru_cache(maxsize=1)
+def _remembering(function: Callable[..., bool]) -> Any:
+    return staticmethod(functools.lru_cache(maxsize=None)(function))
+
+
+@functools.lru_cache(maxsize=1)
+def _pandas_is_installed() -> bool:
+    return importlib.util.find_spec("pandas") is not None
+
+
+@contextlib.contextmanager
+def _no_pandas() -> Iterator[None]:
+    """Every number that a module returns is asked whether it is a table of pandas.
+
+    Where pandas is not installed, it is looked for in all folders each time. The entry says so, to
+    the search and to an import.
+    """
+    missing = "pandas" not in sys.modules and not _pandas_is_installed()
+    if missing:
+        sys.modules["pandas"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if missing:
+            sys.modules.pop("pandas", None)
+
+
+def quietly(probe: Raw) -> Probe:
+    """``probe`` within :func:`quiet`, its result as a float64 vector.
+
+    What the installed version does not have cannot be asked.
+    """
+
+    @functools.wraps(probe)
+    def run(inputs: Inputs) -> np.ndarray:
+        with quiet():
+            try:
+                return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
+            except Unsupported as error:
+                raise Unprobed(str(error), known=False) from error
+
+    return run

@@ -1,0 +1,362 @@
+"""What TorchRL is set to: losses, modules and trainers, and what its programs call it.
+
+The values of the programs stand in YAML files that the wheel does not ship: of the scope "script"
+only the names can be read.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from torch import nn
+
+from rlregress.frameworks.torchrl import programs
+from rlregress.frameworks.torchrl.api import (
+    GAE,
+    MLP,
+    AdditiveGaussianModule,
+    ClipPPOLoss,
+    Collector,
+    DDPGLoss,
+    DDPGTrainer,
+    DQNLoss,
+    DQNTrainer,
+    EGreedyModule,
+    HardUpdate,
+    IndependentNormal,
+    OneHot,
+    PPOTrainer,
+    QValueActor,
+    SACLoss,
+    TanhNormal,
+    TD3Loss,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDictModule,
+    numbers,
+)
+from rlregress.frameworks.torchrl.applied import applied, number
+from rlregress.frameworks.torchrl.compat import (
+    keyword,
+    parameter,
+    ppo_loss,
+    read,
+    sac_loss,
+    td3_loss,
+    with_gaussian_noise,
+)
+from rlregress.frameworks.torchrl.known_networks import (
+    Constant,
+    Numbers,
+    box,
+    policy,
+    q_network,
+    v_network,
+)
+from rlregress.frameworks.torchrl.quiet import quiet
+from rlregress.probing.interface import Unprobed, Unsupported
+from rlregress.probing.isolation import isolated
+
+__all__ = ["applied", "defaults", "parameter_names"]
+
+#: the first version that has every name below.
+_WRITTEN_FOR = (0, 14)
+
+#: hyperparameter -> attribute of the programs' configuration.
+_OFF_POLICY = {
+    "learning_rate": "optim.lr",
+    "minibatch_size": "optim.batch_size",
+    "replay_size": "replay_buffer.size",
+    "learning_starts": "collector.init_random_frames",
+    "polyak_coefficient": "optim.target_update_polyak",
+    "discount": "optim.gamma",
+    "steps_per_collection": "collector.frames_per_batch",
+    "updates_per_collection": "optim.utd_ratio",
+    "hidden_sizes": "network.hidden_sizes",
+}
+_PROGRAMS = {
+    "ppo": {
+        "learning_rate": "optim.lr",
+        "anneal_learning_rate": "optim.anneal_lr",
+        "rollout_steps": "collector.frames_per_batch",
+        "minibatch_size": "loss.mini_batch_size",
+        "epochs": "loss.ppo_epochs",
+        "discount": "loss.gamma",
+        "gae_lambda": "loss.gae_lambda",
+        "clip_range": "loss.clip_epsilon",
+        "entropy_coefficient": "loss.entropy_coeff",
+        "value_coefficient": "loss.critic_coeff",
+    },
+    "sac": {
+        **_OFF_POLICY,
+        "critic_learning_rate": "optim.lr",
+        "initial_temperature": "optim.alpha_init",
+    },
+    "td3": {
+        **_OFF_POLICY,
+        "policy_delay": "optim.policy_update_delay",
+        "target_noise": "optim.policy_noise",
+        "target_noise_clip": "optim.noise_clip",
+    },
+    "ddpg": _OFF_POLICY,
+    "dqn": {
+        "learning_rate": "optim.lr",
+        "minibatch_size": "buffer.batch_size",
+        "replay_size": "buffer.buffer_size",
+        "learning_starts": "collector.init_random_frames",
+        "discount": "loss.gamma",
+        "target_update_interval": "loss.hard_update_freq",
+        "steps_per_collection": "collector.frames_per_batch",
+        "updates_per_collection": "loss.num_updates",
+        "exploration_initial": "collector.eps_start",
+        "exploration_final": "collector.eps_end",
+        "exploration_steps": "collector.annealing_frames",
+    },
+}
+_FILES = {
+    "ppo": ("ppo/ppo_mujoco.py", "ppo/utils_mujoco.py"),
+    "sac": ("sac/sac.py", "sac/utils.py"),
+    "td3": ("td3/td3.py", "td3/utils.py"),
+    "ddpg": ("ddpg/ddpg.py", "ddpg/utils.py"),
+    "dqn": ("dqn/dqn_cartpole.py", "dqn/utils_cartpole.py"),
+}
+
+#: (algorithm, scope) -> hyperparameter -> (what is called, its keyword).
+_KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
+    ("ppo", "library"): {
+        "clip_range": (ClipPPOLoss, "clip_epsilon"),
+        "value_clip_range": (ClipPPOLoss, "clip_value"),
+        "normalize_advantage": (ClipPPOLoss, "normalize_advantage"),
+        "entropy_coefficient": (ClipPPOLoss, "entropy_coeff"),
+        "value_coefficient": (ClipPPOLoss, "critic_coeff"),
+        "discount": (GAE, "gamma"),
+        "gae_lambda": (GAE, "lmbda"),
+        "hidden_sizes": (MLP, "num_cells"),
+    },
+    ("ppo", "trainer"): {
+        "epochs": (PPOTrainer, "num_epochs"),
+        "discount": (PPOTrainer, "gamma"),
+        "gae_lambda": (PPOTrainer, "lmbda"),
+        "max_gradient_norm": (PPOTrainer, "clip_norm"),
+    },
+    ("sac", "library"): {
+        "learning_starts": (Collector, "init_random_frames"),
+        "discount": (SACLoss.make_value_estimator, "hyperparams"),
+        "initial_temperature": (SACLoss, "alpha_init"),
+        "target_entropy": (SACLoss, "target_entropy"),
+        "hidden_sizes": (MLP, "num_cells"),
+    },
+    ("td3", "library"): {
+        "learning_starts": (Collector, "init_random_frames"),
+        "discount": (TD3Loss.make_value_estimator, "hyperparams"),
+        "exploration_noise": (AdditiveGaussianModule, "sigma_init"),
+        "target_noise": (TD3Loss, "policy_noise"),
+        "target_noise_clip": (TD3Loss, "noise_clip"),
+        "hidden_sizes": (MLP, "num_cells"),
+    },
+    ("td3", "trainer"): {
+        "policy_delay": (TD3OptimizationStepper, "policy_update_delay"),
+        "epochs": (TD3Trainer, "num_epochs"),
+    },
+    ("ddpg", "library"): {
+        "learning_starts": (Collector, "init_random_frames"),
+        "discount": (DDPGLoss.make_value_estimator, "hyperparams"),
+        "exploration_noise": (AdditiveGaussianModule, "sigma_init"),
+        "hidden_sizes": (MLP, "num_cells"),
+    },
+    ("ddpg", "trainer"): {"max_gradient_norm": (DDPGTrainer, "clip_norm")},
+    ("dqn", "library"): {
+        "learning_starts": (Collector, "init_random_frames"),
+        "discount": (DQNLoss.make_value_estimator, "hyperparams"),
+        "target_update_interval": (HardUpdate, "value_network_update_interval"),
+        "exploration_initial": (EGreedyModule, "eps_init"),
+        "exploration_final": (EGreedyModule, "eps_end"),
+        "exploration_steps": (EGreedyModule, "annealing_num_steps"),
+        "hidden_sizes": (MLP, "num_cells"),
+    },
+    ("dqn", "trainer"): {"max_gradient_norm": (DQNTrainer, "clip_norm")},
+}
+
+
+@functools.cache
+def _attributes(algorithm: str) -> set[str]:
+    """Dotted names below ``cfg`` that the programs of an algorithm read."""
+    attributes = set()
+    for name in _FILES[algorithm]:
+        for node in ast.walk(ast.parse((programs.directory() / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute):
+                root, _, dotted = ast.unparse(node).partition(".")
+                if root == "cfg":
+                    attributes.add(dotted)
+    return attributes
+
+
+def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
+    """(algorithm, scope) -> hyperparameter -> keyword, or attribute of a program's configuration.
+
+    Raises:
+        Unprobed: there is no such keyword, or no program reads such an attribute. Of versions older
+            than those that the names were written for, these are left out.
+    """
+    by_cell: dict[tuple[str, str], dict[str, str]] = {}
+    for cell, keywords in _KEYWORDS.items():
+        by_cell[cell] = {}
+        for name, (called, own) in keywords.items():
+            with _left_out_if_older(f"no keyword '{own}' of what makes a {cell[0]}"):
+                own_name = keyword(called, own)
+                by_cell[cell][name] = "gamma" if own == "hyperparams" else own_name
+    for algorithm, attributes in _PROGRAMS.items():
+        by_cell[algorithm, "script"] = {}
+        for name, own in attributes.items():
+            with _left_out_if_older(f"no program of {algorithm} reads cfg.{own}"):
+                by_cell[algorithm, "script"][name] = _attribute(algorithm, own)
+    return {cell: named for cell, named in by_cell.items() if named}
+
+
+def _attribute(algorithm: str, name: str) -> str:
+    read_by_programs = _attributes(algorithm)
+    for candidate in (name, name.replace("_coeff", "_coef")):
+        if candidate in read_by_programs:
+            return candidate
+    raise Unsupported(f"no program of {algorithm} reads cfg.{name}")
+
+
+@contextlib.contextmanager
+def _left_out_if_older(reason: str) -> Iterator[None]:
+    try:
+        yield
+    except Unsupported as error:
+        if numbers("torchrl") >= _WRITTEN_FOR:
+            raise Unprobed(reason, known=True) from error
+
+
+def defaults() -> dict[tuple[str, str], dict[str, Any]]:
+    """(algorithm, scope) -> hyperparameter -> value, of objects made without arguments.
+
+    What the installed version does not have is left out.
+    """
+    cells: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
+        ("ppo", "library"): _ppo,
+        ("ppo", "trainer"): lambda: _signature("ppo"),
+        ("sac", "library"): _sac,
+        ("td3", "library"): _td3,
+        ("td3", "trainer"): lambda: _signature("td3"),
+        ("ddpg", "library"): _ddpg,
+        ("ddpg", "trainer"): lambda: _signature("ddpg"),
+        ("dqn", "library"): _dqn,
+        ("dqn", "trainer"): lambda: _signature("dqn"),
+    }
+    with isolated(), quiet():
+        supported = _supported(cells)
+    return {cell: given for cell, given in supported.items() if given}
+
+
+def _supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
+    """What each reader reads; those of what the installed version does not have are left out."""
+    supported = {}
+    for name, read_one in readers.items():
+        with contextlib.suppress(Unsupported):
+            supported[name] = read_one()
+    return supported
+
+
+def _signature(algorithm: str) -> dict[str, Any]:
+    # a trainer takes a collector and a loss: what it is set to without more is its signature
+    keywords = _KEYWORDS[algorithm, "trainer"]
+
+    def default(called: Any, own: str) -> Any:
+        return parameter(called, own).default
+
+    return _supported({name: functools.partial(default, *pair) for name, pair in keywords.items()})
+
+
+def _ppo() -> dict[str, Any]:
+    actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), IndependentNormal)
+    loss = ppo_loss(actor, v_network(Constant(0.0)))
+
+    def clip_value() -> Any:
+        bound = read(loss, "clip_value")
+        return None if bound is None else number(bound)
+
+    loss.make_value_estimator()
+    return _supported(
+        {
+            "clip_range": lambda: number(loss.clip_epsilon),
+            "value_clip_range": clip_value,
+            "normalize_advantage": lambda: loss.normalize_advantage,
+            "entropy_coefficient": lambda: number(read(loss, "entropy_coeff")),
+            "value_coefficient": lambda: number(read(loss, "critic_coeff")),
+            "discount": lambda: number(loss.value_estimator.gamma),
+            "gae_lambda": lambda: number(read(loss.value_estimator, "lmbda")),
+            "hidden_sizes": _hidden_sizes,
+        }
+    )
+
+
+def _critics() -> Any:
+    return [q_network(Constant(0.0)) for _ in range(2)]
+
+
+def _off_policy(loss: Any) -> dict[str, Any]:
+    loss.make_value_estimator()
+    return {
+        "learning_starts": parameter(Collector, "init_random_frames").default,
+        "discount": number(loss.value_estimator.gamma),
+        "hidden_sizes": _hidden_sizes(),
+    }
+
+
+def _sac() -> dict[str, Any]:
+    dimensions = 2
+    actor = policy(Numbers([0.0] * 2, [1.0] * 2), box([-1.0] * 2, [1.0] * 2), TanhNormal)
+    loss = sac_loss(actor, _critics())
+    automatic = float(loss.target_entropy) == -dimensions
+    return {
+        **_off_policy(loss),
+        "initial_temperature": number(loss.log_alpha.exp()),
+        "target_entropy": "auto" if automatic else float(loss.target_entropy),
+    }
+
+
+def _td3() -> dict[str, Any]:
+    actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
+    loss = td3_loss(actor, _critics(), action_spec=box(-1.0, 1.0))
+    _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
+    return {
+        **_off_policy(loss),
+        "exploration_noise": number(noise.sigma * noise.std),
+        "target_noise": number(loss.policy_noise),
+        "target_noise_clip": number(loss.noise_clip),
+    }
+
+
+def _ddpg() -> dict[str, Any]:
+    actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
+    loss = DDPGLoss(actor, q_network(Constant(0.0)))
+    _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
+    return {
+        **_off_policy(loss),
+        "exploration_noise": number(noise.sigma * noise.std),
+    }
+
+
+def _dqn() -> dict[str, Any]:
+    spec = OneHot(2)
+    loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
+    greedy = EGreedyModule(spec)
+    return {
+        **_off_policy(loss),
+        "target_update_interval": HardUpdate(loss).value_network_update_interval,
+        "exploration_initial": number(greedy.eps_init),
+        "exploration_final": number(greedy.eps_end),
+        "exploration_steps": greedy.annealing_num_steps,
+    }
+
+
+def _hidden_sizes() -> list[int]:
+    layers = [m for m in MLP(in_features=3, out_features=1).modules() if isinstance(m, nn.Linear)]
+    return [layer.out_features for layer in layers[:-1]]

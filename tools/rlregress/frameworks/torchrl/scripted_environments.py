@@ -1,0 +1,29 @@
+"""Scripted environments as TorchRL sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium
+
+from rlregress.frameworks.torchrl.api import GymWrapper
+
+#: the id of what ``registered`` makes known.
+REGISTERED = "RLRegressPlayback-v0"
+
+
+def wrapped(environment: gymnasium.Env) -> GymWrapper:
+    """As TorchRL sees it."""
+    return GymWrapper(environment, device="cpu")
+
+
+@contextmanager
+def registered(make: Callable[..., Any], id: str = REGISTERED, **options: Any) -> Iterator[str]:
+    """Register what makes an environment, for a program that takes the id of one."""
+    gymnasium.register(id=id, entry_point=make, disable_env_checker=True, **options)
+    try:
+        yield id
+    finally:
+        gymnasium.registry.pop(id)

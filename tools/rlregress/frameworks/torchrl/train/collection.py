@@ -1,0 +1,98 @@
+"""What TorchRL's trainers store in their replay buffer, which PPO refills for every update."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl.api import (
+    GymWrapper,
+    MultiStep,
+    ObservationNorm,
+    SerialEnv,
+    TransformedEnv,
+    VecNorm,
+)
+from rlregress.frameworks.torchrl.train.training import BUILDERS, Space, single_precision
+from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
+
+
+def _environment(request: TrainingRequest, environments: int, around: TrainingVariant) -> Any:
+    def make() -> Any:
+        environment = GymWrapper(request.make_env(), device="cpu")
+        if not around.running:
+            return environment
+        with warnings.catch_warnings():
+            # that another class is to take its name
+            warnings.filterwarnings("ignore", category=FutureWarning)
+            normalising = VecNorm(in_keys=["observation"])
+        # within each environment, as where they are in processes of their own
+        return TransformedEnv(single_precision(environment), normalising)
+
+    if around.autoreset:
+        mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
+        several = [request.make_env] * environments
+        vectorised = gymnasium.vector.SyncVectorEnv(several, autoreset_mode=mode)
+        environment = GymWrapper(vectorised, device="cpu")
+    else:
+        environment = make() if environments == 1 else SerialEnv(environments, make)
+    environment = single_precision(environment)
+    if around.statistics is None:
+        return environment
+    mean, deviation = (
+        torch.as_tensor(statistic, dtype=torch.float32) for statistic in around.statistics
+    )
+    fixed = ObservationNorm(mean, deviation, in_keys=["observation"], standard_normal=True)
+    if not isinstance(environment, TransformedEnv):
+        return TransformedEnv(environment, fixed)
+    return environment.append_transform(fixed)
+
+
+def trainer_and_loss(
+    request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN
+) -> tuple[Any, Any]:
+    """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
+    torch.manual_seed(request.seed)
+    np.random.seed(request.seed)
+    given = dict(request.hyperparameters)
+    # the builders count the steps of all environments together
+    given[_segment(request)] *= environments
+
+    environment = _environment(request, environments, around)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+        trainer, loss = BUILDERS[request.algorithm](request, environment, Space(environment), given)
+    if around.n_steps > 1:
+        trainer.collector.postproc = MultiStep(gamma=given["discount"], n_steps=around.n_steps)
+    return trainer, loss
+
+
+def _segment(request: TrainingRequest) -> str:
+    """The hyperparameter that says how many steps a segment has."""
+    return "rollout_steps" if request.algorithm == "ppo" else "steps_per_collection"
+
+
+def transitions(request: TrainingRequest, environments: int) -> Transitions:
+    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
+    trainer, _ = trainer_and_loss(request, environments)
+    on_policy = request.algorithm == "ppo"
+    stored: list[Any] = []
+    if on_policy:
+        trainer.register_op("post_steps", lambda: stored.append(trainer.replay_buffer[:].clone()))
+    trainer.train()
+    if not on_policy:
+        stored.append(trainer.replay_buffer[:].clone())
+    # a batch is written environment by environment
+    steps = request.hyperparameters[_segment(request)]
+    rows: Any = torch.cat(stored).reshape(-1, environments, steps).transpose(1, 2)
+    return Transitions(
+        observations=rows["observation"].numpy(),
+        next_observations=rows["next", "observation"].numpy(),
+        rewards=rows["next", "reward"].squeeze(-1).numpy(),
+        done=rows["next", "done"].squeeze(-1).numpy(),
+        terminated=rows["next", "terminated"].squeeze(-1).numpy(),
+    )

@@ -1,0 +1,249 @@
+"""DQN and DDPG of TorchRL, which no cell trains: put together here from its own parts.
+
+As in ``training``: the loop, the losses, the replay buffer, the exploration and the target updates
+are the framework's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import (
+    MLP,
+    Collector,
+    ConvNet,
+    DDPGLoss,
+    DDPGTrainer,
+    DQNLoss,
+    DQNTrainer,
+    EGreedyModule,
+    HardUpdate,
+    LazyTensorStorage,
+    QValueActor,
+    SoftUpdate,
+    TanhModule,
+    TensorDict,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+    ValueOperator,
+    set_exploration_type,
+)
+from rlregress.frameworks.torchrl.compat import (
+    action_spec,
+    deterministic,
+    made,
+    silent_trainer,
+    with_gaussian_noise,
+)
+from rlregress.probing.heads import Heads, prepare
+from rlregress.probing.layers import last_linear
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a trainer is made of.
+
+    Attributes:
+        kind: of trainer.
+        acting: the policy, with its exploration.
+        updater: of the target networks.
+        options: of the trainer alone.
+    """
+
+    kind: Any
+    acting: Any
+    loss: Any
+    updater: Any
+    options: Mapping[str, Any]
+
+
+class _Scaled(nn.Module):
+    """Pictures of bytes as numbers from 0 to 1."""
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        return pictures.float() / 255.0
+
+
+def _network(given: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
+    if len(shape) == 3:
+        # Mnih et al. 2015, as the other frameworks have it
+        features = ConvNet(
+            num_cells=[32, 64, 64],
+            kernel_sizes=[8, 4, 3],
+            strides=[4, 2, 1],
+            activation_class=nn.ReLU,
+        )
+        flat = features(torch.zeros(shape)).shape[-1]
+        return nn.Sequential(
+            _Scaled(),
+            features,
+            MLP(
+                in_features=flat,
+                out_features=outputs,
+                num_cells=[512],
+                activation_class=nn.ReLU,
+            ),
+        )
+    return perceptron(given, shape[-1], outputs)
+
+
+def perceptron(
+    given: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
+) -> Any:
+    """A multilayer perceptron of the hidden sizes that are given."""
+    return MLP(
+        in_features=inputs,
+        out_features=outputs,
+        num_cells=list(given["hidden_sizes"]),
+        activation_class=activation,
+    )
+
+
+def buffer_of(given: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
+    """A replay buffer, of another class where its draws are watched."""
+    return kind(storage=LazyTensorStorage(given["replay_size"]), batch_size=given["minibatch_size"])
+
+
+def _dqn(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
+    spec = action_spec(environment)
+    shape = environment.observation_spec["observation"].shape
+    network = _network(given, tuple(shape), spec.shape[-1])
+    head = last_linear(network)
+    # the target network is a copy that the loss has yet to make
+    prepare(request, lambda: Heads(head, values=[head]))
+    actor = QValueActor(network, in_keys=["observation"], spec=spec)
+    greedy = EGreedyModule(
+        spec=spec,
+        eps_init=1.0,
+        eps_end=given["exploration_final"],
+        annealing_num_steps=given["exploration_steps"],
+    )
+    loss = DQNLoss(actor, action_space=spec)
+    # counted in updates
+    updates = given["target_update_interval"] * given["updates_per_collection"]
+    interval = max(updates // given["steps_per_collection"], 1)
+    updater = HardUpdate(loss, value_network_update_interval=interval)
+    acting = TensorDictSequential(actor, greedy)
+    return Parts(DQNTrainer, acting, loss, updater, {"greedy_module": greedy})
+
+
+def _ddpg(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
+    spec = action_spec(environment)
+    inputs = environment.observation_spec["observation"].shape[-1]
+    network = perceptron(given, inputs, spec.shape[-1])
+    parts = (
+        TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
+    )
+    actor = TensorDictSequential(*parts)
+    critic = ValueOperator(
+        perceptron(given, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
+    )
+    prepare(request, lambda: Heads(last_linear(network), values=[last_linear(critic)]))
+    _, noise = with_gaussian_noise(
+        actor, spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
+    )
+    loss = DDPGLoss(actor, critic)
+    updater = SoftUpdate(loss, tau=given["polyak_coefficient"])
+    # in a row: the trainer finds no weights in a policy that stands within another
+    return Parts(DDPGTrainer, TensorDictSequential(*parts, noise), loss, updater, {})
+
+
+_PARTS = {"dqn": _dqn, "ddpg": _ddpg}
+
+
+def parts_of(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
+    """Networks, loss and exploration of the algorithm of a request.
+
+    Raises:
+        Unsupported: the installed version has no such trainer.
+    """
+    parts = _PARTS[request.algorithm](request, environment, given)
+    parts.loss.make_value_estimator(gamma=given["discount"])
+    return parts
+
+
+def trainer_of(
+    request: Any,
+    environment: Any,
+    given: Mapping[str, Any],
+    parts: Parts,
+    buffer: Any = TensorDictReplayBuffer,
+    **options: Any,
+) -> Any:
+    """The framework's trainer of these parts.
+
+    Args:
+        buffer: class of the replay buffer.
+        options: further ones of the trainer.
+    """
+    collector = made(
+        Collector,
+        environment,
+        parts.acting,
+        frames_per_batch=given["steps_per_collection"],
+        total_frames=request.total_steps,
+        init_random_frames=given["learning_starts"],
+    )
+    return silent_trainer(
+        parts.kind,
+        collector,
+        parts.loss,
+        request.total_steps,
+        optim_steps_per_batch=given["updates_per_collection"],
+        optimizer=torch.optim.Adam(parts.loss.parameters(), lr=given["learning_rate"]),
+        replay_buffer=buffer_of(given, buffer),
+        target_net_updater=parts.updater,
+        **parts.options,
+        **options,
+    )
+
+
+def is_of_dqn_or_ddpg(loss: Any) -> bool:
+    """Whether a loss was made here: it has one network of action values, and calls it so."""
+    return hasattr(loss, "value_network_params") and not hasattr(loss, "qvalue_network_params")
+
+
+def _acted(loss: Any, observations: np.ndarray) -> Any:
+    tensor = torch.as_tensor(np.asarray(observations))
+    if tensor.dtype is torch.float64:
+        tensor = tensor.float()
+    batch = TensorDict({"observation": tensor}, len(tensor))
+    name = "actor_network" if hasattr(loss, "actor_network") else "value_network"
+    network = getattr(loss, name)
+    with getattr(loss, f"{name}_params").to_module(network):
+        return network(batch)
+
+
+def policy_of(loss: Any) -> Any:
+    """Observations -> the greedy or deterministic actions."""
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad(), set_exploration_type(deterministic()):
+            actions = _acted(loss, observations)["action"]
+        # one of several is a one in its place
+        one_of_several = not hasattr(loss, "actor_network")
+        return actions.to(torch.int64).argmax(-1).numpy() if one_of_several else actions.numpy()
+
+    return policy
+
+
+def value_of(loss: Any) -> Any:
+    """Observations -> the value of what the policy does there."""
+
+    def value(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad(), set_exploration_type(deterministic()):
+            acted = _acted(loss, observations)
+            if not hasattr(loss, "actor_network"):
+                return acted["chosen_action_value"].numpy().reshape(-1)
+            with loss.value_network_params.to_module(loss.value_network):
+                return loss.value_network(acted)["state_action_value"].numpy().reshape(-1)
+
+    return value

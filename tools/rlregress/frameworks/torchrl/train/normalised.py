@@ -1,0 +1,62 @@
+"""The statistics of VecNorm: after a training, in an evaluation, and in a trainer's state."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rlregress.frameworks.torchrl.api import SerialEnv
+from rlregress.frameworks.torchrl.train.collection import trainer_and_loss
+from rlregress.frameworks.torchrl.train.training import policy_of
+from rlregress.probing.interface import RunningStatistics, TrainingRequest, TrainingVariant
+from rlregress.probing.isolation import isolated
+
+_RUNNING = TrainingVariant(running=True)
+
+
+def running_statistics(request: TrainingRequest, environments: int) -> RunningStatistics:
+    """Train with the framework's trainer, roll out in the mode of evaluation, load its state."""
+    # a collector that has handed out its last batch has closed its environments
+    longer = replace(request, total_steps=2 * request.total_steps)
+    trainer, loss = trainer_and_loss(longer, environments, _RUNNING)
+    found: dict[str, Any] = {}
+
+    def look() -> None:
+        if trainer.collected_frames >= request.total_steps:
+            found["trained"] = _of(trainer)
+            request.on_checkpoint(trainer.collected_frames, policy_of(loss))
+            found["state"] = copy.deepcopy(trainer.state_dict())
+            found["evaluated"] = _evaluated(trainer)
+            trainer.request_stop()
+
+    trainer.register_op("post_steps", look)
+    trainer.train()
+    with isolated():
+        again, _ = trainer_and_loss(request, environments, _RUNNING)
+        again.load_state_dict(found["state"])
+    return RunningStatistics(found["trained"], found["evaluated"], _of(again))
+
+
+def _environments(trainer: Any) -> list[Any]:
+    environment = trainer.collector.env
+    return list(environment._envs) if isinstance(environment, SerialEnv) else [environment]
+
+
+def _of(trainer: Any) -> np.ndarray:
+    sets = []
+    for environment in _environments(trainer):
+        transform = environment.transform
+        # alone, or behind the one that makes observations single precision
+        normalising = transform if hasattr(transform, "loc") else transform[-1]
+        sets.append([normalising.loc["observation"], normalising.scale["observation"] ** 2])
+    return np.array([[part.numpy().copy() for part in values] for values in sets])
+
+
+def _evaluated(trainer: Any) -> np.ndarray:
+    for environment in _environments(trainer):
+        environment.eval()
+        environment.rollout(8)
+    return _of(trainer)

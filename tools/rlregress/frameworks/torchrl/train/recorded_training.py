@@ -1,0 +1,450 @@
+"""Traced trainings in short loops over TorchRL's own losses, collectors, buffers and transforms.
+
+TorchRL's trainers know few of its options: users put the parts together themselves, and so does
+this module, in one process. Whether a version has an option is asked of the signature that would
+take it, so that one that lacks it says so and everything else is traced.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.frameworks.torchrl import compat
+from rlregress.frameworks.torchrl.api import (
+    AdditiveGaussianModule,
+    Collector,
+    EGreedyModule,
+    ExplorationType,
+    HardUpdate,
+    LazyTensorStorage,
+    SamplerWithoutReplacement,
+    SoftUpdate,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+    set_exploration_type,
+)
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.train.trace_environments import Environments, transform
+from rlregress.frameworks.torchrl.train.trace_networks import Networks
+from rlregress.probing.capabilities import check_arguments
+from rlregress.probing.interface import TraceTraining, Unsupported
+
+_SAMPLERS = "torchrl.data.replay_buffers.samplers"
+#: batches of a collection off policy after which the buffer is full.
+_FULL = 6
+
+#: loop -> a module that explores, behind the actor.
+Exploration = Callable[[Any], Any]
+
+
+def train(loop: type[_Loop], environments: Environments, **arguments: Any) -> TraceTraining:
+    """Return the training of a loop, of these arguments, in fresh environments."""
+
+    def training(make_env: Callable[..., Any], seed: int) -> None:
+        with warnings.catch_warnings():
+            # about what a training does on purpose
+            warnings.simplefilter("ignore")
+            torch.manual_seed(seed)
+            np.random.seed(seed)
+            loop(environments.made(make_env, seed), **arguments).run()
+
+    return training
+
+
+def sum_of_losses(losses: Any) -> Any:
+    """The sum of what a loss returns as losses."""
+    values = [value for key, value in losses.items() if str(key).startswith("loss")]
+    return sum(value.sum() if value.ndim else value for value in values)
+
+
+class _Loop:
+    """What every loop has: a collector, a loss, optimisers, and what comes at the end.
+
+    Args:
+        steps: of environments, over all copies.
+        estimator: name of the value estimator; empty: that of the loss stays.
+        estimator_options: arguments of it beside the discount.
+        evaluations: "callback" for a rollout in between, "deterministic" and "stochastic" for one
+            at the end.
+        falling: the learning rate falls to zero in a straight line.
+        **networks: arguments of ``Networks``.
+    """
+
+    loss: Any
+
+    def __init__(
+        self,
+        environment: Any,
+        steps: int = 96,
+        learning_rate: float = 3e-3,
+        batch_size: int = 48,
+        max_norm: float | None = None,
+        gamma: float = 0.99,
+        estimator: str = "",
+        estimator_options: Mapping[str, Any] = {},
+        evaluations: Sequence[str] = (),
+        falling: bool = False,
+        save_load: bool = False,
+        **networks: Any,
+    ) -> None:
+        self.environment, self.steps = environment, steps
+        self.rate, self.batch, self.max_norm = learning_rate, batch_size, max_norm
+        self.gamma, self.estimator, self.estimator_options = gamma, estimator, estimator_options
+        self.evaluations, self.falling, self.save_load = evaluations, falling, save_load
+        self.networks = Networks(environment, **networks)
+        #: environments side by side.
+        self.copies = math.prod(environment.batch_size)
+        self.schedules: list[Any] = []
+
+    def run(self) -> None:
+        """Train and evaluate."""
+        raise NotImplementedError
+
+    def set_estimator(self) -> None:
+        """Let the loss estimate values as the training names it."""
+        if not self.estimator:
+            return
+        kind = getattr(library("torchrl.objectives", "ValueEstimators"), self.estimator, None)
+        if kind is None:
+            raise Unsupported(f"this version has no value estimator {self.estimator}")
+        decay = {"lmbda": 0.95} if self.estimator in ("GAE", "TDLambda") else {}
+        options = {"gamma": self.gamma, **decay, **self.estimator_options}
+        try:
+            self.loss.make_value_estimator(kind, **options)
+        except NotImplementedError:
+            name = type(self.loss).__name__
+            raise Unsupported(f"{name} has no value estimator {self.estimator}") from None
+
+    def collector(self, policy: Any, frames: int, random_frames: int = 0, **options: Any) -> Any:
+        """TorchRL's collector of this process."""
+        check_arguments(Collector, options)
+        return Collector(
+            self.environment,
+            policy,
+            frames_per_batch=frames,
+            total_frames=self.steps // frames * frames,
+            init_random_frames=random_frames,
+            **options,
+        )
+
+    def optimizer(self, parameters: Any) -> Any:
+        """Adam, and the schedule of its rate."""
+        made = torch.optim.Adam(list(parameters), lr=self.rate)
+        if self.falling:
+            expected = 30
+            self.schedules.append(
+                torch.optim.lr_scheduler.LambdaLR(
+                    made, lambda update: max(0.0, 1.0 - update / expected)
+                )
+            )
+        return made
+
+    def step(self, optimizer: Any, parameters: Any) -> None:
+        """A step of an optimiser and of its schedule, after the gradients."""
+        if self.max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(list(parameters), self.max_norm)
+        optimizer.step()
+        for schedule in self.schedules:
+            if schedule.optimizer is optimizer:
+                schedule.step()
+
+    def between(self, policy: Any, number: int) -> None:
+        """An evaluation between two batches, if there is one."""
+        if "callback" in self.evaluations and number == 1:
+            self._roll_out(policy, compat.deterministic())
+
+    def evaluate(self, policy: Any) -> None:
+        """A rollout for each kind of evaluation that is asked for."""
+        kinds = {"deterministic": compat.deterministic(), "stochastic": ExplorationType.RANDOM}
+        for kind in self.evaluations:
+            if kind in kinds:
+                self._roll_out(policy, kinds[kind])
+
+    def _roll_out(self, policy: Any, exploration: Any) -> None:
+        with torch.no_grad(), set_exploration_type(exploration):
+            self.environment.rollout(12, policy, break_when_any_done=False)
+
+
+class OnPolicy(_Loop):
+    """Collect, estimate advantages, and go over the batch in minibatches a few times.
+
+    Args:
+        loss: name of its class.
+        arguments: of the loss, in the names of the newest version.
+        distribution: of the actions.
+        masked: padded trajectories, with masks.
+    """
+
+    def __init__(
+        self,
+        environment: Any,
+        loss: str,
+        arguments: Mapping[str, Any] = {},
+        distribution: str = "TanhNormal",
+        masked: bool = False,
+        epochs: int = 2,
+        **shared: Any,
+    ) -> None:
+        super().__init__(environment, **{"estimator": "GAE", **shared})
+        self.actor = self.networks.stochastic(distribution)
+        self.masked, self.epochs = masked, epochs
+        value = self.networks.value()
+        kind = library("torchrl.objectives", loss)
+        self.loss = kind(self.actor, value, **compat.options(kind, **arguments))
+        self.set_estimator()
+        self.adam = self.optimizer(self.loss.parameters())
+
+    def run(self) -> None:
+        """Train and evaluate."""
+        options = {"split_trajs": True} if self.masked else {}
+        for number, batch in enumerate(self.collector(self.actor, 32 * self.copies, **options)):
+            for _ in range(self.epochs):
+                self._update(batch)
+            self.between(self.actor, number)
+            if self.save_load and number == 1:
+                saved = {name: v.clone() for name, v in self.loss.state_dict().items()}
+                self.loss.load_state_dict(saved)
+        self.evaluate(self.actor)
+
+    def _update(self, batch: Any) -> None:
+        with torch.no_grad():
+            self._estimate(batch)
+        if self.masked:
+            # padded trajectories with the mask that the collector wrote, as one batch
+            self._descend(self.loss(batch))
+            return
+        rows = batch.reshape(-1)
+        buffer = TensorDictReplayBuffer(
+            storage=LazyTensorStorage(len(rows)),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=self.batch,
+        )
+        buffer.extend(rows)
+        for _ in range(math.ceil(len(rows) / self.batch)):
+            self._descend(self.loss(buffer.sample()))
+
+    def _descend(self, losses: Any) -> None:
+        self.adam.zero_grad()
+        sum_of_losses(losses).backward()
+        self.step(self.adam, self.loss.parameters())
+
+    def _estimate(self, batch: Any) -> None:
+        loss = self.loss
+        parameters = {
+            "params": getattr(loss, "critic_network_params", getattr(loss, "critic_params", None)),
+            "target_params": getattr(
+                loss, "target_critic_network_params", getattr(loss, "target_critic_params", None)
+            ),
+        }
+        loss.value_estimator(batch, **parameters)
+
+
+# -- off policy -------------------------------------------------------------------------------
+
+
+def gaussian(deviation: float = 0.3) -> Exploration:
+    """Noise without memory, whose deviation falls."""
+    return lambda loop: AdditiveGaussianModule(
+        spec=loop.networks.spec,
+        sigma_init=1.0,
+        sigma_end=0.1,
+        annealing_num_steps=80,
+        std=deviation,
+    )
+
+
+def correlated(deviation: float) -> Exploration:
+    """Noise with a state, which begins anew with each episode."""
+
+    def explore(loop: _Loop) -> Any:
+        process = library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
+        made = process(
+            spec=loop.networks.spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80,
+            sigma=deviation,
+        )  # fmt: skip
+        tracked = loop.environment.append_transform(transform("InitTracker")())
+        loop.environment = tracked or loop.environment
+        return made
+
+    return explore
+
+
+def greedy(first: float = 0.9, last: float = 0.1) -> Exploration:
+    """The greedy choice, and another one now and then."""
+    return lambda loop: EGreedyModule(
+        spec=loop.networks.spec, eps_init=first, eps_end=last, annealing_num_steps=80
+    )
+
+
+class OffPolicy(_Loop):
+    """Collect into a replay buffer, sample, and step every loss with its own optimiser.
+
+    Args:
+        loss: name of its class.
+        arguments: of the loss, in the names of the newest version.
+        distribution: of the actions; empty: of an actor without chance, a layer squashes them.
+        state_value: a network of state values stands beside those of action values.
+        exploration: makes what explores.
+        per_collection: steps of a collection, over all copies.
+        updates: after each of them.
+        learning_starts: steps before the first update.
+        policy_delay: updates of the critics for one of the actor.
+        interval: updates between copies of the target; 0: it is moved by ``tau`` at each.
+        without_replacement: every row is sampled once.
+        slice_length: steps of the parts of trajectories that are sampled; 0: rows are.
+        prioritised: rows are drawn by their error.
+        n_steps: steps of a return.
+    """
+
+    def __init__(
+        self,
+        environment: Any,
+        loss: str,
+        arguments: Mapping[str, Any] = {},
+        distribution: str = "",
+        state_value: bool = False,
+        exploration: Exploration | None = None,
+        per_collection: int = 12,
+        updates: int = 2,
+        learning_starts: int = 24,
+        policy_delay: int = 1,
+        tau: float = 0.05,
+        interval: int = 0,
+        without_replacement: bool = False,
+        slice_length: int = 0,
+        prioritised: bool = False,
+        n_steps: int = 0,
+        **shared: Any,
+    ) -> None:
+        super().__init__(environment, **{"batch_size": 16, "estimator": "TD0", **shared})
+        self.frames = -(-per_collection // self.copies) * self.copies
+        self.repeats, self.random, self.delay = updates, learning_starts, policy_delay
+        self.slices, self.prioritised, self.updates = slice_length, prioritised, 0
+        self._make_loss(loss, arguments, distribution, state_value)
+        self.set_estimator()
+        self._make_buffer(without_replacement)
+        several = library("torchrl.data", "MultiStep") if n_steps else None
+        self.several = several(gamma=0.9, n_steps=n_steps) if several else None
+        self.exploration = exploration(self) if exploration is not None else None
+        self.acting = self.actor
+        if self.exploration is not None:
+            self.acting = TensorDictSequential(self.actor, self.exploration)
+        if interval:
+            self.updater: Any = HardUpdate(self.loss, value_network_update_interval=interval)
+        elif "tau" in inspect.signature(SoftUpdate.__init__).parameters:
+            self.updater = SoftUpdate(self.loss, tau=tau)
+        else:
+            self.updater = SoftUpdate(self.loss, eps=1.0 - tau)
+        self._make_optimizers()
+
+    def _make_loss(
+        self, name: str, arguments: Mapping[str, Any], distribution: str, state_value: bool
+    ) -> None:
+        networks, kind = self.networks, library("torchrl.objectives", name)
+        critics: list[Any] = []
+        parts: dict[str, Any]
+        if name.endswith("DQNLoss"):
+            self.actor, parts = networks.choices(), {"delay_value": True}
+        elif name == "DiscreteSACLoss":
+            self.actor = networks.stochastic(distribution)
+            network = networks.network(networks.actions)
+            critics = [TensorDictModule(network, ["observation"], ["action_value"])]
+            parts = {"num_actions": networks.actions, "action_space": "one_hot"}
+            check_arguments(kind, parts)
+        elif name == "SACLoss":
+            self.actor = networks.stochastic(distribution)
+            parts = {"value_network": networks.value()} if state_value else {}
+            if "action_spec" in inspect.signature(kind.__init__).parameters:
+                parts["action_spec"] = networks.spec
+            critics = [networks.action_value()]
+        else:
+            self.actor = networks.deterministic(distribution)
+            parts = {"delay_value": True} if name == "DDPGLoss" else {"action_spec": networks.spec}
+            critics = [networks.action_value()]
+        self.loss = kind(self.actor, *critics, **parts, **compat.options(kind, **arguments))
+
+    def _make_buffer(self, without_replacement: bool) -> None:
+        # 50 rows: the buffer is full after half of the training
+        size, options = 50, dict[str, Any]()
+        if self.slices:
+            options["sampler"] = library(_SAMPLERS, "SliceSampler")(
+                slice_len=self.slices, traj_key=("collector", "traj_ids"), strict_length=True
+            )
+        elif without_replacement:
+            options["sampler"] = SamplerWithoutReplacement()
+        if self.prioritised:
+            try:
+                options["sampler"] = library(_SAMPLERS, "PrioritizedSampler")(size, 0.7, 0.5)
+            except (ImportError, NameError, RuntimeError, AttributeError, TypeError) as error:
+                # built on the library's compiled part, which may not fit the installed torch
+                raise Unsupported(f"its prioritised sampler cannot be made here: {error}") from None
+            options["priority_key"] = "td_error"
+        self.buffer = TensorDictReplayBuffer(
+            storage=LazyTensorStorage(size), batch_size=self.batch, **options
+        )
+
+    def _make_optimizers(self) -> None:
+        """An optimiser for the actor, one for the critics, one for the temperature."""
+        groups: dict[str, dict[str, Any]] = {}
+        for name, parameter in self.loss.named_parameters():
+            if "target_" in name:
+                continue
+            group = name.partition("_")[0] if "." in name else name
+            groups.setdefault(group, {})[name] = parameter
+        self.groups = {
+            group: (self.optimizer(parameters.values()), list(parameters.values()))
+            for group, parameters in groups.items()
+        }
+
+    def run(self) -> None:
+        """Train and evaluate."""
+        frames = 0
+        for number, batch in enumerate(self.collector(self.acting, self.frames, self.random)):
+            frames += self.frames
+            self.between(self.actor, number)
+            if self.several is not None:
+                batch = self.several(batch)
+            self.buffer.extend(batch.reshape(-1))
+            if self.exploration is not None and hasattr(self.exploration, "step"):
+                self.exploration.step(self.frames)
+            if frames >= self.random:
+                for _ in range(self.repeats):
+                    self._update()
+            # rows that nothing was written to hold whatever was in memory
+            if self.save_load and frames == self.frames * _FULL:
+                self._save_and_load()
+        self.evaluate(self.actor)
+
+    def _update(self) -> None:
+        sample = self.buffer.sample()
+        if self.slices:
+            sample = sample.reshape(-1, self.slices)
+        self.updates += 1
+        total = sum_of_losses(self.loss(sample))
+        for optimizer, _ in self.groups.values():
+            optimizer.zero_grad()
+        total.backward()
+        for group, (optimizer, parameters) in self.groups.items():
+            if not group.startswith("actor") or self.updates % self.delay == 0:
+                self.step(optimizer, parameters)
+        self.updater.step()
+        if self.prioritised:
+            self.buffer.update_tensordict_priority(sample)
+
+    def _save_and_load(self) -> None:
+        """State of loss and buffer through a file in memory, as a checkpoint goes."""
+        file = io.BytesIO()
+        torch.save({"loss": self.loss.state_dict(), "buffer": self.buffer.state_dict()}, file)
+        file.seek(0)
+        loaded = torch.load(file, weights_only=False)
+        self.loss.load_state_dict(loaded["loss"])
+        self.buffer.load_state_dict(loaded["buffer"])

@@ -1,0 +1,36 @@
+"""TorchRL trainings in two halves: a trainer's state, loaded into a new one."""
+
+from __future__ import annotations
+
+import copy
+
+from rlregress.frameworks.torchrl.train.training import new, trained
+from rlregress.probing.interface import Trained, TrainingRequest, Unsupported
+from rlregress.probing.isolation import isolated
+
+
+def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
+    """Stop a trainer after half of the steps, and load its state into another one.
+
+    Raises:
+        Unsupported: ``train`` shuts the collector down at its end, so it cannot be called again.
+    """
+    if not restored:
+        raise Unsupported("the train method of a trainer shuts its collector down, and ends there")
+    first = new(request)
+    state = {}
+
+    def stop() -> None:
+        if first.trainer.collected_frames >= request.total_steps // 2:
+            state.update(copy.deepcopy(first.trainer.state_dict()))
+            first.trainer.request_stop()
+
+    first.trainer.register_op("post_steps", stop)
+    first.serves(request)
+    first.trainer.train()
+    with isolated():
+        second = new(request)
+        second.trainer.load_state_dict(state)
+    second.serves(request)
+    second.trainer.train()
+    return trained(second)

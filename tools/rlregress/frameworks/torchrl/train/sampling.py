@@ -1,0 +1,63 @@
+"""What the updates of TorchRL's trainers read: the batches on their way into the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+
+from rlregress.frameworks.torchrl.compat import LOG_PROBS
+from rlregress.frameworks.torchrl.train.collection import trainer_and_loss
+from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
+from rlregress.probing.samples import array, noted_targets
+
+
+def minibatches(
+    request: TrainingRequest, environments: int, around: TrainingVariant
+) -> Sequence[Minibatch]:
+    """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
+    trainer, loss = trainer_and_loss(request, environments, around)
+    read: list[Minibatch] = []
+
+    def note(batch: Any) -> None:
+        fields = {
+            "observations": batch["observation"],
+            "actions": _numbers(batch["action"]),
+            "next_observations": batch["next", "observation"],
+            "rewards": batch["next", "reward"].reshape(-1),
+            "done": batch["next", "done"].reshape(-1),
+            "terminated": batch["next", "terminated"].reshape(-1),
+        }
+        if around.n_steps > 1:
+            fields["discounts"] = batch["gamma"].reshape(-1)
+        if request.algorithm == "ppo":
+            fields.update(_of_policy_and_values(batch, loss))
+        read.append(Minibatch(**{name: array(tensor) for name, tensor in fields.items()}))
+
+    # the operations run in the order of their registration: this one after the sampling
+    trainer.register_op("process_optim_batch", note)
+    with nullcontext() if request.algorithm == "ppo" else noted_targets(read):
+        trainer.train()
+    return read
+
+
+def _numbers(actions: torch.Tensor) -> torch.Tensor:
+    """One of several actions is stored as a one in its place."""
+    is_number = actions.is_floating_point()
+    return actions if is_number else actions.long().argmax(-1, keepdim=True).float()
+
+
+def _of_policy_and_values(batch: Any, loss: Any) -> Any:
+    with torch.no_grad(), loss.actor_network_params.to_module(loss.actor_network):
+        again = loss.actor_network.get_dist(batch).log_prob(batch["action"])
+    written = set(batch.keys())
+    (log_probs,) = [batch[key] for key in LOG_PROBS if key in written]
+    return {
+        "log_probs": log_probs.reshape(-1),
+        "policy_log_probs": again.reshape(-1),
+        "values": batch["state_value"].reshape(-1),
+        "advantages": batch["advantage"].reshape(-1),
+        "returns": batch["value_target"].reshape(-1),
+    }

@@ -1,0 +1,65 @@
+"""DQN and DDPG of TorchRL, every source of chance with a seed of its own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from rlregress.frameworks.torchrl.api import GymWrapper, TensorDictReplayBuffer
+from rlregress.frameworks.torchrl.train.dqn_ddpg import parts_of, policy_of, trainer_of, value_of
+from rlregress.frameworks.torchrl.train.training import single_precision
+from rlregress.probing.interface import Trained
+from rlregress.probing.isolation import isolated
+from rlregress.probing.seeded_training import (
+    SeededTraining,
+    Stream,
+    arrays,
+    from_stream,
+    seed_everything,
+)
+
+
+def _trained(loss: Any, steps: int) -> Trained:
+    return Trained(policy_of(loss), value_of(loss), arrays(loss.state_dict()), steps)
+
+
+def train_seeded(request: SeededTraining) -> Trained:
+    """Train with ``DQNTrainer`` or ``DDPGTrainer``.
+
+    Raises:
+        Unsupported: the installed version has no such trainer.
+    """
+    given, seeds = request.hyperparameters, request.seeds
+    environment = single_precision(GymWrapper(request.make_env(False), device="cpu"))
+    look = request.watch()
+    with isolated(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+        with Stream(seeds.initialisation).drawn():
+            parts = parts_of(request, environment, given)
+        seed_everything(seeds.exploration)
+        environment.set_seed(seeds.environment)
+        buffer = from_stream(TensorDictReplayBuffer, Stream(seeds.sampling))
+        trainer = trainer_of(request, environment, given, parts, buffer)
+
+        def after_batch() -> None:
+            done = trainer.collected_frames
+            look(done, lambda: _trained(parts.loss, done))
+
+        trainer.register_op("post_steps", after_batch)
+        trainer.train()
+    return _trained(parts.loss, trainer.collected_frames)
+
+
+def sources_of_chance() -> dict[str, str]:
+    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    return {
+        "environment": "the environment's own generator, seeded by EnvBase.set_seed",
+        "exploration": (
+            "torch's global generator (EGreedyModule, and the collector's first random actions)"
+        ),
+        "initialisation": "torch's global generator, when the networks are made",
+        "sampling": (
+            "torch's global generator too (RandomSampler): one seed sets both, and what one draws "
+            "moves the other; apart here by a subclass of the replay buffer"
+        ),
+    }

@@ -1,0 +1,81 @@
+"""The environments of a traced training: copies in TorchRL's transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from rlregress.frameworks.torchrl.api import Compose, GymWrapper, SerialEnv, TransformedEnv
+from rlregress.frameworks.torchrl.compat import library
+from rlregress.probing.trace_trainings import Late
+
+_OBSERVATION = ["observation"]
+
+
+def transform(kind: str, **options: Any) -> Late:
+    """A transform by the name of its class."""
+
+    def make() -> Any:
+        return library("torchrl.envs", kind)(**options)
+
+    return Late(make)
+
+
+def to_float(key: str) -> Late:
+    """Integers as numbers that a network takes."""
+    kinds = {"dtype_in": torch.int64, "dtype_out": torch.float32}
+    return transform("DTypeCastTransform", **kinds, in_keys=[key])
+
+
+VECNORM = transform("VecNorm", in_keys=_OBSERVATION, decay=0.9)
+#: observations -> what they need before a network takes them.
+_NEEDED: Mapping[str, Sequence[Late]] = {
+    "float64": [transform("DoubleToFloat", in_keys=_OBSERVATION)],
+    "integer": [to_float("observation")],
+    "image": [transform("ToTensorImage", in_keys=_OBSERVATION)],
+    "dict": [
+        to_float("mode"),
+        # a dictionary's first vector is called so by the wrapper of gymnasium
+        transform(
+            "CatTensors", in_keys=["mode", "observation"], out_key="observation", del_keys=False
+        ),
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Environments:
+    """Environments side by side, and their transforms.
+
+    Attributes:
+        copies: how many; their episodes end at different steps.
+        actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.
+        transforms: behind those that the observations need.
+    """
+
+    copies: int = 1
+    actions: str = "box"
+    observations: str = "box"
+    transforms: Sequence[Late] = ()
+
+    def made(self, make_env: Callable[..., Any], seed: int) -> Any:
+        """Make and seed them."""
+        makers = [partial(self._one, make_env, k) for k in range(self.copies)]
+        environment: Any = makers[0]() if self.copies == 1 else SerialEnv(self.copies, makers)
+        transforms = [make() for make in (*_NEEDED.get(self.observations, ()), *self.transforms)]
+        if transforms:
+            dimensions = tuple(range(len(environment.batch_size) + 1))
+            environment = TransformedEnv(environment, Compose(*transforms))
+            for made in transforms:
+                if type(made).__name__ == "ObservationNorm":
+                    made.init_stats(20, reduce_dim=dimensions, cat_dim=dimensions[-1])
+        environment.set_seed(seed)
+        return environment
+
+    def _one(self, make_env: Callable[..., Any], first: int) -> Any:
+        made = make_env(first=first, actions=self.actions, observations=self.observations)
+        return GymWrapper(made, device="cpu")

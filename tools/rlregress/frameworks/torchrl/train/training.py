@@ -1,0 +1,545 @@
+"""TorchRL trainings: its modules, losses, collectors and the trainers of ``torchrl.trainers``.
+
+TorchRL has no agent class, so the networks are put together here from its own modules; the loop,
+the losses, the replay buffer, the exploration and the target updates are the framework's.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from rlregress.frameworks.torchrl.api import (
+    AddStateIndependentNormalScale,
+    Collector,
+    DoubleToFloat,
+    ExplorationType,
+    GymWrapper,
+    LazyTensorStorage,
+    LRSchedulerHook,
+    NormalParamExtractor,
+    PPOTrainer,
+    ProbabilisticActor,
+    ReplayBufferTrainer,
+    SACTrainer,
+    SamplerWithoutReplacement,
+    SoftUpdate,
+    TanhModule,
+    TanhNormal,
+    TD3OptimizationStepper,
+    TD3Trainer,
+    TensorDict,
+    TensorDictModule,
+    TensorDictReplayBuffer,
+    TensorDictSequential,
+    TransformedEnv,
+    ValueOperator,
+    set_exploration_type,
+)
+from rlregress.frameworks.torchrl.compat import (
+    action_spec,
+    deterministic,
+    options,
+    ppo_loss,
+    sac_loss,
+    silent_trainer,
+    td3_loss,
+    with_gaussian_noise,
+)
+from rlregress.frameworks.torchrl.train import dqn_ddpg
+from rlregress.frameworks.torchrl.train.dqn_ddpg import (
+    buffer_of,
+    is_of_dqn_or_ddpg,
+    parts_of,
+    perceptron,
+    trainer_of,
+    value_of,
+)
+from rlregress.probing.heads import (
+    Heads,
+    constant_deviation,
+    constant_parameter,
+    normal_draws,
+    prepare,
+)
+from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
+from rlregress.probing.layers import last_linear
+
+#: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
+_OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
+#: what no argument sets: (algorithm, hyperparameter) -> value
+_FIXED = {
+    ("ppo", "target_kl"): None,
+    ("sac", "policy_delay"): 1,
+    ("sac", "target_update_interval"): 1,
+    ("sac", "tune_temperature"): True,
+}
+_KEYS = {
+    "ppo": {
+        "learning_rate", "adam_epsilon", "rollout_steps", "minibatch_size", "epochs", "discount",
+        "gae_lambda", "clip_range", "value_clip_range", "normalize_advantage",
+        "entropy_coefficient", "value_coefficient", "value_loss", "max_gradient_norm",
+        "policy_gain", "value_gain", "hidden_sizes",
+    },
+    "sac": {
+        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
+        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
+        "initial_temperature", "target_entropy", "critic_loss", "hidden_sizes",
+    },
+    "td3": {
+        "learning_rate", "adam_epsilon", "minibatch_size", "replay_size", "learning_starts",
+        "polyak_coefficient", "discount", "steps_per_collection", "updates_per_collection",
+        "exploration_noise", "policy_delay", "target_noise", "target_noise_clip", "critic_loss",
+        "hidden_sizes",
+    },
+    "dqn": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "target_update_interval", "steps_per_collection", "updates_per_collection",
+        "exploration_final", "exploration_steps", "hidden_sizes",
+    },
+    "ddpg": {
+        "learning_rate", "minibatch_size", "replay_size", "learning_starts", "discount",
+        "polyak_coefficient", "steps_per_collection", "updates_per_collection",
+        "exploration_noise", "hidden_sizes",
+    },
+}  # fmt: skip
+
+
+def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What the builders of this module read of a hyperparameter set, and nothing else.
+
+    Raises:
+        UserError: the trainers cannot be set to it.
+    """
+    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    if algorithm == "sac":
+        # it is of no effect where the temperature is tuned, as it is here
+        given.pop("fixed_temperature", None)
+        for further_rate in ("critic_learning_rate", "temperature_learning_rate"):
+            rate = given.pop(further_rate, given["learning_rate"])
+            if rate != given["learning_rate"]:
+                reasons.append(
+                    f"it has one optimizer, but {further_rate} {rate} differs from learning_rate "
+                    f"{given['learning_rate']}"
+                )
+    known = _KEYS[algorithm]
+    unknown, missing = sorted(set(given) - known - _OPTIONAL), sorted(known - set(given))
+    if unknown:
+        reasons.append(f"it has no {', '.join(unknown)}")
+    if missing:
+        reasons.append(f"it needs {', '.join(missing)}")
+    refuse(f"TorchRL's {algorithm.upper()}Trainer", reasons)
+    return given
+
+
+class Space:
+    """The shapes and bounds that the networks need."""
+
+    def __init__(self, environment) -> None:
+        self.observations = environment.observation_spec["observation"].shape[-1]
+        self.spec = action_spec(environment)
+        self.actions = self.spec.shape[-1]
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """Of actions that are numbers, not one of several."""
+        return {"low": self.spec.space.low, "high": self.spec.space.high}
+
+
+def _tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
+    return ProbabilisticActor(
+        TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        spec=space.spec,
+        distribution_class=TanhNormal,
+        distribution_kwargs=options(TanhNormal, **space.bounds, tanh_loc=False),
+        default_interaction_type=ExplorationType.RANDOM,
+        return_log_prob=return_log_prob,
+    )
+
+
+def _orthogonal(network: nn.Module, gain: float) -> nn.Module:
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.orthogonal_(layer.weight, gain)
+            nn.init.zeros_(layer.bias)
+    return network
+
+
+def _q_networks(space: Space, given: Mapping[str, Any]):
+    # a list keeps the initial weights; one module is duplicated with resampled weights, which
+    # versions before 0.14.0 know alone where targets are delayed
+    networks = [
+        ValueOperator(
+            perceptron(given, space.observations + space.actions, 1),
+            in_keys=["observation", "action"],
+        )
+        for _ in range(1 if given.get("duplicate_critic") else 2)
+    ]
+    return networks[0] if given.get("duplicate_critic") else networks
+
+
+def _outputs_of(critics) -> list[Any]:
+    """The output layers, of which the target networks are copies that a loss has yet to make."""
+    networks = critics if isinstance(critics, list) else [critics]
+    return [last_linear(network) for network in networks]
+
+
+def _collector(environment, policy, steps_per_batch, request, learning_starts):
+    # a collector resets its environment when it is made, before a trainer can seed it
+    environment.set_seed(request.seed)
+    return Collector(
+        environment,
+        policy,
+        frames_per_batch=steps_per_batch,
+        total_frames=request.total_steps,
+        init_random_frames=learning_starts,
+    )
+
+
+def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+    policy_network = _orthogonal(
+        perceptron(given, space.observations, space.actions, nn.Tanh),
+        given["policy_gain"],
+    )
+    deviation = AddStateIndependentNormalScale(space.actions)
+    actor = _tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
+    value_network = _orthogonal(
+        perceptron(given, space.observations, 1, nn.Tanh), given["value_gain"]
+    )
+
+    def heads() -> Heads:
+        set_deviation = constant_parameter(deviation.state_independent_scale, torch.log)
+        return Heads(last_linear(policy_network), set_deviation, [last_linear(value_network)])
+
+    prepare(request, heads)
+    critic = ValueOperator(value_network, in_keys=["observation"])
+    loss = ppo_loss(
+        actor,
+        critic,
+        clip_epsilon=given["clip_range"],
+        clip_value=given["value_clip_range"],
+        entropy_coeff=given["entropy_coefficient"],
+        critic_coeff=given["value_coefficient"],
+        loss_critic_type=given["value_loss"],
+        normalize_advantage=given["normalize_advantage"],
+    )
+    optimizer = torch.optim.Adam(
+        loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
+    )
+    trainer = silent_trainer(
+        PPOTrainer,
+        _collector(environment, actor, given["rollout_steps"], request, 0),
+        loss,
+        request.total_steps,
+        seed=request.seed,
+        optim_steps_per_batch=None,
+        num_epochs=given["epochs"],
+        optimizer=optimizer,
+        clip_norm=given["max_gradient_norm"],
+        gamma=given["discount"],
+        lmbda=given["gae_lambda"],
+        replay_buffer=TensorDictReplayBuffer(
+            storage=LazyTensorStorage(given["rollout_steps"]),
+            sampler=SamplerWithoutReplacement(),
+            batch_size=given["minibatch_size"],
+        ),
+    )
+    if given.get("anneal_learning_rate"):
+        rollouts = -(-request.total_steps // given["rollout_steps"])
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / rollouts)
+        LRSchedulerHook(scheduler).register(trainer)
+    return trainer, loss
+
+
+def _inverse_of_softplus(deviation: torch.Tensor) -> torch.Tensor:
+    """What ``NormalParamExtractor`` has to be given: it adds 0.01 to softplus(x + c), 1 at 0."""
+    numbers = deviation.double() - 0.01
+    return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
+
+
+def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+    network = nn.Sequential(
+        perceptron(given, space.observations, 2 * space.actions),
+        NormalParamExtractor(),
+    )
+    layer = last_linear(network)
+    set_deviation = constant_deviation(layer, slice(space.actions, None), _inverse_of_softplus)
+    actor = _tanh_normal_actor(network, space, False)
+    critics = _q_networks(space, given)
+    prepare(request, lambda: Heads(layer, set_deviation, _outputs_of(critics)))
+    loss = sac_loss(
+        actor,
+        critics,
+        loss_function=given["critic_loss"],
+        alpha_init=given["initial_temperature"],
+        target_entropy=given["target_entropy"],
+    )
+    loss.make_value_estimator(gamma=given["discount"])
+    collector = _collector(
+        environment, actor, given["steps_per_collection"], request, given["learning_starts"]
+    )
+    trainer = silent_trainer(
+        SACTrainer,
+        collector,
+        loss,
+        request.total_steps,
+        seed=request.seed,
+        optim_steps_per_batch=given["updates_per_collection"],
+        optimizer=torch.optim.Adam(
+            loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
+        ),
+        replay_buffer=buffer_of(given),
+        target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
+    )
+    return trainer, loss
+
+
+def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+    policy_network = perceptron(given, space.observations, space.actions)
+    actor = TensorDictSequential(
+        TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
+        TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
+    )
+    critics = _q_networks(space, given)
+    prepare(request, lambda: Heads(last_linear(policy_network), values=_outputs_of(critics)))
+    loss = td3_loss(
+        actor,
+        critics,
+        action_spec=space.spec,
+        policy_noise=given["target_noise"],
+        noise_clip=given["target_noise_clip"],
+        loss_function=given["critic_loss"],
+    )
+    loss.make_value_estimator(gamma=given["discount"])
+    exploring, exploration = with_gaussian_noise(
+        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"] or 0.0
+    )
+    collector = _collector(
+        environment,
+        exploring,
+        given["steps_per_collection"],
+        request,
+        given["learning_starts"],
+    )
+
+    def adam(prefix: str) -> torch.optim.Adam:
+        parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
+        return torch.optim.Adam(parameters, lr=given["learning_rate"], eps=given["adam_epsilon"])
+
+    trainer = silent_trainer(
+        TD3Trainer,
+        collector,
+        loss,
+        request.total_steps,
+        seed=request.seed,
+        optim_steps_per_batch=given["updates_per_collection"],
+        optimization_stepper=TD3OptimizationStepper(
+            adam("actor_network_params"),
+            adam("qvalue_network_params"),
+            policy_update_delay=given["policy_delay"],
+        ),
+        replay_buffer=buffer_of(given),
+        target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
+        exploration_module=exploration,
+    )
+    return trainer, loss
+
+
+def _behavior_only(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+    del space
+    environment.set_seed(request.seed)
+    parts = parts_of(request, environment, given)
+    trainer = trainer_of(request, environment, given, parts, seed=request.seed)
+    return trainer, parts.loss
+
+
+BUILDERS = {
+    "ppo": _ppo,
+    "sac": _sac,
+    "td3": _td3,
+    "dqn": _behavior_only,
+    "ddpg": _behavior_only,
+}
+
+
+def policy_of(loss) -> Policy:
+    """The deterministic policy of a loss."""
+    if is_of_dqn_or_ddpg(loss):
+        return dqn_ddpg.policy_of(loss)
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        batch = TensorDict(
+            {"observation": torch.as_tensor(observations).float()}, len(observations)
+        )
+        parameters = loss.actor_network_params.to_module(loss.actor_network)
+        with torch.no_grad(), set_exploration_type(deterministic()), parameters:
+            return loss.actor_network(batch)["action"].numpy()
+
+    return policy
+
+
+def _drawn(loss):
+    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+        batch = TensorDict(
+            {"observation": torch.as_tensor(observations).float()}, len(observations)
+        )
+        with loss.actor_network_params.to_module(loss.actor_network), normal_draws(numbers):
+            if not hasattr(loss.actor_network, "get_dist"):
+                return loss.actor_network(batch)["action"], None
+            law = loss.actor_network.get_dist(batch)
+            # PPO is handed the actions of a rollout
+            of_rollout = hasattr(loss, "critic_network_params")
+            actions = law.rsample().detach() if of_rollout else law.rsample()
+            return actions, law.log_prob(actions)
+
+    return drawn
+
+
+def _value(loss):
+    if is_of_dqn_or_ddpg(loss):
+        return value_of(loss)
+
+    def value(observations: np.ndarray) -> np.ndarray:
+        batch = TensorDict(
+            {"observation": torch.as_tensor(observations).float()}, len(observations)
+        )
+        with torch.no_grad(), set_exploration_type(deterministic()):
+            if hasattr(loss, "critic_network_params"):
+                with loss.critic_network_params.to_module(loss.critic_network):
+                    return loss.critic_network(batch)["state_value"].numpy().reshape(-1)
+            with loss.actor_network_params.to_module(loss.actor_network):
+                batch = loss.actor_network(batch)
+            values = []
+            for number in range(loss.num_qvalue_nets):
+                with loss.qvalue_network_params[number].to_module(loss.qvalue_network):
+                    values.append(loss.qvalue_network(batch)["state_action_value"])
+            return torch.stack(values).amin(0).numpy().reshape(-1)
+
+    return value
+
+
+#: diagnostic -> the entry of what the loss returns
+_RETURNED = {
+    "ppo": {"entropy": "entropy", "kl": "kl_approx"},
+    "sac": {"entropy": "entropy", "temperature": "alpha"},
+}
+
+
+class _Diagnostics:
+    """The diagnostics of ``Trained``, of every update: filled as the trainer calls the loss."""
+
+    def __init__(self, algorithm: str) -> None:
+        self._returned = _RETURNED.get(algorithm, {})
+        self.values: dict[str, list[float]] = {name: [] for name in self._returned}
+
+    def __call__(self, module, arguments, returned) -> None:
+        for name, key in self._returned.items():
+            value = returned.get(key, None)
+            if value is not None:
+                self.values[name].append(float(value.detach().mean()))
+
+
+class _AfterBatch:
+    """Calls ``on_checkpoint`` and ``keep`` of a request after the updates of a batch."""
+
+    def __init__(self, trainer, loss, diagnostics: _Diagnostics) -> None:
+        self.trainer, self.loss, self.diagnostics = trainer, loss, diagnostics
+        self._request: Any = None
+        self._passing = Passing(())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the request is of one process
+        return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
+
+    def serves(self, request: TrainingRequest) -> None:
+        """Call what this request asks for, from where the training is."""
+        self._request = request
+        self._passing = Passing(request.checkpoints, self.trainer.collected_frames)
+
+    def __call__(self) -> None:
+        done = self.trainer.collected_frames
+        if self._passing.at(done):
+            self._request.on_checkpoint(done, policy_of(self.loss))
+        # the collector has handed out its batch, and its loop goes on where its frames are
+        self._request.keep(done, self)
+
+
+def single_precision(environment):
+    """The environment with float32 observations, which is what the networks take."""
+    if environment.observation_spec["observation"].dtype is not torch.float64:
+        return environment
+    return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
+
+
+def _blank(kind):
+    return kind.__new__(kind)
+
+
+def _fill(sampling, state: Mapping[str, Any]) -> None:
+    sampling.__dict__.update(state)
+    if sampling.iterate:
+        sampling.replay_buffer_iter = iter(sampling.replay_buffer)
+
+
+def _without_iterator(sampling):
+    # a generator cannot be written; a new one goes on alike: which rows were handed out, and
+    # whether these were the last, the sampler knows
+    state = {name: held for name, held in vars(sampling).items() if name != "replay_buffer_iter"}
+    return _blank, (type(sampling),), state, None, None, _fill
+
+
+def new(request: TrainingRequest) -> _AfterBatch:
+    """A trainer, its loss and what is called after each batch."""
+    given = checked(request.algorithm, request.hyperparameters)
+    torch.manual_seed(request.seed)
+    np.random.seed(request.seed)
+    environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
+        trainer, loss = BUILDERS[request.algorithm](request, environment, Space(environment), given)
+    diagnostics = _Diagnostics(request.algorithm)
+    after_batch = _AfterBatch(trainer, loss, diagnostics)
+    trainer.register_op("post_steps", after_batch)
+    loss.register_forward_hook(diagnostics)
+    return after_batch
+
+
+def train(request: TrainingRequest) -> Trained:
+    """Train with the framework's trainer of the algorithm.
+
+    Raises:
+        Unsupported: the installed version has no such trainer, or not all that it is to be set to.
+    """
+    copyreg.pickle(ReplayBufferTrainer, _without_iterator)
+    after_batch = new(request) if request.kept is None else request.kept
+    after_batch.serves(request)
+    after_batch.trainer.train()
+    return trained(after_batch)
+
+
+def trained(after_batch: _AfterBatch) -> Trained:
+    """What a training is at its end."""
+    trainer, loss = after_batch.trainer, after_batch.loss
+    parameters = {
+        name: tensor.detach().cpu().numpy().copy()
+        for name, tensor in loss.state_dict().items()
+        if isinstance(tensor, torch.Tensor)
+    }
+    diagnostics = after_batch.diagnostics.values
+    return Trained(
+        policy_of(loss),
+        _value(loss),
+        parameters,
+        trainer.collected_frames,
+        diagnostics,
+        _drawn(loss),
+    )

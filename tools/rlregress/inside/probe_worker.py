@@ -1,0 +1,207 @@
+"""Probes in a foreign environment: ``python -m rlregress.inside.probe_worker JOB ANSWERS``.
+
+Runs inside foreign and old environments: Python 3.10 syntax, only what adapters need. The job
+is a JSON file: ``framework``, ``inputs`` (detail id -> name -> number, text or nested list), and
+``until``, the time after which no probe runs (seconds since the epoch; None: there is no limit).
+Judging what was observed is not done here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rlregress import frameworks, missing_packages
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.inside.called_functions import CalledFunctions, Function
+from rlregress.model.extra_packages import ON_SIDES
+from rlregress.probing import framework_errors, signatures
+from rlregress.probing.families import Unread, error_text
+from rlregress.probing.interface import Unprobed, Unsupported
+from rlregress.probing.isolation import observe
+
+
+def answers(
+    framework: str, inputs: dict[str, dict[str, Any]], until: float | None = None
+) -> dict[str, Any]:
+    """What an adapter says of its framework.
+
+    ``versions``; ``folders`` of the code; ``algorithms`` of built-in trainings; ``observed`` by
+    "<id> <scope>", or the error that kept it from being observed, with ``entered``, the places in
+    ``functions`` of those of the framework that the probe has entered; ``defaults`` by
+    "<algorithm> <scope>", ``signatures`` by qualified name, and of both what could not be read,
+    with the reason.
+    """
+    import torch
+
+    # what torch imports when the first optimiser is made takes twice as long where calls are noted
+    torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
+    adapter = frameworks.get(framework)
+    observed: dict[str, Any] = {}
+    called = CalledFunctions(_folders(adapter))
+    functions: dict[Function, int] = {}
+    for (id, scope), probe in adapter.observe.probes().items():
+        if id not in inputs:
+            continue
+        given = {
+            key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
+            for key, value in inputs[id].items()
+        }
+        answer: dict[str, Any]
+        try:
+            # nothing but a probe: elsewhere nobody would take it as an answer
+            with _ended_at(until), called:
+                numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
+            answer = {"observed": numbers.tolist()}
+        except OutOfTime:
+            answer = {"error": "--minutes were over", "why": "time"}
+        except Exception as error:  # whatever the foreign code raises is the finding
+            answer = {
+                "error": missing_packages.lacking(error, ON_SIDES) or error_text(error),
+                "why": _why(error, adapter.framework.modules),
+                "place": framework_errors.error_location(error),
+                "whose": framework_errors.error_origin(
+                    error, adapter.framework.modules, _folders(adapter)
+                ),
+            }
+        answer["entered"] = [
+            functions.setdefault(function, len(functions)) for function in called.found
+        ]
+        observed[f"{id} {scope}"] = answer
+    return {
+        "versions": dict(adapter.code.versions()),
+        "folders": list(_folders(adapter)),
+        "functions": [list(function) for function in functions],
+        **_algorithms(adapter),
+        "observed": observed,
+        **_defaults(adapter),
+        **_signatures(adapter),
+    }
+
+
+class OutOfTime(BaseException):
+    """The time for probes is over; no handler of a framework catches it."""
+
+
+@contextlib.contextmanager
+def _ended_at(until: float | None) -> Iterator[None]:
+    """Raise ``OutOfTime`` in the block at a time; None: never."""
+    if until is None:
+        yield
+        return
+
+    def over(*_: Any) -> None:
+        raise OutOfTime
+
+    if until <= time.time():
+        raise OutOfTime
+    before = signal.signal(signal.SIGALRM, over)
+    try:
+        # 0 would mean never
+        signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 1e-6))
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _folders(adapter: Adapter) -> Sequence[str]:
+    try:
+        return adapter.code.folders()
+    except Exception:  # foreign code, as above
+        return ()
+
+
+def _algorithms(adapter: Adapter) -> dict[str, Any]:
+    try:
+        return {"algorithms": list(adapter.trace_trainings())}
+    except Exception as error:  # foreign code, as above
+        return {"algorithms": [], "algorithms_unread": error_text(error)}
+
+
+def _defaults(adapter: Adapter) -> dict[str, Any]:
+    defaults: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for algorithms, read in (
+        ((*adapter.framework.algorithms, *adapter.framework.behavior_only), adapter.read.defaults),
+        (("others",), adapter.read.other_defaults),
+    ):
+        try:
+            defaults.update(read())
+        except Exception as error:  # foreign code, as above
+            defaults.update(
+                {
+                    (a, s): Unread(error_text(error))
+                    for a in algorithms
+                    for s in adapter.framework.scopes
+                }
+            )
+    cells = {" ".join(cell): given for cell, given in defaults.items()}
+    return {
+        "defaults": {
+            cell: {name: signatures.text_of(value) for name, value in given.items()}
+            for cell, given in cells.items()
+            if not isinstance(given, Unread)
+        },
+        "defaults_unread": {
+            cell: given.reason for cell, given in cells.items() if isinstance(given, Unread)
+        },
+    }
+
+
+def _signatures(adapter: Adapter) -> dict[str, Any]:
+    by_name, unread = signatures.signatures(adapter.framework.public)
+    return {"signatures": by_name, "signatures_unread": unread}
+
+
+def _why(error: BaseException, modules: Sequence[str]) -> str:
+    """What kept a probe from an answer.
+
+    A "package" of others; what it asks about is "absent" from the framework; the "code" is none
+    that it knows; or an "error".
+    """
+    reason = "error"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, Unsupported):
+            reason = "absent"
+        elif isinstance(cause, Unprobed) and not cause.known:
+            reason = "code"
+        name = str(getattr(cause, "name", None) or "").partition(".")[0]
+        if isinstance(cause, ImportError) and name and name not in modules:
+            return "package"
+        # what checks for its extra packages itself says so in words
+        if "not installed" in str(cause) or type(cause).__name__ == "DependencyNotInstalled":
+            return "package"
+        cause = cause.__cause__ or cause.__context__
+    return reason
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; exit status 0 when answers were written."""
+    import torch
+
+    torch.set_num_threads(1)
+    with open(arguments[0], encoding="utf-8") as file:
+        job = json.load(file)
+    try:
+        answered = answers(job["framework"], job["inputs"], job.get("until"))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
+        json.dump(answered, file)
+    os.replace(arguments[1] + ".tmp", arguments[1])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,142 @@
+"""What the drivers of all adapters share: environments, and what happens in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from rlregress.measurements import twin_agents
+from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.scripted import Scripted
+
+
+class ScriptedEnvs:
+    """Environments that play the settings, and a note of what is done in them.
+
+    Args:
+        settings: of the agent that is to act here.
+        script: further arguments of ``Scripted``.
+
+    Attributes:
+        environments: those that were made, in their order.
+        begin: called at the first reset of the first environment.
+        between: called with the steps taken, ahead of every step of the first environment.
+    """
+
+    def __init__(self, settings: Settings | twin_agents.Settings, **script: Any) -> None:
+        self._script = {
+            "rewards": settings.reward,
+            "terminated": settings.terminated,
+            "truncated": settings.truncated,
+            **script,
+        }
+        self.environments: list[Scripted] = []
+        self.begin: Callable[[int], Any] | None = None
+        self.between: Callable[[int], Any] = lambda steps: None
+        self._updates: list[tuple[int, float]] = []
+        self._roles: list[str] = []
+
+    def environment(self) -> Scripted:
+        self.environments.append(_RecordedEnv(self, not self.environments, self._script))
+        return self.environments[-1]
+
+    @property
+    def steps(self) -> int:
+        """Steps taken, over all environments."""
+        return sum(len(environment.received) for environment in self.environments)
+
+    @contextmanager
+    def noted(self, role: Callable[[Any], str] = lambda optimizer: "values") -> Iterator[None]:
+        """Note the gradients that every optimiser finds, with the steps taken by then.
+
+        ``role(optimizer)`` says what it updates.
+        """
+
+        def note(optimizer: Any, *_: Any) -> None:
+            self._updates.append((self.steps, norm_of_gradients(optimizer)))
+            self._roles.append(role(optimizer))
+
+        handle = register_optimizer_step_pre_hook(note)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    def record(
+        self,
+        train: Callable[[], Any],
+        begin: Look = nothing,
+        between: Look = nothing,
+        role: Callable[[Any], str] = lambda optimizer: "values",
+    ) -> LoopRecord:
+        """Return what a training does; the looks are those of ``DiscreteAgent.run``."""
+        begin(0)
+        self.between = between
+        with self.noted(role):
+            train()
+        between(self.steps)
+        return self.run()
+
+    def run(self) -> LoopRecord:
+        actions = [[float(a.item()) for a in env.received] for env in self.environments]
+        return LoopRecord(actions, list(self._updates), list(self._roles))
+
+
+class _RecordedEnv(Scripted):
+    """Tells the stage, if it is the first one, of its resets and steps."""
+
+    def __init__(self, envs: ScriptedEnvs, first: bool, script: Any) -> None:
+        super().__init__(**script)
+        self._envs, self._first = envs, first
+
+    def reset(self, **options: Any) -> Any:
+        envs = self._envs
+        if self._first and envs.begin is not None:
+            begin, envs.begin = envs.begin, None
+            begin(envs.steps)
+        return super().reset(**options)
+
+    def step(self, action: Any) -> Any:
+        if self._first:
+            self._envs.between(self._envs.steps)
+        return super().step(action)
+
+
+def norm_of_gradients(optimizer: Any) -> float:
+    """Norm of all gradients together that an optimiser holds."""
+    held = [p.grad for group in optimizer.param_groups for p in group["params"]]
+    gradients = [gradient.double().flatten() for gradient in held if gradient is not None]
+    return float(torch.cat(gradients).norm()) if gradients else 0.0
+
+
+def fill_pairs(
+    pairs: Sequence[tuple[Any, Any]], source: Sequence[float], target: Sequence[float]
+) -> None:
+    """Set the parameters of each network, and those of its target, to a number."""
+    for networks, *numbers in zip(pairs, source, target, strict=False):
+        for network, number in zip(networks, numbers, strict=False):
+            fill(network.parameters(), number)
+
+
+def parameters_of_targets(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
+    """A parameter of the target of each network.
+
+    Raises:
+        RuntimeError: those of one target are different.
+    """
+    found = [torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs]
+    if any(bool((parameters != parameters[0]).any()) for parameters in found):
+        raise RuntimeError("the parameters of a target network moved differently")
+    return np.array([float(parameters[0]) for parameters in found])
+
+
+def fill(parameters: Any, number: float) -> None:
+    """Set parameters to a number."""
+    with torch.no_grad():
+        for parameter in parameters:
+            parameter.fill_(float(number))

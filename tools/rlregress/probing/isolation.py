@@ -1,0 +1,62 @@
+"""Probes apart from each other: what one draws at random is no matter of what was drawn before."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator
+
+import numpy as np
+
+from rlregress.probing.interface import Inputs, Probe
+
+_shift = 0
+
+
+def shift_seeds(by: int) -> None:
+    """Let every probe of this process, and every training of a behaviour test, draw other numbers.
+
+    What is asserted holds for every seed: a test that fails with one alone decides by chance.
+    """
+    global _shift
+    _shift = by
+
+
+def shifted(seed: int) -> int:
+    """A seed of a probe or of a behaviour test, moved by what ``shift_seeds`` was told."""
+    return seed + _shift
+
+
+@contextlib.contextmanager
+def isolated() -> Iterator[None]:
+    """Seed the generators of random, NumPy and torch (on the CPU) for as long as this lasts.
+
+    Torch has one thread: with more, operations on a few numbers wait for each other on a busy
+    machine. Afterwards all is as it was, and so is torch's default type.
+    """
+    import torch
+
+    python_state, numpy_state = random.getstate(), np.random.get_state()
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        with torch.random.fork_rng(devices=[]):
+            random.seed(shifted(0))
+            np.random.seed(shifted(0))
+            # that of the CPU: for other kinds of device torch.manual_seed keeps a traceback
+            torch.default_generator.manual_seed(shifted(0))
+            yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
+
+
+def observe(probe: Probe, inputs: Inputs) -> np.ndarray:
+    """What a probe returns for ``inputs``: every probe is asked through this function.
+
+    It is asked in isolation: see :func:`isolated`.
+    """
+    with isolated():
+        return probe(inputs)

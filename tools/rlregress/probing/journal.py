@@ -1,0 +1,86 @@
+"""How the journal of a training is kept: from the optimisers and the environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from rlregress.measurements.loop_journal import Journal
+from rlregress.probing.layers import gradient_norm
+from rlregress.probing.recorded_update import differentiated
+
+#: an optimiser -> the parts that it is about to step, with their parameters
+Parts = Callable[[torch.optim.Optimizer], Mapping[str, Iterable[torch.Tensor]]]
+#: () -> parameters
+Parameters = Callable[[], Iterable[torch.Tensor]]
+
+
+class Recorder(Journal):
+    """A journal that writes itself."""
+
+    @contextmanager
+    def recording(
+        self,
+        parts: Parts,
+        policy: Parameters,
+        targets: Parameters,
+        after: Callable[[str], Any] = lambda part: None,
+    ) -> Iterator[None]:
+        """Record every step of every optimiser; ``policy`` and ``targets`` are watched.
+
+        ``after`` is called with each part, once its step is recorded and before it is made.
+        """
+        states: list[list[torch.Tensor]] = []
+        temperature: list[torch.Tensor] = []
+
+        def look() -> None:
+            now = [
+                torch.cat([p.detach().flatten() for p in parameters()])
+                for parameters in (policy, targets)
+            ]
+            if states:
+                pairs = zip(now, states.pop(), strict=False)
+                moved = [not torch.equal(*pair) for pair in pairs]
+                self.moves.append((moved[0], moved[1]))
+            states.append(now)
+
+        def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+            for part, parameters in parts(optimizer).items():
+                own = list(parameters)
+                if part == "critic":
+                    look()
+                if part == "temperature":
+                    temperature[:] = own
+                    self.temperatures.append(float(own[0].detach()))
+                if part not in self.gradient_norms:
+                    self.gradient_norms[part] = gradient_norm(optimizer, own)
+                self.rates[part] = optimizer.param_groups[0]["lr"]
+                self.losses[part].append(sum(losses))
+                losses.clear()
+                self.updates.append((part, self.steps))
+                after(part)
+
+        with differentiated() as losses:
+            handle = register_optimizer_step_pre_hook(note)
+            try:
+                yield
+            finally:
+                handle.remove()
+        look()
+        self.temperatures += [float(parameter.detach()) for parameter in temperature]
+
+
+def parts_of(optimizers: Mapping[str, Any]) -> Parts:
+    """The part of each of these optimisers, with all parameters that it holds."""
+    by_id = {id(optimizer): part for part, optimizer in optimizers.items()}
+
+    def parts(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:
+        part = by_id.get(id(optimizer))
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        return {} if part is None else {part: held}
+
+    return parts

@@ -1,0 +1,244 @@
+"""Trainings that are generated from one: the same again with each option that it leaves alone.
+
+While a training runs once, constructors of the framework are captured, and the functions that the
+training calls itself. Of each the parameters that kept their defaults are its options. Then the
+training runs again for every other value of each, which ``option_variants`` reads from signatures.
+
+Runs inside foreign and old environments: Python 3.10 syntax.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import inspect
+import os
+import random
+import re
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import numpy as np
+
+import rlregress
+from rlregress.probing.interface import TraceTraining
+from rlregress.probing.option_variants import label_of, set_seed, values_of
+
+_SUITE = os.path.join(str(Path(rlregress.__file__).parent), "")
+#: code of the suite that stands between a training and the framework.
+_BETWEEN = tuple(_SUITE + name for name in (f"inside{os.sep}", f"probing{os.sep}framework_err"))
+#: options that lead to other processes, threads, devices or compiled code, or to a screen.
+_LEADING_OUT = re.compile(
+    "compil|cuda|gpu|device|backend|process|collectors|thread|async|prefetch|mp_start|daemon"
+    "|shared|pin_memory|memmap|learner|render|progress"
+)
+#: CPU time that a training may take, in times of that with all defaults, and seconds more.
+_TIMES, _MORE = 10, 5.0
+
+
+Run = Callable[[], Any]
+
+
+class DoesNotEnd(BaseException):
+    """Ends a training that goes on for ever; no handler of a framework eats it."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter that a training leaves at its default.
+
+    Attributes:
+        function: whose it is.
+        described: the class or function whose docstring names other values.
+        parameter: its name, default and annotation.
+    """
+
+    function: FunctionType
+    described: Any
+    parameter: inspect.Parameter
+
+    def label(self, value: Any) -> str:
+        """Return the name of a training with this value."""
+        name = self.function.__qualname__.replace(".__init__", "")
+        return f"{name}({self.parameter.name}={label_of(value)})"
+
+    @contextlib.contextmanager
+    def changed(self, value: Any) -> Iterator[None]:
+        """Give the parameter another default for a while."""
+        function, name = self.function, self.parameter.name
+        before = function.__defaults__, function.__kwdefaults__
+        if self.parameter.kind is self.parameter.KEYWORD_ONLY:
+            function.__kwdefaults__ = {**(before[1] or {}), name: value}
+        else:
+            code, values = function.__code__, list(before[0] or ())
+            first = code.co_argcount - len(values)
+            values[code.co_varnames.index(name) - first] = value
+            function.__defaults__ = tuple(values)
+        try:
+            yield
+        finally:
+            function.__defaults__, function.__kwdefaults__ = before
+
+
+@dataclass(frozen=True)
+class OptionTrainings:
+    """In place of a training, several by name, and each again with its options changed.
+
+    The name of its scenario begins with "calls-". What a version lacks is left out.
+
+    Attributes:
+        trainings: those that others are generated from. An option that several leave alone is
+            changed in the first one.
+        packages: importable packages or modules whose options are changed.
+    """
+
+    trainings: Mapping[str, TraceTraining]
+    packages: Sequence[str]
+
+    def __call__(self, make_env: Callable[..., Any], seed: int) -> Any:
+        """Yield trainings by name, each to be run before the next is asked for."""
+        captured = CapturedOptions(self.packages)
+        for name, training in self.trainings.items():
+            train = partial(_train, training, make_env, seed)
+            begun = time.process_time()
+            yield name, partial(captured.during, train)
+            seconds = _TIMES * (time.process_time() - begun) + _MORE
+            # what is there already need not be looked through whenever a network is let go
+            gc.collect()
+            gc.freeze()
+            for option in captured.take():
+                for value in values_of(option.described, option.parameter):
+                    run = partial(_train_with, option, value, seconds, train)
+                    yield f"{name}: {option.label(value)}", run
+
+
+def _train(training: TraceTraining, make_env: Callable[..., Any], seed: int) -> Any:
+    random.seed(seed)
+    np.random.seed(seed)
+    set_seed(seed)
+    with warnings.catch_warnings():
+        # about what is done on purpose
+        warnings.simplefilter("ignore")
+        return training(make_env, seed)
+
+
+def _train_with(option: Option, value: Any, seconds: float, train: Run) -> Any:
+    with option.changed(value), _limit(seconds):
+        try:
+            return train()
+        except DoesNotEnd:
+            return "does not end"
+
+
+@contextlib.contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """Raise DoesNotEnd when so much CPU time has passed."""
+
+    def end(*_: Any) -> None:
+        raise DoesNotEnd
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+class CapturedOptions:
+    """Captures options while trainings run.
+
+    Args:
+        packages: importable packages or modules whose options are captured.
+    """
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        self._packages = tuple(f"{package}." for package in packages)
+        self._found: dict[tuple[str, str], Option] = {}
+        # kept, so that no other code comes to have their identity
+        self._captured: dict[int, CodeType] = {}
+
+    def during(self, run: Run) -> Any:
+        """Return what a training returns, and capture options meanwhile."""
+        sys.setprofile(self._call)
+        try:
+            return run()
+        finally:
+            sys.setprofile(None)
+
+    def take(self) -> list[Option]:
+        """Return the options that were captured since the last time, by function."""
+        options = [self._found[key] for key in sorted(self._found)]
+        self._found.clear()
+        return options
+
+    def _call(self, frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event != "call" or id(code) in self._captured:
+            return
+        if not f"{frame.f_globals.get('__name__')}.".startswith(self._packages):
+            return
+        is_constructor = code.co_name == "__init__"
+        if is_constructor or (code.co_name[:1] not in "_<" and _is_called_by_training(frame)):
+            self._captured[id(code)] = code
+            self._capture(frame, _handed_down(frame) if is_constructor else set())
+
+    def _capture(self, frame: FrameType, handed_down: Collection[str]) -> None:
+        function, described = _function_of(frame)
+        if function is None:
+            return
+        for name, parameter in inspect.signature(function).parameters.items():
+            is_left = parameter.default is not parameter.empty and (
+                frame.f_locals.get(name, self) is parameter.default
+            )
+            if is_left and name not in handed_down and not _LEADING_OUT.search(name):
+                key = f"{function.__module__}.{function.__qualname__}", name
+                self._found[key] = Option(function, described, parameter)
+
+
+def _is_called_by_training(frame: FrameType) -> bool:
+    """Whether a function is called by the training itself, and not by the framework."""
+    caller = frame.f_back
+    while caller is not None and caller.f_code.co_filename.startswith(_BETWEEN):
+        caller = caller.f_back
+    return caller is not None and caller.f_code.co_filename.startswith(_SUITE)
+
+
+def _handed_down(frame: FrameType) -> set[str]:
+    """Return the parameters of the constructors that this one was called by, of the same object."""
+    made, names = _first(frame), set[str]()
+    caller = frame.f_back
+    while caller is not None:
+        code = caller.f_code
+        if code.co_name == "__init__" and _first(caller) is made:
+            names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        caller = caller.f_back
+    return names
+
+
+def _first(frame: FrameType) -> Any:
+    """Return the first argument of a call: the object or the class of a method."""
+    code = frame.f_code
+    return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+
+
+def _function_of(frame: FrameType) -> tuple[FunctionType | None, Any]:
+    """Return the function that a frame runs, and it or its class, whose docstring names values."""
+    code, first = frame.f_code, _first(frame)
+    owners = inspect.getmro(first if inspect.isclass(first) else type(first))
+    places = [*((vars(owner), owner) for owner in owners), (frame.f_globals, None)]
+    for names, owner in places:
+        member: Any = names.get(code.co_name)
+        function = inspect.unwrap(getattr(member, "__func__", member))
+        if inspect.isfunction(function) and function.__code__ is code:
+            return function, owner if code.co_name == "__init__" else function
+    return None, None

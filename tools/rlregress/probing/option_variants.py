@@ -1,0 +1,421 @@
+"""Calls that are generated from signatures: each object with its defaults and each option varied.
+
+A ``Subject`` says what cannot be read from a signature: how the required arguments are made, which
+inputs suit them, and which calls are made of the object. Everything else is generated: a flag is
+flipped, a number changed, a word replaced by every other that the docstring lists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import rlregress
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.interface import Unsupported
+from rlregress.probing.signatures import parameters_of
+
+Call = Callable[[Any, Any], Any]
+_SUITE = str(Path(rlregress.__file__).parent)
+
+
+@dataclass(frozen=True)
+class Names:
+    """How an adapter finds what a subject names, in the installed version.
+
+    Attributes:
+        library: module and name -> class or function; Unsupported where there is none.
+        keyword: class and keyword -> what the version calls it; Unsupported where there is none.
+    """
+
+    library: Callable[[str, str], Any]
+    keyword: Callable[[Any, str], str]
+
+
+class Lacking(str):
+    """That a version has no such class, method or option; what contains it is not recorded."""
+
+
+class Items(dict[str, Any]):
+    """What a call shows item by item, each compared where both versions have it."""
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Arguments that go together, and the inputs that suit them.
+
+    Attributes:
+        arguments: makes the required arguments by name.
+        inputs: makes an input by its label.
+        within: what an object is made and used in, a context manager.
+        prepare: what is done with each object after what is done with those of every kit.
+    """
+
+    arguments: Callable[[], dict[str, Any]]
+    inputs: Callable[[str], Any]
+    within: Callable[[], Any] | None = None
+    prepare: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A class or function, and how it is used.
+
+    Attributes:
+        name: ``module:Name``.
+        kits: label -> arguments and inputs; options are varied with the first one.
+        inputs: labels of the inputs that the defaults are used on, with the first kit.
+        brief: the inputs that every option and kit is used on; without it the first of ``inputs``.
+        options: parameter -> values to use beside the generated ones; a callable makes one.
+        together: options that are set at once.
+        calls: label -> what is done with an object and an input; the first one with every option.
+        prepare: what is done with each object before it is used.
+        skip: parameters that are not varied; "*" is all of them, "holds" that defaults are
+            not read from an object.
+        thorough: kits that all calls are made with beside the first one, or kit and call.
+    """
+
+    name: str
+    kits: Mapping[str, Kit]
+    inputs: Sequence[str]
+    brief: Sequence[str] = ()
+    options: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    together: Sequence[Mapping[str, Any]] = ()
+    calls: Mapping[str, Call] = field(default_factory=dict)
+    prepare: Callable[[Any], Any] | None = None
+    skip: Sequence[str] = ()
+    thorough: Sequence[str] = ()
+
+
+# -- variants of arguments ---------------------------------------------------------------------
+
+
+def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
+    """Other values than the default of a parameter, as far as its annotation or default tell."""
+    default, kind = parameter.default, str(parameter.annotation)
+    if isinstance(default, bool):
+        return [not default]
+    if isinstance(default, (int, float)) and default == default:
+        other = 0.5 * default + 0.05 if isinstance(default, float) else default + 1
+        return [value for value in (other, type(default)(0)) if value != default]
+    words = _words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
+    if words:
+        return [word for word in words if word != default]
+    if default is None:
+        for name, values in (("bool", [True, False]), ("float", [0.5]), ("int", [2])):
+            if re.search(rf"\b{name}\b(?!\[)", kind) and "tuple" not in kind:
+                return list(values)
+    return []
+
+
+def _words(doc: str, name: str) -> list[str]:
+    """The words in quotes in a parameter's paragraph of a docstring."""
+    found = re.search(rf"^ *{name} \(.*?(?=^ *\w+ \(|^ *\w+:$|\Z)", doc, re.MULTILINE | re.DOTALL)
+    words = re.findall(r"[`\"']+\"?([a-z][a-z0-9_]*)\"?[`\"']+", found.group() if found else "")
+    quoted = re.findall(r"[\"']([a-z][a-z0-9_]*)[\"']", found.group() if found else "")
+    return sorted(set(words) & set(quoted))
+
+
+def variants(
+    called: Any, subject: Subject, given: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Label and keywords of each variant of what is given: each option, and those together."""
+    for name, parameter in parameters_of(called).items():
+        varied = parameter.default is not parameter.empty and name not in subject.skip
+        if varied and "*" not in subject.skip and name not in given and name not in subject.options:
+            for value in values_of(called, parameter):
+                yield f"{name}={value}", {name: value}
+    for name, values in subject.options.items():
+        for value in values:
+            yield f"{name}={label_of(value)}", {name: value}
+    for options in subject.together:
+        yield ", ".join(f"{k}={label_of(v)}" for k, v in options.items()), dict(options)
+
+
+def label_of(value: Any) -> str:
+    """A value in the name of a case: numbers and words as they are, what makes one by its name."""
+    if callable(value):
+        return str(value.__name__ if hasattr(value, "__name__") else made_label(value))
+    return _without_address(value)
+
+
+def made_label(value: partial[Any]) -> str:
+    """The words that a partial was made of."""
+    return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
+
+
+# -- cases --------------------------------------------------------------------------------------
+
+
+def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], Any]]:
+    """Name -> call, of everything that is done with a subject; {} where a version lacks it."""
+    module, _, name = subject.name.partition(":")
+    try:
+        called = names.library(module, name)
+    except Unsupported:
+        return {}
+    by_name: dict[str, Callable[[], Any]] = {}
+
+    def add(kit: str, label: str, options: dict[str, Any], input_: str, call: str) -> None:
+        others = (kit if kit != first else "", input_, call if call != main else "")
+        use = partial(_used, subject, called, names, subject.kits[kit], options, input_, call)
+        by_name[" ".join(filter(None, (f"{name}({label})", *others)))] = partial(_seeded, use, seed)
+
+    first, main = next(iter(subject.kits)), next(iter(subject.calls))
+    given = subject.kits[first].arguments()
+    brief = subject.brief or subject.inputs[:1]
+    for kit in subject.kits:
+        for input_ in subject.inputs if kit == first else brief:
+            add(kit, "", {}, input_, main)
+        for call in list(subject.calls)[1:]:
+            if kit == first or {kit, f"{kit} {call}"} & set(subject.thorough):
+                add(kit, "", {}, brief[0], call)
+    for label, options in variants(called, subject, given):
+        for input_ in brief:
+            add(first, label, options, input_, main)
+    varied = not {"*", "holds"} & set(subject.skip)
+    if varied and inspect.isclass(called) and given:
+        held = partial(_held, called, names, subject.kits[first].arguments)
+        by_name[f"{name}() holds"] = partial(_seeded, held, seed)
+    return by_name
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The subjects of a framework, and the calls that are generated of them.
+
+    Attributes:
+        names: how what they name is found.
+        modules: the ``subjects()`` of each returns them by part.
+    """
+
+    names: Names
+    modules: Sequence[Any]
+
+    def subjects(self) -> dict[str, list[Subject]]:
+        """Return classes and functions by part."""
+        return {part: some for table in self.modules for part, some in table.subjects().items()}
+
+    def calls(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
+        """Return the calls of a part by name."""
+        of_part = [cases(subject, seed, self.names) for subject in self.subjects()[part]]
+        return {name: call for calls in of_part for name, call in calls.items()}
+
+    def use(self, part: str, seed: int) -> dict[str, Any]:
+        """Make the calls of a part in the order of their names, which versions share.
+
+        Raises:
+            Unsupported: the version has none of them.
+        """
+        outputs: dict[str, Any] = {}
+        with warnings.catch_warnings():
+            # about what is done on purpose
+            warnings.simplefilter("ignore")
+            for name, call in sorted(self.calls(part, seed).items()):
+                outputs.update(events_of(name, call()))
+        if not outputs:
+            raise Unsupported(f"this version has nothing of {part}")
+        return outputs
+
+
+def _held(called: Any, names: Names, arguments: Callable[[], dict[str, Any]]) -> Any:
+    """What each default is as an attribute, where users find it."""
+    made = called(**{names.keyword(called, name): value for name, value in arguments().items()})
+
+    def held(name: str) -> Any:
+        # where the option is there, an attribute that is not is a result
+        item = getattr(made, name, "none")
+        return str(type(item)) if isinstance(item, nn.Module) else item
+
+    return Items((name, refused(partial(held, name))) for name in list(parameters_of(called))[1:])
+
+
+def set_seed(seed: int) -> None:
+    """Set torch's own generator.
+
+    ``torch.manual_seed`` also notes where it was called from for each device that is not there,
+    which takes longer than most calls.
+    """
+    torch.default_generator.manual_seed(seed)
+
+
+def _seeded(call: Callable[[], Any], seed: int) -> Any:
+    set_seed(seed)
+    np.random.seed(seed)
+    return refused(call)
+
+
+def _used(
+    subject: Subject,
+    called: Any,
+    names: Names,
+    kit: Kit,
+    options: dict[str, Any],
+    input_: str,
+    call: str,
+) -> Any:
+    with kit.within() if kit.within else contextlib.nullcontext():
+        named: Callable[[str], str] = (
+            partial(names.keyword, called) if inspect.isclass(called) else str
+        )
+        # an option that a version lacks is found out before anything is made
+        given = {named(k): value() if _makes(value) else value for k, value in options.items()}
+        own = kit.arguments()
+        arguments = {**{named(name): value for name, value in own.items()}, **given}
+        batch = kit.inputs(input_)
+        # what takes its arguments from the input is called with it
+        late = not own or not inspect.isclass(called)
+        made = partial(called, **arguments) if late else called(**arguments)
+        for prepare in filter(None, (subject.prepare, kit.prepare)):
+            made = prepare(made)
+        return subject.calls[call](made, batch)
+
+
+def _makes(value: Any) -> bool:
+    return callable(value) and not inspect.isclass(value)
+
+
+def refused(call: Callable[[], Any]) -> Any:
+    """What a call returns, that the version lacks it, or the error that the library answers with.
+
+    A version lacks what the suite itself asks for in vain, a name or a keyword: the list of changed
+    names has it. An error from inside of the library is its answer.
+    """
+    try:
+        return recorded(call())
+    except Exception as error:
+        return Lacking(error) if _in_vain(error) else ExpectedError(error)
+
+
+def _in_vain(error: Exception) -> bool:
+    if isinstance(error, Unsupported):
+        return True
+    words = "argument" if isinstance(error, TypeError) else ""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return (
+        isinstance(error, (AttributeError, ImportError, TypeError))
+        and words in str(error)
+        # a value that has become none is no name that a version lacks
+        and "'NoneType'" not in str(error)
+        and [c for c in codes if c.co_name != "__getattr__"][-1].co_filename.startswith(_SUITE)
+    )
+
+
+def items_of(answer: Any) -> Mapping[str, Any]:
+    """What an answer shows, item by item; one without items is its only one."""
+    return answer if isinstance(answer, Items) else {"": answer}
+
+
+def events_of(name: str, value: Any) -> dict[str, Any]:
+    """What a call is recorded as, by name: itself, and its items if it has some."""
+    if not isinstance(value, Items):
+        return {} if _lacks(value) else {name: value}
+    items = {f"{name}: {label}": item for label, item in value.items() if not _lacks(item)}
+    # the call by itself, so that items on one side and an error on the other are a difference
+    return {name: "items", **items}
+
+
+def _lacks(value: Any) -> bool:
+    if isinstance(value, (Mapping, list)):
+        return any(map(_lacks, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, Lacking)
+
+
+# -- what is recorded ------------------------------------------------------------------------------
+
+
+def recorded(value: Any) -> Any:
+    """Numbers, tensors, words and trees of them: whatever a call returns, as an event takes it."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, nn.Module):
+        return {name: recorded(item) for name, item in value.state_dict().items()}
+    if hasattr(value, "batch_size") and hasattr(value, "items"):
+        items = {_name(key): recorded(item) for key, item in value.items(True, True)}
+        # words and numbers are no leaves of a tensordict
+        others = {key: value[key] for key in set(value.keys()) - set(items)}
+        return items | {k: recorded(v) for k, v in others.items() if not hasattr(v, "batch_size")}
+    if isinstance(value, Mapping):
+        kind = Items if isinstance(value, Items) else dict
+        return kind({_name(key): recorded(item) for key, item in value.items()})
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        return [recorded(item) for item in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.copy()
+    # what a function is called is no result
+    return "function" if inspect.isroutine(value) else _without_address(value)
+
+
+def _without_address(value: Any) -> str:
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
+
+
+def _name(key: Any) -> str:
+    return ".".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def with_gradients(made: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
+    """What a call returns, writes into its input, leaves in its module, and its gradients."""
+    before = recorded(batch)
+    state = recorded(made) if isinstance(made, nn.Module) else {}
+    returned = (call or made)(batch)
+    outputs = {"returned": recorded(returned), "written": changes(before, recorded(batch))}
+    tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
+    dictionary = hasattr(tree, "batch_size")
+    # of what a loss returns, the losses alone are learnt from
+    of_loss = dictionary and hasattr(made, "tensor_keys") and hasattr(made, "reduction")
+    start = "loss" if of_loss else ""
+    leaves = {
+        str(key): item
+        for key, item in (tree.items(True, True) if dictionary else _items(tree))
+        if isinstance(item, torch.Tensor) and item.requires_grad and str(key).startswith(start)
+    }
+    outputs["learnt"] = sorted(leaves)
+    if leaves:
+        sum(item.sum() for item in leaves.values()).backward()  # type: ignore[union-attr]
+    if isinstance(made, nn.Module):
+        outputs["gradient"] = {
+            name: item.grad.clone()
+            for name, item in made.named_parameters()
+            if item.grad is not None
+        }
+        outputs["state"] = changes(state, recorded(made))
+    return outputs
+
+
+def _items(tree: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(tree, Mapping):
+        yield from tree.items()
+    elif isinstance(tree, (list, tuple)):
+        yield from enumerate(tree)
+
+
+def changes(before: Any, after: Any) -> Any:
+    """The entries that are others than before."""
+    if not isinstance(after, Mapping) or not isinstance(before, Mapping):
+        return {} if same(before, after) else after
+    return {key: item for key, item in after.items() if not same(before.get(key), item)}
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are the same in every bit, type and shape."""
+    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+        alike = first.shape == second.shape and first.dtype == second.dtype
+        return alike and torch.equal(first.nan_to_num(), second.nan_to_num())
+    if isinstance(first, torch.Tensor) or isinstance(second, torch.Tensor):
+        return False
+    return bool(first == second)

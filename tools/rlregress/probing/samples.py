@@ -1,0 +1,93 @@
+"""What an update reads, as arrays: parts of the answers to ``Adapter.minibatches``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from torch.nn import functional
+
+from rlregress.probing.interface import Minibatch
+
+
+def array(tensor: Any) -> np.ndarray:
+    """A copy of what a tensor holds now."""
+    return tensor.detach().numpy().copy()
+
+
+def flat(tensor: Any) -> np.ndarray:
+    """A copy of a tensor with one number a row, [n]."""
+    return array(tensor).reshape(-1)
+
+
+def note_samples(buffer: Any, read: list[Minibatch]) -> None:
+    """Append every minibatch that ``buffer.sample`` returns from now on.
+
+    Args:
+        buffer: what it samples has ``observations``, ``actions``, ``next_observations``,
+            ``rewards`` and ``dones``, the latter without truncations.
+    """
+    sample = buffer.sample
+
+    def noted_sample(*arguments: Any, **more: Any) -> Any:
+        data = sample(*arguments, **more)
+        discounts = getattr(data, "discounts", None)
+        read.append(
+            Minibatch(
+                observations=array(data.observations),
+                actions=array(data.actions),
+                next_observations=array(data.next_observations),
+                rewards=flat(data.rewards),
+                terminated=flat(data.dones).astype(bool),
+                discounts=None if discounts is None else flat(discounts),
+            )
+        )
+        return data
+
+    buffer.sample = noted_sample
+
+
+#: where the losses are that compare values with targets: module, name of the function
+_LOSSES = ((functional, "mse_loss"), (functional, "smooth_l1_loss"))
+
+
+def _of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
+    return targets.reshape(-1, rows)[0]
+
+
+@contextmanager
+def noted_targets(
+    read: list[Minibatch],
+    losses: Sequence[tuple[Any, str]] = _LOSSES,
+    of_rows: Callable[[np.ndarray, int], np.ndarray] = _of_first_network,
+) -> Iterator[None]:
+    """Within, the targets of the newest minibatch are noted: what a loss compares its values with.
+
+    That is the one of both that no gradient reaches. Of several networks they are those of the
+    first.
+
+    Args:
+        read: the minibatches so far.
+        losses: the functions that compare them, each by its module and its name there.
+        of_rows: (targets as a loss gets them, number of rows) -> one of each row, [rows].
+    """
+
+    def noted(loss: Callable[..., Any]) -> Callable[..., Any]:
+        def compared(first: Any, second: Any, *arguments: Any, **more: Any) -> Any:
+            constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
+            if read and read[-1].targets is None and len(constant) == 1:
+                targets = of_rows(array(constant[0]), len(read[-1].observations))
+                read[-1] = replace(read[-1], targets=targets)
+            return loss(first, second, *arguments, **more)
+
+        return compared
+
+    with ExitStack() as around:
+        for module, name in losses:
+            loss = noted(getattr(module, name))
+            around.enter_context(mock.patch.object(module, name, loss))
+        yield

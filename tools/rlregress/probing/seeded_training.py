@@ -1,0 +1,149 @@
+"""Trainings of DQN and DDPG in which every source of chance has a seed of its own.
+
+Frameworks take one seed for all. Here the numbers of one source are drawn from a stream that no
+other source draws from, so that one can be varied while the others are held: the framework's own
+loop runs, and what it draws while it makes its networks, or samples a minibatch, comes from there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import torch
+
+from rlregress.probing.interface import Passing, Trained
+
+#: Called with (environment steps done, the agent at that moment).
+OnAgent = Callable[[int, Trained], None]
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """One for each source of chance.
+
+    Attributes:
+        environment: of resets, and of everything that an environment draws afterwards.
+        exploration: of whether an action is random, and of which one; before learning starts too.
+        initialisation: of the networks' parameters.
+        sampling: of the minibatches.
+    """
+
+    environment: int = 0
+    exploration: int = 0
+    initialisation: int = 0
+    sampling: int = 0
+
+    @classmethod
+    def all(cls, seed: int) -> Seeds:
+        """The same number for every source."""
+        return cls(**{spec.name: seed for spec in fields(cls)})
+
+
+@dataclass(frozen=True)
+class SeededTraining:
+    """One training.
+
+    Attributes:
+        algorithm: "dqn" or "ddpg".
+        make_env: (bare) -> an environment; with bare True what a framework whose script
+            preprocesses games by itself is to start from, else what a network is to see.
+        hyperparameters: in the names of ``baselines/hyperparameters``; of DQN also
+            ``exploration_final``, the last epsilon, ``exploration_steps``, in which it falls from 1
+            to that, and ``target_update_interval``, both in environment steps. ``hidden_sizes`` is
+            of no effect where a script has its own, nor where observations are images.
+        total_steps: environment steps.
+        checkpoints: ascending environment steps at which ``on_agent`` is called, at the first
+            point at or after each of them where the framework's loop can be observed.
+        prepare: called with the ``rlregress.probing.heads.Heads`` of the agent, before its first
+            step; ``location`` of DQN outputs the action values.
+    """
+
+    algorithm: str
+    make_env: Callable[[bool], Any]
+    hyperparameters: Mapping[str, Any]
+    total_steps: int
+    seeds: Seeds
+    checkpoints: Sequence[int] = ()
+    on_agent: OnAgent = field(default=lambda steps, agent: None)
+    prepare: Callable[[Any], None] | None = None
+
+    def watch(self) -> Callable[[int, Callable[[], Trained]], None]:
+        """A function to call with the steps done and what gives the agent, whenever it is there."""
+        passing = Passing(self.checkpoints)
+
+        def look(steps: int, agent: Callable[[], Trained]) -> None:
+            if passing.at(steps):
+                # looking draws nothing that the training would miss
+                with Stream(0).drawn():
+                    self.on_agent(steps, agent())
+
+        return look
+
+
+def seed_everything(seed: int) -> None:
+    """The global generators of random, NumPy and torch."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+
+
+class Stream:
+    """Numbers of the global generators that nothing outside of it draws."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._state: Any = None
+
+    @contextmanager
+    def drawn(self) -> Iterator[None]:
+        """Within, the generators go on where this stream was left; outside, as if it had not been.
+
+        Nothing of this is seen by generators that belong to an object.
+        """
+        outside = _state()
+        if self._state is None:
+            seed_everything(self._seed)
+        else:
+            _restore(self._state)
+        try:
+            yield
+        finally:
+            self._state = _state()
+            _restore(outside)
+
+
+def _state() -> Any:
+    return random.getstate(), np.random.get_state(), torch.default_generator.get_state()
+
+
+def _restore(state: Any) -> None:
+    random.setstate(state[0])
+    np.random.set_state(state[1])
+    torch.default_generator.set_state(state[2])
+
+
+def from_stream(kind: Any, stream: Stream) -> Any:
+    """A subclass of a replay buffer whose samples are drawn from a stream."""
+
+    class Sampled(kind):
+        """Samples as ever."""
+
+        def sample(self, *arguments: Any, **options: Any) -> Any:
+            with stream.drawn():
+                return super().sample(*arguments, **options)
+
+    return Sampled
+
+
+def arrays(state: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+    """A state dictionary as copies in NumPy."""
+    return {
+        name: tensor.detach().cpu().numpy().copy()
+        for name, tensor in state.items()
+        if isinstance(tensor, torch.Tensor)
+    }

@@ -1,0 +1,156 @@
+"""Defaults of everything that users call: parameters of public classes, methods and functions."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import importlib
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rlregress.probing.families import absent, error_text
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Defaults by qualified name of what has any, and by module why it could not be read.
+
+    A class has the parameters of its constructor and, after a dot, its public constants; its
+    methods stand beside it. What a module has from another package is left out.
+    """
+    defaults: dict[str, dict[str, str]] = {}
+    unread: dict[str, str] = {}
+    for name in modules:
+        try:
+            for thing in _public(importlib.import_module(name)):
+                _add(thing, defaults)
+        except Exception as error:  # foreign code may raise whatever it likes
+            unread[name] = error_text(error)
+    return defaults, unread
+
+
+def _public(module: Any) -> Iterator[Any]:
+    """Classes and functions of a module, of its own package, that have a public name."""
+    package = module.__name__.partition(".")[0]
+    for name, thing in vars(module).items():
+        defined = str(getattr(thing, "__module__", "")).partition(".")[0]
+        if not name.startswith("_") and defined == package and _called(thing):
+            yield thing
+
+
+def _called(thing: Any) -> bool:
+    return inspect.isclass(thing) or inspect.isfunction(thing)
+
+
+def _add(thing: Any, by_name: dict[str, dict[str, str]]) -> None:
+    name = f"{thing.__module__}.{thing.__qualname__}"
+    if name in by_name:
+        return
+    if not inspect.isclass(thing):
+        _keep(name, parameters(thing), by_name)
+        return
+    _keep(name, {**_constructor(thing), **_constants(thing)}, by_name)
+    for own, member in list(vars(thing).items()):
+        function = getattr(member, "__func__", member)
+        if inspect.isclass(member) and dataclasses.is_dataclass(member):
+            _keep(f"{name}.{own}", _constructor(member), by_name)
+        elif inspect.isfunction(function) and not own.startswith("_"):
+            _keep(f"{name}.{own}", parameters(function), by_name)
+
+
+def _keep(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]]) -> None:
+    if defaults:
+        by_name[name] = defaults
+
+
+def _constructor(kind: type) -> dict[str, str]:
+    given = parameters(kind.__init__) if _defined_with(kind) else {}  # type: ignore[misc]
+    if dataclasses.is_dataclass(kind):
+        for field in dataclasses.fields(kind):
+            if field.default_factory is not dataclasses.MISSING:
+                given[field.name] = f"{text_of(field.default_factory)}()"
+    return given
+
+
+def _defined_with(kind: type) -> bool:
+    """Whether the constructor is of the package that the class is of."""
+    first = next((base for base in kind.__mro__ if "__init__" in vars(base)), object)
+    return first.__module__.partition(".")[0] == kind.__module__.partition(".")[0]
+
+
+def _constants(kind: type) -> dict[str, str]:
+    """Public constants of a class by their names, each after a dot."""
+    return {
+        f".{name}": text_of(value)
+        for name, value in vars(kind).items()
+        if not name.startswith("_") and isinstance(value, (*_PLAIN, tuple, enum.Enum))
+    }
+
+
+def parameters(function: Any) -> dict[str, str]:
+    """The parameters of a function that have a default, each with its text."""
+    signature: inspect.Signature | None = None
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # what is written in C may have none
+        return {}
+    return {
+        name: text_of(parameter.default)
+        for name, parameter in signature.parameters.items()
+        if parameter.default is not parameter.empty and name != "self"
+    }
+
+
+def text_of(value: Any) -> str:
+    """A value as text that is the same in every process: no address, no order of a set."""
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__qualname__}.{value.name}"
+    if isinstance(value, functools.partial):
+        given = [text_of(value.func), *map(text_of, value.args)]
+        given += [f"{name}={text_of(argument)}" for name, argument in value.keywords.items()]
+        return f"partial({', '.join(given)})"
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return _qualified(value)
+    if type(value) in (list, tuple):
+        inside = ", ".join(map(text_of, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+    if type(value) in (set, frozenset):
+        return "{" + ", ".join(sorted(map(text_of, value))) + "}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{text_of(k)}: {text_of(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, np.generic):
+        # NumPy 2 writes the type beside the number
+        return repr(value.item())
+    return _ADDRESS.sub("", repr(value))
+
+
+def _qualified(value: Any) -> str:
+    # by its package: that a class moves within it changes nothing
+    package = str(getattr(value, "__module__", None) or "").partition(".")[0]
+    name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
+    return name if package in ("", "builtins") else f"{package}.{name}"
+
+
+@functools.lru_cache(maxsize=256)
+def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
+    """Of a function or of a class, those that it hands to its base among them."""
+    if not inspect.isclass(called):
+        if absent(called):
+            called()  # says so
+        return inspect.signature(called).parameters
+    parameters: dict[str, inspect.Parameter] = {}
+    for kind in called.__mro__:
+        if "__init__" in vars(kind):
+            # not of the class itself: what a metaclass makes of it differs between Pythons
+            given = inspect.signature(vars(kind)["__init__"]).parameters
+            parameters = {**given, **parameters}
+            if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in given.values()):
+                break
+    return parameters

@@ -1,0 +1,75 @@
+"""What an update does, seen from the places where it has to pass through PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from rlregress.probing.recorded_update import recorded_update
+
+_DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+
+
+@contextmanager
+def before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]) -> Iterator[None]:
+    """Call ``look`` before every step of an optimiser, gradients in place."""
+    handle = optimizer.register_step_pre_hook(lambda *_: look())
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def losses_of_update(
+    update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
+) -> dict[str, list[float]]:
+    """Run an update; per optimiser the loss that each of its steps follows, in order."""
+    with recorded_update(optimizers) as recorded:
+        update()
+    return recorded.losses
+
+
+def regression_target(update: Callable[[], Any]) -> float:
+    """Run an update; the number that predictions are compared with by a distance function.
+
+    Raises:
+        RuntimeError: no distance function was called, or with targets that are not all equal, but
+            for rounding.
+    """
+    recorded: list[torch.Tensor] = []
+
+    def watch(distance: Callable[..., Any]) -> Callable[..., Any]:
+        def recording(
+            input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any
+        ) -> Any:
+            exchanged = target.requires_grad and not input.requires_grad
+            recorded.append((input if exchanged else target).detach().flatten())
+            return distance(input, target, *rest, **keywords)
+
+        return recording
+
+    functional = torch.nn.functional
+    originals = {name: getattr(functional, name) for name in _DISTANCES}
+    try:
+        for name, distance in originals.items():
+            setattr(functional, name, watch(distance))
+        update()
+    finally:
+        for name, distance in originals.items():
+            setattr(functional, name, distance)
+    numbers = torch.cat(recorded).tolist() if recorded else []
+    if not numbers:
+        raise RuntimeError("the update called none of PyTorch's distance functions")
+    if max(numbers) - min(numbers) > 1e-6 * max(map(abs, numbers)):
+        raise RuntimeError(f"equal transitions have different targets: {sorted(set(numbers))[:3]}")
+    return numbers[0]
+
+
+def only(numbers: list[float]) -> float:
+    """The one number of a list; RuntimeError if there are more or none."""
+    if len(numbers) != 1:
+        raise RuntimeError(f"expected one step of the optimiser, saw {len(numbers)}")
+    return numbers[0]

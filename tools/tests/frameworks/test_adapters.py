@@ -1,0 +1,94 @@
+"""An adapter is small, and its modules have the functions that the kinds describe."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks import kinds
+from rlregress.frameworks.base import Adapter, Framework
+from rlregress.probing.interface import Unsupported
+from tools.tests.small_adapters import SmallAdapter
+
+KINDS = {kind.__name__.lower(): kind for kind in kinds.Kind.__subclasses__()}
+INSTALLED = {adapter.name: adapter for adapter in frameworks.installed()}
+
+
+def functions(kind):
+    """What a kind describes."""
+    return {name: of for name, of in vars(kind).items() if inspect.isfunction(of)}
+
+
+def test_there_are_five_kinds_and_an_adapter_has_them_all():
+    """No way to measure a framework is beside them."""
+    assert set(KINDS) == {"observe", "train", "call", "read", "load"}
+    adapter = SmallAdapter()
+    assert all(type(getattr(adapter, name)) is kind for name, kind in KINDS.items())
+
+
+def test_an_adapter_has_at_most_14_members():
+    """Attributes and methods together, in the class and in an object of it."""
+    made = Adapter("some", "some", Framework("Some", ("some",)))
+    assert len([name for name in dir(made) if not name.startswith("_")]) <= 14
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", INSTALLED)
+def test_functions_take_what_their_kind_describes(name, kind):
+    """Whoever calls a function by its description is not turned away by an adapter."""
+    made = getattr(INSTALLED[name], kind)
+    for function, described in functions(KINDS[kind]).items():
+        defined = getattr(made._module, function, None)
+        if defined is not None:
+            count = len(inspect.signature(described).parameters) - 1
+            inspect.signature(defined).bind(*range(count), **made._arguments)
+
+
+@pytest.mark.parametrize("name", [name for name in frameworks.names() if name in INSTALLED])
+def test_a_package_of_a_kind_finds_no_function_that_its_kind_does_not_describe(name):
+    """A function of another name would never be called; a module of its name would hide it."""
+    package = importlib.import_module(frameworks.get(name).package)
+    for kind, described in KINDS.items():
+        path = Path(package.__file__).parent / kind / "__init__.py"
+        modules = {module.stem for module in path.parent.glob("*.py")}
+        assert modules & functions(described).keys() == set(), f"{name}: {kind}"
+        tree = ast.parse(path.read_text() if path.exists() else "")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("find_in"):
+                found = {
+                    word for module in node.keywords for word in ast.literal_eval(module.value)
+                }
+                assert found - functions(described).keys() == set(), f"{name}: {kind}"
+
+
+def test_what_an_adapter_leaves_out_is_unsupported_or_empty():
+    """Tables are empty; what has to return something says that the adapter has none."""
+    adapter = SmallAdapter()
+    empty = (
+        adapter.observe.probes, adapter.observe.absent, adapter.train.trainings,
+        adapter.call.generated_calls, adapter.read.other_defaults, adapter.load.saved_files,
+    )  # fmt: skip
+    assert [of() for of in empty] == [{}] * len(empty)
+    assert adapter.trace_trainings() == {}
+    with pytest.raises(Unsupported, match="the adapter of Some has no transitions"):
+        adapter.train.transitions(None, 1)
+    with pytest.raises(Unsupported, match="the adapter of Some has no defaults"):
+        adapter.read.defaults()
+    with pytest.raises(UserError, match="files of Some do not say how they are loaded"):
+        adapter.load.user_agent("agent")
+    assert adapter.train.no_resume_reason()
+    assert not adapter.load
+    assert SmallAdapter({"saved_files": dict}).load
+
+
+def test_an_adapter_in_one_module_has_no_kinds():
+    """Its package is no package, and that is no error."""
+    made = Adapter("some", "ast", Framework("Some", ("some",)))
+    assert made.observe.probes() == {}
+    assert not made.observe

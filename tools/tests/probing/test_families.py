@@ -1,0 +1,295 @@
+"""What an installed version lacks takes the details with it that need it, and no others."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import rlregress
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.inside import probe_worker
+from rlregress.measurements import dqn
+from rlregress.missing_packages import MissingPackage
+from rlregress.probing import families
+from rlregress.probing.interface import Unsupported
+from tools.tests.small_adapters import SmallAdapter
+
+ADAPTER = {
+    "__init__.py": "",
+    "probes/__init__.py": "",
+    "probes/losses.py": """
+        from {name}_framework import Gone, Kept
+        from {name}_framework.gone import also
+
+        class Derived(Gone):
+            pass
+
+        PROBES = {{
+            "a.kept": lambda inputs: Kept(),
+            "a.gone": lambda inputs: Gone(),
+            "a.derived": lambda inputs: Derived(1),
+            "a.also": lambda inputs: also.deeper(1),
+        }}
+    """,
+    "probes/careful.py": """
+        try:
+            from {name}_framework import Gone as made
+        except ImportError:
+            from {name}_framework import Kept as made
+
+        PROBES = {{"b.made": lambda inputs: made()}}
+    """,
+    "probes/hasty.py": """
+        import {name}_framework
+        from {name}_framework.gone import also
+
+        MADE = also()
+        PROBES = {{"c.one": MADE, ("c.two", "trainer"): MADE}}
+        ABSENT = {{"c.three": "has none"}}
+    """,
+    "probes/driven.py": """
+        from {name}_framework.gone import also
+        from rlregress.measurements import dqn as measured
+
+        MADE = also()
+        PROBES = {{id: MADE for id in measured.MEASUREMENTS}}
+    """,
+}
+COUNT = iter(range(1_000))
+
+
+@pytest.fixture
+def adapter(tmp_path, monkeypatch):
+    """The name of an adapter's package, whose framework has lost some of what it imports."""
+    name = f"lossy{next(COUNT)}"
+    files = {f"{name}/{file}": text.format(name=name) for file, text in ADAPTER.items()}
+    files[f"{name}_framework/__init__.py"] = "def Kept():\n    return 1.0\n"
+    for file, text in files.items():
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+def _load(adapter, family):
+    loaded = families.load_all(f"{adapter}.probes")
+    (found,) = (of.PROBES for of in loaded if of.__name__.endswith(f".{family}"))
+    return found
+
+
+def test_a_probe_that_needs_nothing_absent_answers(adapter):
+    """A name that cannot be imported does not keep the probes beside it from being asked."""
+    assert _load(adapter, "losses")["a.kept"]({}) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("id", "words"),
+    [
+        ("a.gone", "_framework.Gone is not to be had: cannot import 'Gone'"),
+        ("a.derived", "_framework.Gone is not to be had"),
+        ("a.also", "_framework.gone.also.deeper is not to be had: No module named"),
+    ],
+)
+def test_a_probe_that_needs_something_absent_says_what(adapter, id, words):
+    """What is called, derived from or looked into although it is not there is named."""
+    with pytest.raises(Unsupported, match=words):
+        _load(adapter, "losses")[id]({})
+
+
+def test_a_module_that_can_do_without_decides_itself(adapter):
+    """An import within ``try`` fails as ever, so that what is to be done without is done."""
+    # something absent beside it makes all of the package be imported anew, leniently
+    with families._leniently(adapter):
+        assert _load(adapter, "careful")["b.made"]({}) == 1.0
+
+
+def test_a_family_that_cannot_be_imported_has_the_probes_that_it_names(adapter):
+    """Each of them raises what kept the family from being imported, every time."""
+    probes = _load(adapter, "hasty")
+    assert set(probes) == {"c.one", ("c.two", "trainer")}
+    for probe in [*probes.values()] * 2:
+        with pytest.raises(Unsupported, match="gone.also is not to be had"):
+            probe({})
+
+
+def test_a_family_of_measurements_that_cannot_be_imported_has_those_of_its_table(adapter):
+    """The ids that a table of measurements holds are not lost with the driver."""
+    assert set(_load(adapter, "driven")) == set(dqn.MEASUREMENTS)
+
+
+def test_only_adapters_are_imported_leniently(adapter):
+    """What the framework itself cannot import stays an error of the framework."""
+    with families._leniently(adapter), pytest.raises(ImportError):
+        exec("from os import nothing_of_that_name", {"__name__": f"{adapter}_framework"})
+
+
+def test_an_absent_thing_is_told_from_others(adapter):
+    """Nothing is an instance of what is absent, and nobody may take it for an answer."""
+    gone = families.Absent("some.thing", ImportError("lost"))
+    assert families.absent(gone)
+    assert not families.absent(1)
+    for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
+        with pytest.raises(Unsupported, match="some.thing is not to be had: lost"):
+            use()
+
+
+def test_values_that_cannot_be_read_hide_no_others():
+    """Each key has its values, or the error that its reader ended with."""
+    found = families.read_each({"a": lambda: {"x": 1}, "b": lambda: {"x": [][1]}})
+    assert found["a"] == {"x": 1}
+    assert isinstance(found["b"], families.Unread)
+    assert found["b"].reason == "IndexError: list index out of range"
+
+
+SCRIPT = """
+import json, sys
+import stable_baselines3
+from stable_baselines3.common import noise
+del stable_baselines3.DQN, noise.NormalActionNoise
+from rlregress.inside import probe_worker
+print(json.dumps(probe_worker.answers("sb3", json.loads(sys.argv[1]))))
+"""
+
+
+@pytest.mark.usefixtures("warm_python")
+def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
+    """Without DQN and one kind of noise, the losses of SAC and TD3 are answered all the same."""
+    requested = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]
+    inputs = {
+        id: {key: getattr(v, "tolist", lambda v=v: v)() for key, v in detail.inputs.items()}
+        for id, detail in ((id, catalogue.get(id)) for id in requested)
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SCRIPT, json.dumps(inputs)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(rlregress.__file__).parents[1])},
+    )
+    answers = json.loads(done.stdout.splitlines()[-1])
+    observed = answers["observed"]
+    assert "observed" in observed["sac.critic_loss.scale library"]
+    for id, name in ((requested[0], "NormalActionNoise"), (requested[1], "DQN")):
+        given = observed[f"{id} library"]
+        assert name in given["error"]
+        assert given["whose"] == "suite"
+        assert given["place"]["file"].startswith("rlregress/frameworks/sb3/")
+    assert "ppo library" in answers["defaults"]
+    assert "DQN" in answers["defaults_unread"]["dqn library"]
+
+
+def _asked(probe):
+    """An adapter of one probe, whose trainings cannot be listed."""
+    defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
+    functions = {
+        "probes": lambda: {("some.detail", "library"): probe},
+        "trainings": _raise_nothing_is_built_in,
+        "defaults": lambda: defaults,
+    }
+    return SmallAdapter(functions, version="1.0", modules=("stable_baselines3",))
+
+
+def _raise_nothing_is_built_in():
+    raise RuntimeError("no trainings")
+
+
+def _of_framework(inputs):
+    from stable_baselines3.common.utils import get_schedule_fn
+
+    return get_schedule_fn("nothing")
+
+
+def _of_nobody(inputs):
+    raise ValueError("here")
+
+
+@pytest.mark.parametrize(
+    ("probe", "error_origin", "file"),
+    [
+        (_of_framework, "framework", "stable_baselines3/common/utils.py"),
+        (_of_nobody, "other", "test_families.py"),
+    ],
+)
+def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
+    """The innermost frame is named, below the folder of its package, and so is whose code it is."""
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _asked(probe))
+    given = probe_worker.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
+    assert given["whose"] == error_origin
+    assert given["place"]["file"].endswith(file)
+    assert given["place"]["line"] > 0
+    assert given["place"]["function"]
+
+
+def test_what_cannot_be_read_of_an_adapter_is_said(monkeypatch):
+    """Defaults are read cell by cell; trainings that cannot be listed keep nothing else back."""
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _asked(_of_nobody))
+    given = probe_worker.answers("some", {})
+    assert given["defaults"] == {"ppo library": {"x": "0.5"}}
+    assert given["defaults_unread"] == {"sac library": "gone"}
+    assert (given["algorithms"], given["algorithms_unread"]) == ([], "RuntimeError: no trainings")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ImportError("lost"), False),
+        (ModuleNotFoundError("No module named 'some'", name="some"), False),
+        (ModuleNotFoundError("No module named 'some.thing'", name="some.thing"), False),
+        (ImportError("cannot import name 'x' from 'torch'", name="torch"), True),
+        (ModuleNotFoundError("No module named 'some.other'", name="some.other"), True),
+        (SyntaxError("invalid syntax"), True),
+        (NameError("name 'th' is not defined"), True),
+    ],
+)
+def test_a_module_that_fails_is_told_from_one_that_is_not_there(error, expected):
+    """A framework that cannot be imported fails; it does not say what it has."""
+    assert families.broken(error, "some.thing") == expected
+    gone = families.Absent("some.thing", error)
+    with pytest.raises(type(error) if expected else Unsupported):
+        gone()
+
+
+TRAININGS_WITHOUT = """
+import sys
+from rlregress import frameworks
+
+ROOTS = {module for name in frameworks.names() for module in frameworks.get(name).framework.modules}
+
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ROOTS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Gone())
+for name in frameworks.names():
+    print(name, *sorted(frameworks.get(name).trace_trainings()), sep=";")
+"""
+
+
+def test_which_trainings_a_framework_has_is_read_without_it() -> None:
+    """An upgrade makes both versions itself; none of them has to be installed here."""
+    answer = subprocess.run(
+        [sys.executable, "-c", TRAININGS_WITHOUT], capture_output=True, text=True, check=True
+    )
+    without = {
+        name: names for name, *names in csv.reader(answer.stdout.splitlines(), delimiter=";")
+    }
+    for name in frameworks.names():
+        adapter = frameworks.get(name)
+        if adapter.framework.checkout:
+            continue  # which scripts there are, a copy of them says
+        assert without[name], name
+        try:
+            adapter.code.versions()
+        except MissingPackage:
+            continue
+        assert without[name] == sorted(adapter.trace_trainings())

@@ -1,0 +1,98 @@
+"""Probes neither find nor leave anything in the global random generators."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress import frameworks
+from rlregress.details import catalogue
+from rlregress.details.fingerprint import run_probe
+from rlregress.inside import probe_worker
+from rlregress.probing.isolation import observe
+from tools.tests.small_adapters import SmallAdapter
+
+#: a detail whose probes draw at random, in every framework that has TD3.
+STOCHASTIC = "td3.target_noise.law"
+INSTALLED = {adapter.name: adapter for adapter in frameworks.installed()}
+
+
+def drawn(inputs=None):
+    """One number of each global generator, [3]."""
+    del inputs
+    return np.array([random.random(), np.random.rand(), torch.rand(1).item()])
+
+
+def failing(inputs):
+    """A probe that draws, makes everything float64, and then cannot go on."""
+    drawn()
+    torch.set_default_dtype(torch.float64)
+    raise ValueError("it cannot be asked")
+
+
+def by_judgement():
+    """What the tests and the fingerprint of this process observe."""
+    return run_probe(catalogue.get(STOCHASTIC), lambda inputs: drawn()[:2]).observed.tolist()
+
+
+def in_a_foreign_environment(monkeypatch):
+    """What an upgrade observes of one of its sides."""
+    adapter = SmallAdapter({"probes": lambda: {(STOCHASTIC, "library"): drawn}}, version="1")
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: adapter)
+    return probe_worker.answers("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
+        "observed"
+    ]
+
+
+def test_whoever_asks_gets_the_same_draws_and_leaves_the_generators(monkeypatch):
+    """Both ways of asking seed the generators, and what is drawn afterwards goes on as before."""
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    undisturbed = [drawn(), drawn()]
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    judged = by_judgement()
+    assert np.array_equal(drawn(), undisturbed[0])
+    requested = in_a_foreign_environment(monkeypatch)
+    assert np.array_equal(drawn(), undisturbed[1])
+    assert judged == by_judgement() == requested[:2]
+    assert requested == in_a_foreign_environment(monkeypatch)
+
+
+def test_a_probe_that_fails_leaves_the_process_alone():
+    """The generators and torch's default type are restored whatever ends the probe."""
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    undisturbed = drawn()
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    with pytest.raises(ValueError, match="it cannot be asked"):
+        observe(failing, {})
+    assert torch.get_default_dtype() == torch.float32
+    assert np.array_equal(drawn(), undisturbed)
+
+
+def test_a_probe_has_one_thread():
+    """And the process has its own number again afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert observe(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", sorted(INSTALLED))
+def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
+    """A probe of noise returns the same numbers, and draws nothing from what others draw."""
+    probes = INSTALLED[name].observe.probes()
+    requested = [probe for (id, _), probe in probes.items() if id == STOCHASTIC]
+    if not requested:
+        pytest.skip(f"{name} is not asked for {STOCHASTIC}")
+    inputs = catalogue.get(STOCHASTIC).copy_inputs
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    undisturbed = drawn()
+    first = observe(requested[0], inputs())
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)
+    assert np.array_equal(observe(requested[0], inputs()), first)
+    assert np.array_equal(drawn(), undisturbed)

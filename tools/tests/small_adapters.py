@@ -1,0 +1,44 @@
+"""Adapters of a few functions, for tests of what uses adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from rlregress.frameworks.base import Adapter, Framework
+from rlregress.frameworks.framework_code import Code
+
+
+class SmallAdapter(Adapter):
+    """An adapter whose functions are given, whichever kind they are of.
+
+    Args:
+        version: of its first package, which need not be installed; "": the installed one.
+        framework: fields of ``Framework``.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        name: str = "some",
+        version: str = "",
+        label: str = "",
+        **framework: Any,
+    ) -> None:
+        whole = {"title": name.title(), "packages": (name,), **framework}
+        super().__init__(name, f"tests.{name}", Framework(**whole))
+        self.functions = dict(functions or {})
+        self.label, self._version = label, version
+
+    @property
+    def code(self) -> Code:
+        """Its code, of the given version."""
+        code = super().code
+        if self._version:
+            code.versions = lambda: {self.framework.packages[0]: self._version}  # type: ignore[method-assign]
+        return code
+
+    def _make_kind(self, kind: Any, **arguments: Any) -> Any:
+        module = SimpleNamespace(**self.functions) if self.functions else None
+        return kind(module, str(self), arguments)
