@@ -7,17 +7,17 @@ import types
 from pathlib import Path
 
 import pytest
-from rlregress.frameworks.framework_errors import ExpectedError
-from rlregress.frameworks.option_trainings import CapturedOptions, OptionTrainings
-from rlregress.frameworks.option_variants import Lacking, refused
-from rlregress.frameworks.toys import Ends
 
 from rlregress import frameworks
-from rlregress.frameworks import option_trainings
 from rlregress.frameworks.base import Unsupported
 from rlregress.inside import events
 from rlregress.inside.recorder import Recorder
 from rlregress.model.recorded_traces import Trace
+from rlregress.probing import option_trainings
+from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.option_trainings import CapturedOptions, OptionTrainings
+from rlregress.probing.option_variants import Lacking, refused
+from rlregress.probing.toys import Ends
 from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import compare
 from tools.tests.nightly import every
