@@ -610,28 +610,20 @@ def _users(name: str, inventory: Inventory) -> tuple[str, ...]:
 
 def _harmless(row: RequirementChange, inventory: Inventory) -> str:
     """Why another declaration has no effect on the environment that was checked; empty: it has."""
-    extra = ""
-    if row.kind == "extra" and (row.old or row.new):
-        extra = row.summary.partition(":")[0].removeprefix("extra ")
-        if extra not in inventory.extras:
-            return f"extra {extra} is not part of this upgrade"
-    elif row.kind == "extra" or (row.kind == "entry point" and not row.old):
-        return "" if row.narrows else "new: nothing of the old version asks for it"
-    elif row.kind not in ("requirement", "python"):
-        return ""
-    if not row.new:
-        return "" if row.narrows else "every environment of the old version satisfies it"
-    here = inventory.installed.get(row.package, "")
+    if row.extra and row.extra not in inventory.extras:
+        return f"extra {row.extra} is not part of this upgrade"
+    if row.kind in ("extra", "entry point"):
+        return "" if row.old else "new: nothing of the old version asks for it"
     if row.kind == "python":
         bounds = SpecifierSet(row.new)
+    elif row.kind == "unread" or not row.new:
+        return ""
     else:
-        new = Requirement(row.new)
-        if new.marker is not None and not new.marker.evaluate({"extra": extra}):
-            return "it is not for this interpreter"
-        old = Requirement(row.old) if row.old else Requirement(new.name)
+        new, old = Requirement(row.new), Requirement(row.old or row.package)
         if new.url != old.url or not old.extras <= new.extras:
             return ""
         bounds = new.specifier
+    here = inventory.installed.get(row.package, "")
     return (
         f"{row.package} {here} here satisfies it"
         if here and distribution_metadata.admits(bounds, here)
