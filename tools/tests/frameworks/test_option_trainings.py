@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
-from rlregress.frameworks.base import Unsupported
 from rlregress.inside import events
 from rlregress.inside.recorder import Recorder
 from rlregress.model.recorded_traces import Trace
 from rlregress.probing import option_trainings
 from rlregress.probing.framework_errors import ExpectedError
+from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import CapturedOptions, OptionTrainings
 from rlregress.probing.option_variants import Lacking, refused
 from rlregress.probing.toys import Ends
