@@ -237,7 +237,7 @@ def _function_of(frame: FrameType) -> tuple[FunctionType | None, Any]:
     owners = inspect.getmro(first if inspect.isclass(first) else type(first))
     places = [*((vars(owner), owner) for owner in owners), (frame.f_globals, None)]
     for names, owner in places:
-        member = names.get(code.co_name)
+        member: Any = names.get(code.co_name)
         function = inspect.unwrap(getattr(member, "__func__", member))
         if inspect.isfunction(function) and function.__code__ is code:
             return function, owner if code.co_name == "__init__" else function

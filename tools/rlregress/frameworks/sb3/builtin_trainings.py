@@ -575,7 +575,7 @@ def _options(titles: str, *packages: str) -> OptionTrainings:
         titles: those of the trainings, separated by commas.
         packages: below the library's own, whose options are changed.
     """
-    named = {title: _TRAININGS[title] for title in titles.split(", ")}
+    named: dict[str, Any] = {title: _TRAININGS[title] for title in titles.split(", ")}
     short = {title: replace(training, steps=48) for title, training in named.items()}
     return OptionTrainings(short, [f"stable_baselines3{package}" for package in packages])
 

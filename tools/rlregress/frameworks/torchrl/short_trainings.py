@@ -236,7 +236,7 @@ def _transformed(
 
 def environments() -> dict[str, TraceTraining]:
     """Return rollouts in environments of all spaces, and of several side by side."""
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         **{name: {"observations": name} for name in ("box", "integer", "float64", "image", "dict")},
         **{name: {"actions": name} for name in ("discrete", "multi-discrete", "multi-binary")},
         "several": {"copies": 3}, "several choices": {"copies": 2, "actions": "discrete"},
