@@ -271,8 +271,11 @@ _IMAGES = ("ToTensorImage", "CatFrames", "GrayScale")
 
 def transforms() -> dict[str, TraceTraining]:
     """Return rollouts through each transform, and through those of images together."""
+    spaces = {"DoubleToFloat": {"observations": "float64", "actions": "float64"}}
     made_by = {
-        f"{name} {n or ''}".strip(): partial(_transformed, transforms=[transform(name, **given)])
+        f"{name} {n or ''}".strip(): partial(
+            _transformed, transforms=[transform(name, **given)], **spaces.get(name, {})
+        )
         for name, several in _TRANSFORMS.items()
         for n, given in enumerate(several)
     }

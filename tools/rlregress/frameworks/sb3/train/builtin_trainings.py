@@ -514,8 +514,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
               utility_calls.listed_callback, utility_calls.improvement_callback],
               then=[learn, utility_calls.exchange_parameters, utility_calls.load_from_memory]),
     **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
-              around=[_MONITOR], normalize={}), steps=64,
+              around=[_MONITOR, around("VecCheckNan")], normalize={}), steps=64,
               then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
+    **entries("ppo sac", "errors", steps=64, then=[utility_calls.show_errors]),
     # -- around DQN
     **entries("dqn", "target-interval", Environments(copies=3),
               learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -143,19 +144,54 @@ def exchange_parameters(session: Session) -> None:
 def look_into_environments(session: Session) -> None:
     """Attributes, methods and wrappers of environments side by side; how they are reset."""
     environment = session.environments.wrapped()
-    if not hasattr(environment, "set_options"):
-        raise Unsupported("environments side by side take no options")
+    if not hasattr(environment, "has_attr"):
+        raise Unsupported("environments side by side have no has_attr")
     environment.set_attr("mark", 3)
     environment.set_attr("mark", 4, indices=[1])
     marks = [environment.get_attr("mark"), environment.get_attr("mark", 1)]
+    marks += [environment.has_attr("mark"), environment.has_attr("nothing")]
     notes = environment.env_method("extra_info", np.ones(3), indices=[1, 0])
+    # of the wrapper below the outermost one
+    notes.append(list(environment.info_keywords))
     kinds = (user_code.Successes, user_code.MatrixActions)
     show([*marks, notes, [environment.env_is_wrapped(kind, indices=0) for kind in kinds]])
     for options in ({"level": 1}, [{"level": 2}, {}]):
         environment.seed(3)
         environment.set_options(options)
         show([environment.reset(), environment.reset()])
+    show([environment.unnormalize_reward(np.array([0.25, 7.0]))])
+    actions = np.full((environment.num_envs, *environment.action_space.shape), np.nan)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for wrong in (actions, np.inf * np.ones_like(actions), actions):
+            environment.step_async(wrong)
+    show([str(warning.category.__name__) for warning in caught])
     environment.close()
+
+
+def show_errors(session: Session) -> None:
+    """What the library refuses: other environments, names, policies, files and observations."""
+    model, path = session.model, session.path("refused")
+    kind, several = type(model), session.environments.wrapped(copies=3)
+    other = user_code.UnboundedActions(session.environments.made(first=0))
+    model.save(path)
+    show([_error_of(call) for call in (
+        lambda: model.set_env(several), lambda: model.set_parameters({"none": {}}),
+        lambda: model.set_parameters({}), lambda: kind.load(path, policy_kwargs={"net_arch": [3]}),
+        lambda: kind.load(path, env=other),
+        lambda: kind("NoPolicy", several), lambda: kind("MultiInputPolicy", several),
+        lambda: model.predict((several.reset(), {})), lambda: model.predict(np.zeros(7)),
+        lambda: kind("MlpPolicy", several, train_freq=(2, "month")),
+        lambda: kind("MlpPolicy", several, train_freq=(2.5, "step")),
+    )])  # fmt: skip
+
+
+def _error_of(call: Any) -> str:
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__
+    return "none"
 
 
 def learn_by_default(session: Session) -> None:
