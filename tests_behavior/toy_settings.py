@@ -22,9 +22,9 @@ from rlregress.hyperparameters import hyperparameter_set
 from rlregress.probing.interface import Minibatch
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
-#: trained on the ladder by ``Adapter.train_seeded``
+#: trained on the ladder by ``adapter.train.train_seeded``
 SEEDED = ("dqn", "ddpg")
-#: trained by ``Adapter.train`` everywhere, whether or not a cell trains them
+#: trained by ``adapter.train.train`` everywhere, whether or not a cell trains them
 UNSEEDED = ("ppo", "sac", "td3")
 _WITHOUT_CELLS = "without_cells"
 #: why nothing of several environments is asked, where ``most_environments`` is 1

@@ -17,7 +17,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, TypeGuard
+from typing import Any
+
+from rlregress.probing.interface import Unsupported
 
 
 class Absent:
@@ -32,9 +34,6 @@ class Absent:
         self._name, self._error = name, error
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        # the interface of adapters stands on this module
-        from rlregress.probing.interface import Unsupported
-
         if broken(self._error, self._name):
             raise self._error
         raise Unsupported(f"{self._name} is not to be had: {self._error}") from self._error
@@ -250,16 +249,15 @@ def _unread(module: str, error: Exception) -> Any:
 def _keys(tree: ast.Module) -> list[Any]:
     """Detail ids, or pairs of an id and a scope, of the tables of probes that a module makes.
 
-    They are keys of dictionaries, or of the tables of measurements that it names; what ``ABSENT``
-    holds has no probe.
+    They are keys of dictionaries, or are made of tables of measurements; what ``ABSENT`` holds has
+    no probe.
     """
     keys: dict[Any, None] = {}
     for statement in tree.body:
-        if "ABSENT" in {target.id for target in ast.walk(statement) if _is_target(target)}:
-            continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and node.attr == "MEASUREMENTS":
-                keys.update(dict.fromkeys(_table(tree, ast.unparse(node.value))))
+        stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and _is_set(n)}
+        for node in ast.walk(statement) if "ABSENT" not in stored else ():
+            if isinstance(node, ast.DictComp):
+                keys.update(dict.fromkeys(_measured(tree, node)))
             for key in node.keys if isinstance(node, ast.Dict) else ():
                 with contextlib.suppress(ValueError):
                     given = ast.literal_eval(key) if key is not None else None
@@ -269,17 +267,20 @@ def _keys(tree: ast.Module) -> list[Any]:
     return list(keys)
 
 
-def _is_target(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+def _is_set(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
-def _table(tree: ast.Module, name: str) -> Mapping[str, Any]:
-    """Return the ``MEASUREMENTS`` of a module that is imported by a name."""
-    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
-        for alias in node.names:
-            if name == (alias.asname or alias.name):
-                return importlib.import_module(f"{node.module}.{alias.name}").MEASUREMENTS
-    return {}
+def _measured(tree: ast.Module, node: ast.DictComp) -> list[Any]:
+    """The keys that a dictionary makes of the ``MEASUREMENTS`` of an imported module."""
+    scope = node.key.elts[1] if isinstance(node.key, ast.Tuple) else None
+    named = ast.unparse(node.generators[0].iter).partition(".MEASUREMENTS")
+    for imported in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+        for alias in imported.names if named[1] else ():
+            if named[0] == (alias.asname or alias.name):
+                table = importlib.import_module(f"{imported.module}.{alias.name}").MEASUREMENTS
+                return [(id, ast.literal_eval(scope)) if scope else id for id in table]
+    return []
 
 
 def _raising(error: Exception) -> Callable[[Mapping[str, Any]], Any]:

@@ -73,7 +73,7 @@ class TrainingRequest:
     """One training, as an adapter receives it.
 
     Attributes:
-        algorithm: one of the adapter's ``algorithms``.
+        algorithm: one of the framework's ``algorithms``.
         make_env: makes a fresh gymnasium environment, time limit included, nothing else around it.
         hyperparameters: in the names of ``baselines/hyperparameters`` (Tables 6 to 8 of the
             thesis); the adapter maps them to its framework's own. Of DQN also

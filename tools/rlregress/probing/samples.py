@@ -1,4 +1,4 @@
-"""What an update reads, as arrays: parts of the answers to ``Adapter.minibatches``."""
+"""What an update reads, as arrays: parts of the answers to ``Train.minibatches``."""
 
 from __future__ import annotations
 

@@ -86,6 +86,13 @@ def key_of(parts: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
+#: packages of this library whose code decides what is recorded of a version and what it answers.
+OWN_PACKAGES = (
+    "inside", "tracing", "frameworks", "probing", "measurements", "environments", "details",
+    "formulas",
+)  # fmt: skip
+
+
 def own_digest(*more: str) -> str:
     """Of the code of this library that records and asks: what another one left is void.
 
@@ -95,8 +102,7 @@ def own_digest(*more: str) -> str:
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    parts = ("inside", "tracing", "frameworks", "probing", "measurements", "details", "formulas")
-    for part in (*parts, *more):
+    for part in (*OWN_PACKAGES, *more):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

@@ -24,6 +24,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
+from rlregress.upgrade import state
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = ROOT / "tools" / "rlregress"
@@ -250,6 +251,14 @@ def test_what_is_loaded_by_a_roundabout_way_is_found(tmp_path):
 def test_what_runs_in_foreign_environments_is_python_310_and_imports_little():
     """Adapters and worker, with all they import of ours, need no more than an old one has."""
     assert foreign_files_that_need_more(LIBRARY) == []
+
+
+def test_what_runs_in_foreign_environments_voids_what_another_one_left_there():
+    """Answers and recordings that are kept depend on all packages that make them."""
+    packages = {path.relative_to(LIBRARY).parts[0] for path in foreign_files(LIBRARY)}
+    packages = {name for name in packages if (LIBRARY / name).is_dir()}
+    # plain data, and where the suite lies
+    assert packages - set(state.OWN_PACKAGES) == {"model", "suite"}
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,10 @@ ADAPTER = {
         from rlregress.measurements import dqn as measured
 
         MADE = also()
-        PROBES = {{id: MADE for id in measured.MEASUREMENTS}}
+        PROBES = {{
+            **{{id: MADE for id in measured.MEASUREMENTS}},
+            **{{(id, "trainer"): MADE for id, measure in measured.MEASUREMENTS.items()}},
+        }}
     """,
 }
 COUNT = iter(range(1_000))
@@ -122,8 +125,9 @@ def test_a_family_that_cannot_be_imported_has_the_probes_that_it_names(adapter):
 
 
 def test_a_family_of_measurements_that_cannot_be_imported_has_those_of_its_table(adapter):
-    """The ids that a table of measurements holds are not lost with the driver."""
-    assert set(_load(adapter, "driven")) == set(dqn.MEASUREMENTS)
+    """The ids that a table of measurements holds are not lost with the driver, nor the scope."""
+    in_trainer = {(id, "trainer") for id in dqn.MEASUREMENTS}
+    assert set(_load(adapter, "driven")) == {*dqn.MEASUREMENTS, *in_trainer}
 
 
 def test_only_adapters_are_imported_leniently(adapter):
