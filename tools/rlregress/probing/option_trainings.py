@@ -44,9 +44,6 @@ _LEADING_OUT = re.compile(
 _TIMES, _MORE = 10, 5.0
 
 
-Run = Callable[[], Any]
-
-
 class DoesNotEnd(BaseException):
     """Ends a training that goes on for ever; no handler of a framework eats it."""
 
@@ -130,7 +127,7 @@ def _train(training: TraceTraining, make_env: Callable[..., Any], seed: int) -> 
         return training(make_env, seed)
 
 
-def _train_with(option: Option, value: Any, seconds: float, train: Run) -> Any:
+def _train_with(option: Option, value: Any, seconds: float, train: Callable[[], Any]) -> Any:
     with option.changed(value), _limit(seconds):
         try:
             return train()
@@ -167,7 +164,7 @@ class CapturedOptions:
         # kept, so that no other code comes to have their identity
         self._captured: dict[int, CodeType] = {}
 
-    def during(self, run: Run) -> Any:
+    def during(self, run: Callable[[], Any]) -> Any:
         """Return what a training returns, and capture options meanwhile."""
         sys.setprofile(self._call)
         try:

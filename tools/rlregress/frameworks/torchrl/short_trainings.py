@@ -280,8 +280,8 @@ def transforms() -> dict[str, TraceTraining]:
         for n, given in enumerate(several)
     }
     options = {"CatFrames": {"N": 3, "dim": -3}}
-    seen = [transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
-    return {**made_by, "images": partial(_transformed, transforms=seen, observations="image")}
+    images = [transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
+    return {**made_by, "images": partial(_transformed, transforms=images, observations="image")}
 
 
 def _collected(
