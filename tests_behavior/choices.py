@@ -10,7 +10,7 @@ import numpy as np
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.heads import Heads
-from rlregress.probing.interface import TrainingRequest
+from rlregress.probing.interface import PLAIN, TrainingRequest
 from rlregress.probing.isolation import shifted
 from rlregress.probing.scripted import Scripted
 from tests_behavior.toy_settings import setting
@@ -44,7 +44,7 @@ def explored(
         seed=shifted(0),
         prepare=_always_greedy,
     )
-    framework.train.minibatches(asked_for, environments)
+    framework.train.minibatches(asked_for, environments, PLAIN)
     return np.stack(received[-steps // 2 :]).reshape(-1, 1).astype(int)
 
 

@@ -74,8 +74,6 @@ def _read(
     changes: frozenset[tuple[str, Any]],
 ) -> tuple[Minibatch, ...]:
     requested = request(framework, algorithm, make, environments, steps, prepare, **dict(changes))
-    if around == PLAIN:
-        return tuple(framework.train.minibatches(requested, environments))
     return tuple(framework.train.minibatches(requested, environments, around))
 
 

@@ -17,7 +17,7 @@ import torch
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.heads import Heads
-from rlregress.probing.interface import Trained, TrainingRequest
+from rlregress.probing.interface import PLAIN, Trained, TrainingRequest
 from rlregress.probing.isolation import shifted
 from rlregress.probing.scripted import Scripted
 from tests_behavior.bounds import (
@@ -103,7 +103,7 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
     asked_for = request(framework, algorithm, received, _Fixed(MEAN), number)
     given = {**asked_for.hyperparameters, **changes}
     framework.train.minibatches(
-        replace(asked_for, hyperparameters=given, total_steps=total), number
+        replace(asked_for, hyperparameters=given, total_steps=total), number, PLAIN
     )
     return np.stack(received[-total:])
 

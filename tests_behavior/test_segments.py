@@ -47,7 +47,8 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
             hyperparameters={**chosen.hyperparameters, **changes},
             total_steps=15,
             seed=shifted(0),
-        )
+        ),
+        1,
     )
     return stored.in_rows_of(5)
 
