@@ -23,7 +23,7 @@ from rlregress.upgrade import (
     cascade,
     inventory,
     known_changes,
-    public_tree,
+    public_names,
     resolved,
     side_environments,
     side_fingerprints,
@@ -129,7 +129,7 @@ def _of_code(
         folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in (a, b)]
         paths: set[str] = set()
         for folder in [folder for folder in folders if folder is not None]:
-            paths |= public_tree.paths_of(public_tree.read(folder), symptom.name)
+            paths |= public_names.read(folder).paths_of(symptom.name)
         near = _defining(paths, pieces)
     return (near, True) if near else ([p for p in pieces if p.counts], False)
 

@@ -34,7 +34,6 @@ from rlregress.upgrade import (
     compared_trainings,
     inventory,
     public_names,
-    public_tree,
     side_environments,
     side_fingerprints,
     sides,
@@ -251,7 +250,7 @@ def public_name(name: str) -> Symptom:
     """A public name: whether it is there, what it is, and its signature."""
     package = name.partition(".")[0]
 
-    def read(here: Checked) -> public_tree.Package:
+    def read(here: Checked) -> public_names.Package:
         folder = inventory.place(here.prepared, package)
         if folder is None:
             raise Unchecked(f"it has no package {package}")
@@ -260,24 +259,18 @@ def public_name(name: str) -> Symptom:
     def value(here: Checked, base: Checked, _: Checked) -> Value:
         def measured(_: Prepared) -> str:
             old, new = read(base), read(here)
-            paths = [public_tree.paths_of(tree, name) for tree in (old, new)]
-            for tree, found in zip((old, new), paths, strict=True):
-                unread = sorted(file for file in tree.unread if file.endswith(".py"))
-                if unread and not found:
+            rows = [tree.signatures(name) for tree in (old, new)]
+            for tree, found in zip((old, new), rows, strict=True):
+                unread = sorted(what for what in tree.unread if what == name or not found)
+                if unread:
                     # it may be defined there
-                    raise Unchecked(f"{unread[0]} was not read: {tree.unread[unread[0]]}")
-            if not paths[0] or not paths[1]:
-                return "there" if paths[1] else NOT_THERE
-            every = paths[0] | paths[1]
-            changes = [
-                change
-                for change in public_names.between(old, new)
-                if any(change.name == path or change.name.startswith(f"{path}.") for path in every)
-            ]
-            for change in changes:
-                if change.kind == "unread":
-                    raise Unchecked(change.summary)
-            return "; ".join(change.summary for change in changes) or "there"
+                    raise Unchecked(f"{unread[0]} was not read: {tree.unread[unread[0]][1]}")
+            if not rows[0] or not rows[1]:
+                return "there" if rows[1] else NOT_THERE
+            gone = [f"no longer {name}{own}" for own in rows[0].keys() - rows[1].keys()]
+            changed = {f"{name}{own}{text}" for own, text in rows[1].items()
+                       if rows[0].get(own) != text}  # fmt: skip
+            return "; ".join(sorted([*gone, *changed])) or "there"
 
         return {"": here.kept(f"name {name} {base.folder.name}", measured)}
 
@@ -285,7 +278,7 @@ def public_name(name: str) -> Symptom:
 
 
 #: the old end is compared with one version after the other.
-_tree = lru_cache(maxsize=2)(public_tree.read)
+_tree = lru_cache(maxsize=2)(public_names.read)
 
 
 def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:

@@ -13,11 +13,7 @@ _LISTED = 8
 
 def of_inventory(found: Inventory) -> list[str]:
     """Names that are gone or incompatible, and packages that are no longer installed."""
-    broken = [
-        change
-        for change in found.public
-        if change.breaks and not change.incidental and change.kind != "unread"
-    ]
+    broken = [change for change in found.public if change.breaks]
     gone = (name for name, (old, new) in found.versions.items() if old and not new)
     # those that the packages required come before what only these required
     lost = [f"{name} {found.versions[name][0]}" for name in dict.fromkeys((*found.lost, *gone))]

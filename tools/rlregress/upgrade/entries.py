@@ -359,14 +359,17 @@ def _name(function: Changed) -> str:
 
 def without_public(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
     """The entries, but pieces that are gone and listed as public names, which count once."""
-    gone = [change for change in public if change.kind == "gone"]
+    gone = [change for change in public if change.kind in ("gone", "moved")]
 
     def listed(entry: Entry) -> bool:
+        module = entry.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         return (
             entry.summary == REMOVED
             and entry.state == model.NEVER
             and any(
-                entry.file == change.file and change.name.endswith(f".{entry.short}")
+                # a module that is gone is one name
+                f"{module}.".startswith(f"{change.name}.")
+                or (entry.file == change.file and change.name.endswith(f".{entry.short}"))
                 for change in gone
             )
         )
@@ -561,7 +564,6 @@ def of_files(
     return entries
 
 
-_UNAFFECTED = "callers of the old version are not affected"
 #: why a name that is gone has no effect on a user.
 _UNUSED = "neither your files nor what they import use the name"
 
@@ -573,10 +575,9 @@ def of_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entr
         unused: names that no file of the user can use.
     """
     entries = []
-    # a path that a module had only because it imported the name comes last
-    for public in sorted(inventory.public, key=lambda change: change.incidental):
-        breaks = public.breaks and public.name not in unused
-        kind, state = model.PUBLIC, model.DIFFERS if breaks else model.NO_EFFECT
+    for public in inventory.public:
+        is_unused = public.breaks and public.name in unused
+        kind, state = model.PUBLIC, model.NO_EFFECT if is_unused else model.DIFFERS
         if public.kind == "deprecated":
             kind, state = model.WARNING, model.LOGS
         elif public.kind == "unread":
@@ -584,9 +585,8 @@ def of_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entr
         entries.append(
             Entry(
                 kind=kind, name=public.name, summary=public.summary, state=state,
-                reason="" if breaks else _UNUSED if public.breaks else _UNAFFECTED,
-                file=public.file, line=public.line,
-                content=f"{public.kind} {public.old} -> {public.new} {public.summary}",
+                reason=_UNUSED if is_unused else "", file=public.file, line=public.line,
+                content=f"{public.kind} {public.summary}",
             )
         )  # fmt: skip
     for row in inventory.requirements:

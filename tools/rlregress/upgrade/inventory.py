@@ -111,7 +111,7 @@ class Inventory:
     @property
     def broken(self) -> set[str]:
         """Public names that are gone or incompatible."""
-        return {change.name for change in self.public if change.breaks and change.kind != "unread"}
+        return {change.name for change in self.public if change.breaks}
 
     @property
     def summary(self) -> str:
@@ -157,7 +157,8 @@ def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) 
     for line in moved:
         # scripts, and what only one version has, offer no names to compare
         places = [f for f in (line.old, line.new) if f and (f / "__init__.py").is_file()]
-        if line.old and line.new and len(places) == 2:
+        concerned = [p for p in pieces if line.new and p.file.startswith(f"{line.new.name}/")]
+        if line.old and line.new and len(places) == 2 and public_names.can_differ(concerned):
             try:
                 public += public_names.changes(line.old, line.new, until)
             except child_processes.OutOfTime:

@@ -10,7 +10,7 @@ import configparser
 import importlib.metadata
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,12 +123,13 @@ def _declared(found: Mapping[str, Any]) -> Declared:
     """Return the declaration in values that may be damaged."""
     read: dict[str, Any] = {REQUIRES: [], EXTRAS: {}}
     unread = {}
-    for name, reader in (
-        (REQUIRES, lambda rows: [Requirement(row) for row in _rows(rows)]),
-        (PYTHON, SpecifierSet),
-        (EXTRAS, _extras),
-        (ENTRY_POINTS, _entry_points),
-    ):
+    readers: dict[str, Callable[[Any], Any]] = {
+        REQUIRES: lambda rows: [Requirement(row) for row in _rows(rows)],
+        PYTHON: SpecifierSet,
+        EXTRAS: _extras,
+        ENTRY_POINTS: _entry_points,
+    }
+    for name, reader in readers.items():
         value = found.get(name) or ""
         try:
             if isinstance(value, _Unread):
@@ -163,7 +164,7 @@ def _extras(given: Mapping[str, Any]) -> dict[str, list[Requirement]]:
 
 
 def _entry_points(given: Mapping[str, Any]) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for group, entries in given.items():
         if not isinstance(entries, dict):
             entries = dict(row.split("=", 1) for row in _rows(entries))

@@ -10,16 +10,14 @@ from rlregress.upgrade.public_names import PublicChange
 
 from .test_result import BATCH, SCALE
 
-GONE = PublicChange(
-    kind="gone", name="frame.f", file="f.py", line=1, summary="frame.f is gone", breaks=True
-)
+GONE = PublicChange(kind="gone", name="frame.f", file="f.py", line=1, summary="frame.f is gone")
 
 
 def test_names_and_packages_that_are_gone_are_printed():
     """A package with its old version, those that were required first; each name once."""
-    new = replace(GONE, kind="new", name="frame.g", summary="frame.g is new", breaks=False)
+    new = replace(GONE, kind="deprecated", name="frame.g", summary="frame.g warns now")
     found = Inventory(
-        public=(GONE, GONE, new, replace(GONE, summary="frame.f is gone too", incidental=True)),
+        public=(GONE, GONE, new),
         versions={"a": ("1", "2"), "b": ("1", ""), "c": ("", "2"), "z": ("3", "")},
         lost=("z",),
     )

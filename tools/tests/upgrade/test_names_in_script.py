@@ -244,7 +244,7 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
     options = Options(accepted=repo / "accepted.toml", report=repo / "report")
     frame = tmp_path / "old" / "frame"
     frame.mkdir(parents=True)
-    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s", breaks=True)
+    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
     found = Inventory(
         public=(change,), packages=(Package(name="frame", old=frame, new=None),),
         users=(str(tmp_path / "site-packages" / "zoo"),),
@@ -255,7 +255,7 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
 
 def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
     """The release notes are long; exit code 3 is for what a user has to change."""
-    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s", breaks=True)
+    change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
     found = Inventory(public=(change, replace(change, name=MODULE)))
     states = {e.name: e.state for e in entries.of_metadata(found, frozenset([READ]))}
     assert states == {READ: model.NO_EFFECT, MODULE: model.DIFFERS}

@@ -740,10 +740,12 @@ def test_what_is_gone_and_public_is_listed_once_as_it_counts():
         file="p/logger.py",
         line=1,
         summary="gone",
-        breaks=True,
     )
     (found,) = entries.without_public([piece], [name])
     assert found.state == model.NO_EFFECT
     assert entries.without_public([piece], []) == [piece]
+    # a module that is gone is one name, and its pieces count with it
+    (found,) = entries.without_public([piece], [replace(name, name="p.logger")])
+    assert found.state == model.NO_EFFECT
     other = replace(piece, name="p/logger.py read_json")
     assert entries.without_public([other], [name]) == [other]
