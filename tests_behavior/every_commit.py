@@ -1,4 +1,4 @@
-"""Which frameworks the tests of every commit show: two, and those that the commit touches.
+"""Which frameworks the tests of every commit show: two, and those that the commits touch.
 
 What one code path does is shown for these. ``-m "not nightly"`` leaves the others out; without that
 option all run.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from rlregress import frameworks
@@ -19,22 +19,20 @@ _TWO = frozenset({"sb3", "torchrl"})
 
 @cache
 def touched_frameworks(checkout: Path) -> frozenset[str]:
-    """Return the frameworks that a path names which the last commit, or an edit since, changed.
+    """Return the frameworks named by paths that edits and commits changed.
 
-    All of them where git cannot compare with the commit before.
+    The commits are the last one and those that the upstream branch does not have. All frameworks
+    where git cannot compare with the commit before.
     """
     known = frozenset(frameworks.names())
     program = shutil.which("git")
     if program is None or not (checkout / ".git").exists():
         return known
+    git = partial(subprocess.run, cwd=checkout, capture_output=True, text=True, check=False)
+    base = git([program, "merge-base", "HEAD~1", "@{upstream}"]).stdout.strip() or "HEAD~1"
     changed = []
-    for words in (
-        ["diff", "--name-only", "HEAD~1"],
-        ["ls-files", "--others", "--exclude-standard"],
-    ):
-        ended = subprocess.run(
-            [program, *words], cwd=checkout, capture_output=True, text=True, check=False
-        )
+    for words in (["diff", "--name-only", base], ["ls-files", "--others", "--exclude-standard"]):
+        ended = git([program, *words])
         if ended.returncode:
             return known
         changed += ended.stdout.splitlines()

@@ -12,6 +12,17 @@ from tests_behavior import conftest, every_commit
 EVERY = frozenset(frameworks.names())
 
 
+@pytest.fixture
+def git(tmp_path):
+    """Run git in a folder."""
+
+    def run(*words):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    return run
+
+
 @pytest.mark.parametrize(
     ("how", "changed", "touched"),
     [
@@ -23,13 +34,8 @@ EVERY = frozenset(frameworks.names())
         ("added", "baselines/details/rsl_rl/ppo.toml", {"rsl_rl"}),
     ],
 )
-def test_a_path_of_a_framework_touches_it(tmp_path, how, changed, touched):
+def test_a_path_of_a_framework_touches_it(tmp_path, git, how, changed, touched):
     """A commit, an edit and a new file touch the frameworks that their paths name."""
-
-    def git(*words):
-        identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
-
     path = tmp_path / changed
     path.parent.mkdir(parents=True, exist_ok=True)
     git("init")
@@ -48,11 +54,27 @@ def test_a_path_of_a_framework_touches_it(tmp_path, how, changed, touched):
     assert every_commit.touched_frameworks(tmp_path) == touched
 
 
-def test_what_git_does_not_know_is_not_left_out(tmp_path):
+def test_every_commit_that_upstream_lacks_is_compared(tmp_path, git):
+    """What an earlier commit touched counts until it is pushed, and then the last commit alone."""
+    git("init", "-b", "work")
+    git("commit", "--allow-empty", "-m", "before all")
+    git("branch", "upstream")
+    git("branch", "--set-upstream-to", "upstream")
+    for framework in ("skrl", "rsl_rl"):
+        (tmp_path / framework).touch()
+        git("add", ".")
+        git("commit", "-m", framework)
+    assert every_commit.touched_frameworks(tmp_path) == {"skrl", "rsl_rl"}
+    every_commit.touched_frameworks.cache_clear()
+    git("branch", "--force", "upstream", "work")
+    assert every_commit.touched_frameworks(tmp_path) == {"rsl_rl"}
+
+
+def test_what_git_does_not_know_is_not_left_out(tmp_path, git):
     """Outside of a checkout, and at the first commit, every framework counts as touched."""
     assert every_commit.touched_frameworks(tmp_path) == EVERY
     every_commit.touched_frameworks.cache_clear()
-    subprocess.run(["git", "init"], cwd=tmp_path, check=True, capture_output=True)
+    git("init")
     assert every_commit.touched_frameworks(tmp_path) == EVERY
 
 
