@@ -242,8 +242,7 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     noted = job.get("lines", False) if not plain else False
     # what is executed of other packages that differ is noted, and is no place of an event
     further = [*roots, *roots_of(job.get("moved", []))]
-    code = events.Places(further)
-    lines = Lines(code, None if noted is True else noted or ())
+    executed = Lines(events.Places(further), None if noted is True else noted or ())
     run = run_of(job)
     misfits = swap.swap(job["swap"], further) if job.get("swap") else []
     found: dict[str, str] = {}
@@ -256,7 +255,7 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(recorder)
         if noted is not False:
-            stack.enter_context(lines)
+            stack.enter_context(executed)
         if is_compared:
             stack.enter_context(written)
             written.install(recorder)
@@ -303,11 +302,8 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         "seeded": recorder.seeded,
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
         "elsewhere": recorder.elsewhere,
-        "lines": lines.executed(),
-        "functions": lines.functions(),
-        "branches": lines.branches(),
+        **executed.header(),
         "activity": activity.outcomes(),
-        **loading.loaded(code),
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),

@@ -60,6 +60,7 @@ from rlregress.upgrade import (
     side_fingerprints,
     side_physics,
     state,
+    training_selection,
 )
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory, inventory
@@ -483,14 +484,12 @@ class _Executed:
 
     Attributes:
         traces: of the old and of the new version, by name.
-        same: name -> file -> functions, of trainings that run no changed code.
         checks: see ``entries.evidence``.
     """
 
     traces: tuple[Mapping[str, Trace], Mapping[str, Trace]] = field(
         default_factory=lambda: ({}, {})
     )
-    same: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     checks: Mapping[str, Any] = field(default_factory=dict)
 
     def headers(self, key: str) -> dict[str, set[str]]:
@@ -504,7 +503,6 @@ def _together(ran: Sequence[_Executed]) -> _Executed:
             {name: trace for executed in ran for name, trace in executed.traces[0].items()},
             {name: trace for executed in ran for name, trace in executed.traces[1].items()},
         ),
-        same={name: functions_ for executed in ran for name, functions_ in executed.same.items()},
         checks={name: check for executed in ran for name, check in executed.checks.items()},
     )
 
@@ -522,7 +520,7 @@ def _entries_of_others(
         for name, imported in ran.headers("imported").items()
     }
     packages = ran.headers("distributions_imported")
-    executions = coverage.piece_executions(pieces, ran.traces, {}, found.folders("new"), ran.same)
+    executions = coverage.piece_executions(pieces, ran.traces, {}, found.folders("new"))
     return [
         *_entries_of(executions, ran, found),
         *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
@@ -640,7 +638,7 @@ def _framework(
     """What fingerprints and traces of one framework say, and what its trainings executed.
 
     Args:
-        selects: leave out trainings that run no code that differs.
+        selects: record the old version only of trainings that execute something that differs.
     """
     adapter, details, defaults = own.adapter, own.details, own.defaults
     one, other = own.prints
@@ -654,17 +652,21 @@ def _framework(
         lines = {"A": [], "B": []}
     elif not any(function.how == REMOVED for function in differing):
         del lines["A"]
-    known = recordings.SameCode()
-    if selects and trainings:
-        known = recordings.same_code(sides, adapter, found, trainings, differing, options)
-    same, left = known.functions, known.left(trainings)
-    held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)
-    lost = [*known.unsupported, *lost]
+    difference = (
+        training_selection.find_difference(
+            found.pieces, [file.file for file in found.files if not file.without_effect]
+        )
+        if selects
+        else None
+    )
+    recorded = recordings.record(sides, trainings, lines, difference, differing, options)
+    held, lost, same, traces = recorded.held, recorded.lost, recorded.same, recorded.traces
+    of, left = recorded.stand_ins, [t for t in trainings if t.name in traces[0]]
     searched = [training for training in held if training.name not in of]
     found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
     causes_ = {**found_, **{name: found_[cause] for name, cause in of.items() if cause in found_}}
     probed = _probed(own.prints)
-    executions = coverage.piece_executions(own.pieces, traces, probed, found.folders("new"), same)
+    executions = coverage.piece_executions(own.pieces, traces, probed, found.folders("new"))
     # of what is close, or differs in logs, a culprit may do more than round, or no more than that
     diverged = [
         causes_[training.name]
@@ -688,7 +690,7 @@ def _framework(
     version = other.versions.get(adapter.packages[0], "")
     standing = {key: attribution.standing(adapter, d, version) for key, d in changed.items()}
     evident += entries.of_details(details, standing, name)
-    ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
+    ran = _Executed(traces=traces, checks=entries.evidence(evident, found_))
     proof = None
     if options.prove:
         folders = found.folders("new")
