@@ -213,9 +213,8 @@ def _stop_at(until: float, recorder: Recorder, stopped: list[str]) -> None:
     signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _AGAIN)
 
 
-def record(job: dict[str, Any]) -> dict[str, Any]:
-    """Run the job under a recorder, write the trace, return its header."""
-    prepare(job)
+def _packages_and_roots(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """Return the packages of the job, of these the ones that differ, and folders of the code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
         differing.extend(modules_of(distribution))
@@ -227,13 +226,48 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         from rlregress import frameworks
 
         roots.extend(frameworks.get(job["framework"]).code_folders())
+    return packages, differing, roots
+
+
+def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[str, Any]:
+    """Train, and return how it ended, as the header of the trace has it."""
+    failure, unsupported = "", ""
+    found: dict[str, str] = {}
+    try:
+        try:
+            run(recorder)
+        finally:
+            # what it is to stop has ended
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Stop:
+        pass
+    except Unsupported as reason:
+        unsupported = str(reason)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        lacking = "" if script else missing_packages.lacking(error, ON_SIDES)
+        if lacking:
+            unsupported = lacking
+        elif not isinstance(error, SystemExit):
+            failure = traceback.format_exc(limit=-4)
+        elif error.code:
+            failure = f"SystemExit: {error.code}"
+        if failure:
+            found = error_origin.found(error, recorder.places, script)
+    return {"failure": failure, "error": found, "not_offered": unsupported}
+
+
+def record(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the job under a recorder, write the trace, return its header."""
+    prepare(job)
+    packages, differing, roots = _packages_and_roots(job)
     places = events.Places(roots)
     if job.get("timed"):
         _take_turn(job)
     plain = int(job.get("plain", 0))
-    named = job.get("named", ())
-    moved = job.get("unit")
-    recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, moved)
+    named, unit = job.get("named", ()), job.get("unit")
+    recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, unit)
     if plain:
         signal.alarm(plain)
     stopped: list[str] = []
@@ -245,12 +279,11 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     executed = Lines(events.Places(further), None if noted is True else noted or ())
     run = run_of(job)
     misfits = swap.swap(job["swap"], further) if job.get("swap") else []
-    found: dict[str, str] = {}
-    failure, unsupported, wall, cpu = "", "", time.perf_counter(), time.process_time()
-    before = peak_mib()
+    begun = time.perf_counter(), time.process_time(), peak_mib()
     activity = Activity(places)
     # calls that are generated are others in each version, and so is what they write
-    is_compared = not plain and not is_generated(job.get("training", ""))
+    generated = is_generated(job.get("training", ""))
+    is_compared = not plain and not generated
     written = WrittenFiles(job["output"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(recorder)
@@ -262,59 +295,49 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         if noted:
             activity.install(recorder)
         recorder.rebind()
-        try:
-            try:
-                run(recorder)
-            finally:
-                # what it is to stop has ended
-                signal.setitimer(signal.ITIMER_REAL, 0)
-        except Stop:
-            pass
-        except Unsupported as reason:
-            unsupported = str(reason)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            lacking = "" if job.get("script") else missing_packages.lacking(error, ON_SIDES)
-            if lacking:
-                unsupported = lacking
-            elif not isinstance(error, SystemExit):
-                failure = traceback.format_exc(limit=-4)
-            elif error.code:
-                failure = f"SystemExit: {error.code}"
-            if failure:
-                found = error_origin.found(error, places, job.get("script", ""))
+        ended = _train(recorder, run, job.get("script", ""))
     header = {
         "job": {
             key: value for key, value in job.items() if key not in ("output", "lines", "until")
         },
         "versions": versions(packages),
         "modules": {name: _file(name) for name in differing},
-        "failure": failure,
-        "error": found,
-        "not_offered": unsupported,
+        **ended,
         "misfits": misfits,
-        "generated": is_generated(job.get("training", "")),
+        "generated": generated,
         "stopped": bool(stopped),
         # at the end: a script may have chosen another number of threads
         "arithmetic": arithmetic.report_arithmetic() if job.get("portable") else {},
-        "seeds": recorder.seeds,
-        "seeded": recorder.seeded,
-        "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
-        "elsewhere": recorder.elsewhere,
+        **_describe_recording(recorder, roots),
         **executed.header(),
         "activity": activity.outcomes(),
-        "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
-        "wall_seconds": round(time.perf_counter() - wall, 3),
-        "cpu_seconds": round(time.process_time() - cpu, 3),
-        # of a process that was forked: by how much it has grown
-        "grown_mib": round(peak_mib() - before, 1),
+        **_costs(*begun),
     }
     if is_compared:
         # last: to load a pickle runs code of the framework
         recorder.events += written.events()
     events.write(job["output"], header, recorder.events)
     return header
+
+
+def _costs(wall: float, cpu: float, memory: float) -> dict[str, float]:
+    """Return what was spent since then."""
+    return {
+        "wall_seconds": round(time.perf_counter() - wall, 3),
+        "cpu_seconds": round(time.process_time() - cpu, 3),
+        # of a process that was forked: by how much it has grown
+        "grown_mib": round(peak_mib() - memory, 1),
+    }
+
+
+def _describe_recording(recorder: Recorder, roots: list[str]) -> dict[str, Any]:
+    return {
+        "seeds": recorder.seeds,
+        "seeded": recorder.seeded,
+        "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
+        "elsewhere": recorder.elsewhere,
+        "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
+    }
 
 
 def main(arguments: list[str]) -> int:

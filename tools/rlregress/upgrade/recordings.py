@@ -25,6 +25,9 @@ from rlregress.upgrade.sides import Noted, Sides
 from rlregress.upgrade.training_selection import Difference
 from rlregress.upgrade.upgrade_options import Options
 
+#: of the old and of the new version, by the names of trainings.
+Traces = tuple[Mapping[str, Trace], Mapping[str, Trace]]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
@@ -40,9 +43,7 @@ class Recorded:
     held: Sequence[Traced] = ()
     lost: Sequence[NotTraced] = ()
     same: Sequence[str] = ()
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]] = field(
-        default_factory=lambda: ({}, {})
-    )
+    traces: Traces = field(default_factory=lambda: ({}, {}))
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -102,7 +103,7 @@ def _affected(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
 def _compare(
     sides: Sides,
     trainings: Sequence[Training],
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    traces: Traces,
     differing: Sequence[Changed],
     options: Options,
 ) -> Recorded:
@@ -154,7 +155,7 @@ def _compare(
 
 def _representatives(
     once: Mapping[str, Comparison | NotTraced],
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    traces: Traces,
     differing: Sequence[Changed],
 ) -> dict[str, str]:
     """Return of each training that diverges the one that stands for it."""
@@ -178,7 +179,7 @@ def _repeat(
     sides: Sides,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    traces: Traces,
     of: dict[str, str],
     options: Options,
 ) -> dict[str, tuple[Repeated, Repeated]]:
@@ -224,7 +225,7 @@ def _measured(
     sides: Sides,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    traces: Traces,
     of: Mapping[str, str],
     options: Options,
 ) -> dict[str, Comparison | NotTraced]:
