@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,12 @@ import pytest
 from rlregress.inside import lines
 from rlregress.inside.events import Places
 from rlregress.model.recorded_traces import Trace
-from rlregress.upgrade import changed_functions, training_selection
+from rlregress.tracing import recording_processes
+from rlregress.upgrade import changed_functions, recordings, training_selection
+from rlregress.upgrade import sides as sides_module
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade import small_traces
 
 #: a package whose ``train`` stands for a training, and what it does not execute.
@@ -375,3 +381,88 @@ def test_a_file_that_nests_too_deeply_differs_as_a_whole(tmp_path: Path) -> None
     terms = "+".join(["1"] * 3000)
     old, new = _both(tmp_path, "lazy.py", "SIZE = 1", f"SIZE = {terms}")
     assert _difference(old, new).files == {"pack/lazy.py"}
+
+
+#: in place of a batch: each training has executed the function of its name.
+BATCH = """
+import json, sys
+from pathlib import Path
+from rlregress.inside import events
+
+path, label, log = sys.argv[1:]
+for job in json.loads(Path(path).read_text())["jobs"]:
+    with open(log, "a") as file:
+        print(label, job["name"], file=file)
+    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
+    header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
+              "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
+              "at_import": {"functions": {}, "before": []}}
+    events.write(job["output"], header, [step])
+    print(job["name"], 0, 0.1, sep="\\t", flush=True)
+"""
+
+
+@pytest.fixture
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Record trainings on both versions, and list what was recorded; a call for each gate."""
+    log = tmp_path / "log"
+    log.touch()
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    difference = training_selection.Difference(frozenset({("pack/agent.py", "sac")}))
+    monkeypatch.setattr(
+        recording_processes,
+        "start",
+        lambda module, side, job: [side.python, "-c", BATCH, str(job), side.label, str(log)],
+    )
+
+    def call(*names: str) -> tuple[recordings.Recorded, list[str]]:
+        trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
+        before = len(log.read_text().splitlines())
+        both = recording_processes.Side("A"), recording_processes.Side("B")
+        with Sides(both, folders, 1, print) as sides:
+            found = recordings.record(sides, trainings, {"B": []}, difference, [], Options())
+        return found, log.read_text().splitlines()[before:]
+
+    return call
+
+
+def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recording: Any) -> None:
+    """The new one is of all, and the others count as the same."""
+    found, recorded = recording("ppo", "sac")
+    assert recorded == ["B ppo", "B sac", "A sac"]
+    assert ([training.name for training in found.held], found.same) == (["sac"], ["ppo"])
+    assert (set(found.traces[0]), set(found.traces[1])) == ({"sac"}, {"ppo", "sac"})
+
+
+def test_a_gate_that_was_interrupted_selects_by_the_traces_that_it_has_left(recording: Any) -> None:
+    """What either version has recorded is not recorded again."""
+    assert recording("ppo")[1] == ["B ppo"]
+    found, recorded = recording("ppo", "sac")
+    assert (recorded, found.same) == (["B sac", "A sac"], ["ppo"])
+    assert recording("ppo", "sac")[1] == []
+
+
+def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was recorded of the new version is compared before more of it is recorded."""
+    calls: list[tuple[str, list[str], float]] = []
+    now = time.time()
+
+    def recorded(trainings: list[Training], side: Any, *more: Any) -> dict[str, Trace]:
+        until = more[-1] if more[-1:] and isinstance(more[-1], float) else now
+        calls.append((side.label, [training.name for training in trainings], round(until - now)))
+        # one a time
+        return {training.name: small_traces.trace() for training in trainings[:1]}
+
+    monkeypatch.setattr(sides_module, "recorded", recorded)
+    trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
+    both = recording_processes.Side("A"), recording_processes.Side("B")
+    with Sides(both, (tmp_path, tmp_path), 1, print) as sides:
+        old, new = sides.record_new_first(trainings, {}, list, now + 1000)
+    assert calls[:4] == [
+        ("B", ["ppo", "sac"], 500), ("A", ["ppo"], 1000), ("B", ["sac"], 500), ("A", ["sac"], 1000),
+    ]  # fmt: skip
+    assert old.keys() == new.keys() == {"ppo", "sac"}
