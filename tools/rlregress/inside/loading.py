@@ -48,7 +48,7 @@ def watch() -> None:
             _started.add((os.getpid(), "_thread.start_new_thread"))
             return start_thread(*arguments)
 
-        _thread.start_new_thread = started_thread  # type: ignore[assignment]
+        _thread.start_new_thread = started_thread
 
 
 def _audit(event: str, given: tuple[Any, ...]) -> None:

@@ -243,7 +243,8 @@ class _Run:
         """Go on from the checkpoint; what the adapter has kept in it, None if there is none."""
         from rlregress.inside import machine, pickled
 
-        head, kept = {}, None
+        head: Mapping[str, Any] = {}
+        kept = None
         if not self._no_resume:
             head, kept, self._begun_anew = self._keeper.take()
         self._keeper.more = self._beside

@@ -114,9 +114,9 @@ class Sides:
             while left := [training for training in part if training.name not in b]:
                 # of the time that is left, half for either version, as long as there is some
                 half = until and (time.time() + until) / 2
-                more = self._recorded("B", left, lines, half)
+                more = self._record_on("B", left, lines, "", half)
                 names = chosen(more)
-                a |= self._recorded("A", [by_name[name] for name in names], lines, until)
+                a |= self._record_on("A", [by_name[name] for name in names], lines, "", until)
                 for _ in range(len(more) - len(names)):
                     _advance(True, kept=True)
                 b |= more
@@ -132,17 +132,17 @@ class Sides:
         )
         return self._confirmed(trainings, a, b)
 
-    def _recorded(
+    def _record_on(
         self,
         label: str,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
-        until: float | None,
+        mark: str,
+        until: float | None = None,
     ) -> dict[str, Trace]:
-        number = "AB".index(label)
-        noted = lines.get(label, False)
+        number, noted = "AB".index(label), lines.get(label, False)
         side, folder = self._sides[number], self._folders[number]
-        return recorded(trainings, side, folder, "", noted, True, until)
+        return recorded(trainings, side, folder, mark, noted, True, until)
 
     def record(
         self,
@@ -160,13 +160,11 @@ class Sides:
         """
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
-        ends = self._ends(until)
+        ends = dict(zip("AB", self._ends(until), strict=True))
         # a part of both sides, then the next: where time ends, or the user, there are pairs
-        for start, number in itertools.product(range(self._workers), range(2)):
-            label, side, folder = "AB"[number], self._sides[number], self._folders[number]
+        for start, label in itertools.product(range(self._workers), "AB"):
             part = trainings[start :: self._workers]
-            noted = lines.get(label, False)
-            task = self._pool.submit(recorded, part, side, folder, mark, noted, True, *ends[number])
+            task = self._pool.submit(self._record_on, label, part, lines, mark, *ends[label])
             tasks[label].append(task)
         a, b = (
             {

@@ -42,6 +42,15 @@ def helper(x, scale=2):
     return x * scale
 
 
+def tuned(x, scale=2):
+    return x * scale + 1
+
+
+@registry.compiled
+def fast(x):
+    return x + 7
+
+
 class Root:
     bias = 1
     names = {}
@@ -94,7 +103,7 @@ def loud(x):
 def train():
     agent = Agent()
     try:
-        more = helper(3, scale=4)
+        more = tuned(3, scale=4)
     except TypeError:
         more = -1
     try:
@@ -105,7 +114,7 @@ def train():
     flag = hasattr(agent, "save")
     known = sorted(registry.REGISTERED)
     return [agent.size(), agent.rate, agent.fixed(1), more, extra, flag, known, max(1, 2),
-            HALF, dict(TABLE), Settings().epochs, dict(Root.names), loud(helper(2))]
+            HALF, fast(1), dict(TABLE), Settings().epochs, dict(Root.names), loud(helper(2))]
 """
 FILES = {
     "__init__.py": "from pack.agent import train\n",
@@ -113,6 +122,8 @@ FILES = {
     "constants.py": "RATE = 0.1\nTABLE = {}\n\n\ndef fill():\n    TABLE['a'] = 1\n\n\nfill()\n",
     "registry.py": (
         "REGISTERED = []\n\n\ndef register(function):\n    REGISTERED.append(function.__name__)\n"
+        "    return function\n\n\ndef compiled(function):\n"
+        "    function.__code__ = function.__code__.replace(co_filename='compiled')\n"
         "    return function\n\n\n@register\ndef first():\n    return 1\n"
     ),
     "gone.py": "VALUE = 5\n",
@@ -188,7 +199,11 @@ DIFFERING = {
     "a class attribute": ("agent.py", "bias = 1", "bias = 2"),
     "a field of a dataclass": ("agent.py", "epochs: int = 3", "epochs: int = 4"),
     "a default": ("agent.py", "def helper(x, scale=2)", "def helper(x, scale=5)"),
-    "a parameter that is gone": ("agent.py", "def helper(x, scale=2)", "def helper(x, factor=2)"),
+    "a parameter that is gone": (
+        "agent.py",
+        "def tuned(x, scale=2):\n    return x * scale",
+        "def tuned(x, factor=2):\n    return x * factor",
+    ),
     "an override that is gone": (
         "agent.py",
         "class Agent(Root):\n    def shift(self):\n        return 2\n",
@@ -212,6 +227,7 @@ DIFFERING = {
         "",
     ),
     "a decorator": ("agent.py", "    @property\n    def rate", "    def rate"),
+    "a body that a decorator compiles": ("agent.py", "return x + 7", "return x + 8"),
     "a decorator that registers": ("registry.py", "@register\ndef first", "def first"),
     "a function that is registered": (
         "registry.py",
@@ -271,9 +287,10 @@ def test_an_error_of_the_new_version_is_compared(tmp_path: Path) -> None:
         tmp_path, "agent.py", "def idle(x=1):\n    return x", "def idle(x=1):\n    pass"
     )
     difference = _difference(old, new)
-    assert difference.executed_by(small_traces.trace(failure="ValueError"))
     _, trace = _train(new)
     assert difference.executed_by(trace) == []
+    failed = {**trace.header, "failure": "ValueError"}
+    assert difference.executed_by(small_traces.trace(**failed))
 
 
 def test_what_was_not_noted_counts_as_executed(tmp_path: Path) -> None:
