@@ -46,7 +46,7 @@ def prepare(job: dict[str, Any]) -> None:
         folders = tuple(adapter.code_folders())
         moved = trace_worker.roots_of(job.get("moved", []))
         with contextlib.ExitStack() as stack:
-            if job.get("lines", False) is not False:
+            if job.get("imports"):
                 stack.enter_context(lines.noting_imports(events.Places([*folders, *moved])))
             # each recorder asks all adapters, which are imported here once
             recorder.named_by_adapters()

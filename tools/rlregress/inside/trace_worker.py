@@ -7,14 +7,14 @@ The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable
 traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
 (whether to note what is reached; a list of files and functions: the lines of those, and of others
-that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
-training's own), ``until`` (seconds since the epoch: a script that has not ended is ended then, and
-its trace is written), and either ``script`` (path) with ``arguments`` and ``first`` (entries of the
-path of modules that go before its folder), or ``framework``, ``training`` and ``seed`` of a
-built-in training: its title. ``timed``: of a ``plain`` one, whether its memories are ``large``,
-``after``, a file that it waits for, and ``until``, how long. ``named``: numbers of events that get
-what they consist of by name. ``unit``: number of the event whose numbers are moved by one unit in
-the last place, and a seed. ``portable``: whether to report the arithmetic that the process was
+that they are entered), ``imports`` (whether a batch notes what its imports call), ``plain``
+(seconds; seed only, and record nothing: whether an error is the training's own), ``until`` (seconds
+since the epoch: a script that has not ended is ended then, and its trace is written), and either
+``script`` (path) with ``arguments`` and ``first`` (entries of the path of modules that go before
+its folder), or ``framework``, ``training`` and ``seed`` of a built-in training: its title.
+``timed``: of a ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits
+for, and ``until``, how long. ``named``: numbers of events that get what they consist of by name.
+``unit``: number of the event whose numbers are moved by one unit in the last place, and a seed. ``portable``: whether to report the arithmetic that the process was
 started with. ``moved``: further importable packages that differ, of which it is noted what is
 executed. ``swap`` puts other code into functions first; see ``inside.swap``.
 """

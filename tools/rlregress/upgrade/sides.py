@@ -107,11 +107,12 @@ class Sides:
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
+        noting = {t.name: replace(t, job={**t.job, "imports": True}) for t in trainings}
 
         def work(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
             a: dict[str, Trace] = {}
             b: dict[str, Trace] = {}
-            while left := [training for training in part if training.name not in b]:
+            while left := [noting[training.name] for training in part if training.name not in b]:
                 # of the time that is left, half for either version, as long as there is some
                 half = until and (time.time() + until) / 2
                 more = self._record_on("B", left, lines, "", half)

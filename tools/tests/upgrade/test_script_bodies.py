@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,8 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
     other = "td3" if name != "td3_continuous_action" else "sac"
     own = known[TRAININGS[name]]
     traces = []
-    for side, trained in ((old, [own]), (new, [own, known[other]])):
+    noting = [replace(t, job={**t.job, "imports": True}) for t in (own, known[other])]
+    for side, trained in ((old, [own]), (new, noting)):
         (tmp_path / side.label).mkdir()
         lines = [[f"cleanrl/{name}.py", "<module>"]]
         traces += sides.recorded(trained, side, tmp_path / side.label, lines=lines).values()

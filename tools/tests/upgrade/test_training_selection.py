@@ -413,7 +413,7 @@ for job in json.loads(Path(path).read_text())["jobs"]:
     step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
     header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
               "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
-              "at_import": {"functions": {}, "before": []}}
+              "at_import": {"functions": {}, "before": []} if job.get("imports") else {}}
     events.write(job["output"], header, [step])
     print(job["name"], 0, 0.1, sep="\\t", flush=True)
 """
