@@ -14,9 +14,10 @@ since the epoch: a script that has not ended is ended then, and its trace is wri
 its folder), or ``framework``, ``training`` and ``seed`` of a built-in training: its title.
 ``timed``: of a ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits
 for, and ``until``, how long. ``named``: numbers of events that get what they consist of by name.
-``unit``: number of the event whose numbers are moved by one unit in the last place, and a seed. ``portable``: whether to report the arithmetic that the process was
-started with. ``moved``: further importable packages that differ, of which it is noted what is
-executed. ``swap`` puts other code into functions first; see ``inside.swap``.
+``unit``: number of the event whose numbers are moved by one unit in the last place, and a seed.
+``portable``: whether to report the arithmetic that the process was started with. ``moved``: further
+importable packages that differ, of which it is noted what is executed. ``swap`` puts other code
+into functions first; see ``inside.swap``.
 """
 
 from __future__ import annotations
