@@ -84,13 +84,6 @@ def parse(text: str) -> Source:
     return Source(tuple(functions), tuple(tests))
 
 
-def runs_as_script(node: ast.stmt) -> bool:
-    """Whether it is the block of a module that no import runs."""
-    if not isinstance(node, ast.If) or node.orelse:
-        return False
-    return ast.unparse(node.test) in ("__name__ == '__main__'", "'__main__' == __name__")
-
-
 def first_line(node: ast.AST) -> int:
     """The first line of a statement: of its first decorator, if it has one."""
     lines = [decorator.lineno for decorator in getattr(node, "decorator_list", [])]

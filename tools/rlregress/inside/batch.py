@@ -10,6 +10,7 @@ holds what was said last.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import json
@@ -23,7 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rlregress import source
-from rlregress.inside import events, loading, process_tree, recorder, trace_worker
+from rlregress.inside import events, lines, loading, process_tree, recorder, trace_worker
 
 #: seconds after which a training that has not ended is ended.
 PATIENCE = 300
@@ -40,13 +41,17 @@ def prepare(job: dict[str, Any]) -> None:
     # what torch imports when the first optimiser is made, which takes seconds
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(job["framework"])
-    # each recorder asks all adapters, which are imported here once
-    recorder.named_by_adapters()
     folders: tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code.folders())
-        adapter.trace_trainings()
-        adapter.train.warm_up()
+        moved = trace_worker.roots_of(job.get("moved", []))
+        with contextlib.ExitStack() as stack:
+            if job.get("imports"):
+                stack.enter_context(lines.noting_imports(events.Places([*folders, *moved])))
+            # each recorder asks all adapters, which are imported here once
+            recorder.named_by_adapters()
+            adapter.trace_trainings()
+            adapter.train.warm_up()
     except Exception:  # each training says so itself
         traceback.print_exc()
     for module in list(sys.modules.values()):

@@ -11,11 +11,13 @@ import dis
 import inspect
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
 from rlregress import source
+from rlregress.inside import loading
 from rlregress.inside.events import Places
 
 #: operation -> what it can do to a number.
@@ -61,6 +63,9 @@ class Lines:
         places: tells the traced code from all other.
         within: file below its root and qualified name of the functions whose lines are noted; None:
             all. Of others it is noted that they are entered, which costs little.
+
+    Attributes:
+        is_whole: nothing has taken its place until it was left.
     """
 
     def __init__(self, places: Places, within: Iterable[tuple[str, str]] | None = None) -> None:
@@ -76,6 +81,7 @@ class Lines:
         self._noted: list[CodeType] = []
         self._scripts: set[str] = set()
         self._tests: dict[str, dict[int, source.Test]] = {}
+        self.is_whole = False
 
     def __enter__(self) -> Lines:
         threading.settrace(self._call)
@@ -83,6 +89,7 @@ class Lines:
         return self
 
     def __exit__(self, *_: Any) -> None:
+        self.is_whole = sys.gettrace() == self._call
         sys.settrace(None)
         threading.settrace(None)
 
@@ -146,6 +153,22 @@ class Lines:
         # of a test that spans lines only the own ones: a comprehension inside is other code
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
 
+    def header(self) -> dict[str, Any]:
+        """What the header of a trace has of the code that was executed.
+
+        ``noted``: whether it is all of this process. ``at_import``: of the imports before it, see
+        ``noting_imports``; nothing if they were not noted.
+        """
+        return {
+            "lines": self.executed(),
+            "functions": self.functions(),
+            "branches": self.branches(),
+            "noted": self.is_whole,
+            "at_import": dict(_AT_IMPORT),
+            "started": loading.started(),
+            **loading.loaded(self._places),
+        }
+
     def executed(self) -> dict[str, tuple[list[int], list[int]]]:
         """File below its root -> lines reached, and all lines of those functions."""
         every: dict[str, set[int]] = {}
@@ -208,3 +231,17 @@ def _branching(left: _Left) -> Any:
         return line if left.lines or left.ways else None
 
     return line
+
+
+#: what ran while a process imported what its trainings share; empty: it was not noted.
+_AT_IMPORT: dict[str, Any] = {}
+
+
+@contextmanager
+def noting_imports(places: Places) -> Iterator[None]:
+    """Note the functions that imports call, and the files that were loaded before."""
+    before = loading.loaded(places)["imported"]
+    with Lines(places, ()) as noted:
+        yield
+    if noted.is_whole:
+        _AT_IMPORT.update(functions=noted.functions(), before=before)

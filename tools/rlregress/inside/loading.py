@@ -1,4 +1,4 @@
-"""What a process loads: modules and scripts that run, data that is read.
+"""What a process loads: modules and scripts that run, data that is read; and what it starts.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax. An audit hook
 notes what ``sys.modules`` no longer tells at the end, such as a script and what it took out again.
@@ -8,9 +8,11 @@ belongs to each of its children.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import sys
+import threading  # noqa: F401 - before what it imports is replaced
 from types import CodeType
 from typing import Any
 
@@ -19,9 +21,18 @@ from rlregress.inside.events import Places
 #: sources and what Python makes of them: they are opened when they are imported.
 _PYTHON = (".py", ".pyc", ".pyi")
 
+#: how a process starts another one, but for those that ``multiprocessing`` makes anew.
+_STARTING = frozenset(
+    {"subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.fork", "os.forkpty"}
+)
+#: what tells something of the machine, and runs no code that is traced.
+_PLATFORM_COMMANDS = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
+
 _watching = False
 _run: set[str] = set()
 _read: set[str] = set()
+#: process and how it started another one, or a thread whose calls nothing notes.
+_started: set[tuple[int, str]] = set()
 
 
 def watch() -> None:
@@ -30,6 +41,14 @@ def watch() -> None:
     if not _watching:
         _watching = True
         sys.addaudithook(_audit)
+        # threads of ``threading`` are started by what it has imported of that name
+        start_thread = _thread.start_new_thread
+
+        def started_thread(*arguments: Any) -> int:
+            _started.add((os.getpid(), "_thread.start_new_thread"))
+            return start_thread(*arguments)
+
+        _thread.start_new_thread = started_thread
 
 
 def _audit(event: str, given: tuple[Any, ...]) -> None:
@@ -45,6 +64,18 @@ def _audit(event: str, given: tuple[Any, ...]) -> None:
                 # now, as the working directory may be another one later, or gone
                 with contextlib.suppress(OSError):
                     _read.add(os.path.abspath(name))
+    elif event in _STARTING:
+        command = os.path.basename(os.fsdecode(given[0])) if given and given[0] else ""
+        if command not in _PLATFORM_COMMANDS:
+            _started.add((os.getpid(), event))
+
+
+def started() -> list[str]:
+    """How this process, or an import of the one that it is a copy of, has started others."""
+    # the other one goes on to make copies of itself, one for each training
+    copies = ("os.fork", "os.forkpty")
+    own = os.getpid()
+    return sorted({event for process, event in _started if process == own or event not in copies})
 
 
 def loaded(places: Places) -> dict[str, list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import multiprocessing.process
 import os
 import sys
@@ -31,7 +30,6 @@ class Elsewhere:
 
     Attributes:
         found: ``{"what", "class", "file", "line", "instead"}`` of each, in order; no two alike.
-        starts_processes: whether a process was started anew, and not as a copy of this one.
     """
 
     def __init__(self, recorder: Any, instead: Mapping[str, str]) -> None:
@@ -41,7 +39,6 @@ class Elsewhere:
         self._process = os.getpid()
         self._starters: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
         self.found: list[dict[str, Any]] = []
-        self.starts_processes = False
 
     def install(self) -> None:
         """Meet all threads and processes that are started from now on."""
@@ -52,8 +49,6 @@ class Elsewhere:
         def started_process(made: Any) -> None:
             if os.getpid() == self._process:
                 self._note("process", self._starter())
-                how = getattr(made, "_start_method", None) or multiprocessing.get_start_method()
-                self.starts_processes = self.starts_processes or how != "fork"
             through(start_process, made)
 
         def started_thread(made: Any) -> None:

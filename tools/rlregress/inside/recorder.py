@@ -258,11 +258,6 @@ class Recorder:
         """What was done in other threads and processes, and who started them."""
         return self._elsewhere.found
 
-    @property
-    def starts_processes(self) -> bool:
-        """Whether a process was started that is no copy of this one."""
-        return self._elsewhere.starts_processes
-
     def draw(self, name: str, value: Any) -> None:
         """A random draw of the traced code."""
         at = self.places.nearest(3)

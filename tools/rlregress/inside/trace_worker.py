@@ -7,16 +7,17 @@ The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable
 traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
 releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
 (whether to note what is reached; a list of files and functions: the lines of those, and of others
-that they are entered), ``plain`` (seconds; seed only, and record nothing: whether an error is the
-training's own), ``until`` (seconds since the epoch: a script that has not ended is ended then, and
-its trace is written), and either ``script`` (path) with ``arguments`` and ``first`` (entries of the
-path of modules that go before its folder), or ``framework``, ``training`` and ``seed`` of a
-built-in training: its title. ``timed``: of a ``plain`` one, whether its memories are ``large``,
-``after``, a file that it waits for, and ``until``, how long. ``named``: numbers of events that get
-what they consist of by name. ``unit``: number of the event whose numbers are moved by one unit in
-the last place, and a seed. ``portable``: whether to report the arithmetic that the process was
-started with. ``moved``: further importable packages that differ, of which it is noted what is
-executed. ``swap`` puts other code into functions first; see ``inside.swap``.
+that they are entered), ``imports`` (whether a batch notes what its imports call), ``plain``
+(seconds; seed only, and record nothing: whether an error is the training's own), ``until`` (seconds
+since the epoch: a script that has not ended is ended then, and its trace is written), and either
+``script`` (path) with ``arguments`` and ``first`` (entries of the path of modules that go before
+its folder), or ``framework``, ``training`` and ``seed`` of a built-in training: its title.
+``timed``: of a ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits
+for, and ``until``, how long. ``named``: numbers of events that get what they consist of by name.
+``unit``: number of the event whose numbers are moved by one unit in the last place, and a seed.
+``portable``: whether to report the arithmetic that the process was started with. ``moved``: further
+importable packages that differ, of which it is noted what is executed. ``swap`` puts other code
+into functions first; see ``inside.swap``.
 """
 
 from __future__ import annotations
@@ -217,9 +218,8 @@ def _stop_at(until: float, recorder: Recorder, stopped: list[str]) -> None:
     signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _AGAIN)
 
 
-def record(job: dict[str, Any]) -> dict[str, Any]:
-    """Run the job under a recorder, write the trace, return its header."""
-    prepare(job)
+def _packages_and_roots(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """Return the packages of the job, of these the ones that differ, and folders of the code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
         differing.extend(modules_of(distribution))
@@ -231,13 +231,48 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         from rlregress import frameworks
 
         roots.extend(frameworks.get(job["framework"]).code.folders())
+    return packages, differing, roots
+
+
+def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[str, Any]:
+    """Train, and return how it ended, as the header of the trace has it."""
+    failure, unsupported = "", ""
+    found: dict[str, str] = {}
+    try:
+        try:
+            run(recorder)
+        finally:
+            # what it is to stop has ended
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Stop:
+        pass
+    except Unsupported as reason:
+        unsupported = str(reason)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        lacking = "" if script else missing_packages.lacking(error, ON_SIDES)
+        if lacking:
+            unsupported = lacking
+        elif not isinstance(error, SystemExit):
+            failure = traceback.format_exc(limit=-4)
+        elif error.code:
+            failure = f"SystemExit: {error.code}"
+        if failure:
+            found = error_origin.found(error, recorder.places, script)
+    return {"failure": failure, "error": found, "not_offered": unsupported}
+
+
+def record(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the job under a recorder, write the trace, return its header."""
+    prepare(job)
+    packages, differing, roots = _packages_and_roots(job)
     places = events.Places(roots)
     if job.get("timed"):
         _take_turn(job)
     plain = int(job.get("plain", 0))
-    named = job.get("named", ())
-    moved = job.get("unit")
-    recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, moved)
+    named, unit = job.get("named", ()), job.get("unit")
+    recorder = Recorder(places, int(job.get("steps", 0)), bool(plain), named, unit)
     if plain:
         signal.alarm(plain)
     stopped: list[str] = []
@@ -246,83 +281,68 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     noted = job.get("lines", False) if not plain else False
     # what is executed of other packages that differ is noted, and is no place of an event
     further = [*roots, *roots_of(job.get("moved", []))]
-    code = events.Places(further)
-    lines = Lines(code, None if noted is True else noted or ())
+    executed = Lines(events.Places(further), None if noted is True else noted or ())
     run = run_of(job)
     misfits = swap.swap(job["swap"], further) if job.get("swap") else []
-    found: dict[str, str] = {}
-    failure, unsupported, wall, cpu = "", "", time.perf_counter(), time.process_time()
-    before = peak_mib()
+    begun = time.perf_counter(), time.process_time(), peak_mib()
     activity = Activity(places)
     # calls that are generated are others in each version, and so is what they write
-    is_compared = not plain and not is_generated(job.get("training", ""))
+    generated = is_generated(job.get("training", ""))
+    is_compared = not plain and not generated
     written = WrittenFiles(job["output"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(recorder)
         if noted is not False:
-            stack.enter_context(lines)
+            stack.enter_context(executed)
         if is_compared:
             stack.enter_context(written)
             written.install(recorder)
         if noted:
             activity.install(recorder)
         recorder.rebind()
-        try:
-            try:
-                run(recorder)
-            finally:
-                # what it is to stop has ended
-                signal.setitimer(signal.ITIMER_REAL, 0)
-        except Stop:
-            pass
-        except Unsupported as reason:
-            unsupported = str(reason)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            lacking = "" if job.get("script") else missing_packages.lacking(error, ON_SIDES)
-            if lacking:
-                unsupported = lacking
-            elif not isinstance(error, SystemExit):
-                failure = traceback.format_exc(limit=-4)
-            elif error.code:
-                failure = f"SystemExit: {error.code}"
-            if failure:
-                found = error_origin.found(error, places, job.get("script", ""))
+        ended = _train(recorder, run, job.get("script", ""))
     header = {
         "job": {
             key: value for key, value in job.items() if key not in ("output", "lines", "until")
         },
         "versions": versions(packages),
         "modules": {name: _file(name) for name in differing},
-        "failure": failure,
-        "error": found,
-        "not_offered": unsupported,
+        **ended,
         "misfits": misfits,
-        "generated": is_generated(job.get("training", "")),
+        "generated": generated,
         "stopped": bool(stopped),
         # at the end: a script may have chosen another number of threads
         "arithmetic": arithmetic.report_arithmetic() if job.get("portable") else {},
-        "seeds": recorder.seeds,
-        "seeded": recorder.seeded,
-        "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
-        "elsewhere": recorder.elsewhere,
-        "lines": lines.executed(),
-        "functions": lines.functions(),
-        "branches": lines.branches(),
+        **_describe_recording(recorder, roots),
+        **executed.header(),
         "activity": activity.outcomes(),
-        **loading.loaded(code),
-        "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
-        "wall_seconds": round(time.perf_counter() - wall, 3),
-        "cpu_seconds": round(time.process_time() - cpu, 3),
-        # of a process that was forked: by how much it has grown
-        "grown_mib": round(peak_mib() - before, 1),
+        **_costs(*begun),
     }
     if is_compared:
         # last: to load a pickle runs code of the framework
         recorder.events += written.events()
     events.write(job["output"], header, recorder.events)
     return header
+
+
+def _costs(wall: float, cpu: float, memory: float) -> dict[str, float]:
+    """Return what was spent since then."""
+    return {
+        "wall_seconds": round(time.perf_counter() - wall, 3),
+        "cpu_seconds": round(time.process_time() - cpu, 3),
+        # of a process that was forked: by how much it has grown
+        "grown_mib": round(peak_mib() - memory, 1),
+    }
+
+
+def _describe_recording(recorder: Recorder, roots: list[str]) -> dict[str, Any]:
+    return {
+        "seeds": recorder.seeds,
+        "seeded": recorder.seeded,
+        "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
+        "elsewhere": recorder.elsewhere,
+        "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
+    }
 
 
 def main(arguments: list[str]) -> int:

@@ -22,7 +22,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,214 @@ class _Watch:
             os.replace(temporary, self._progress)
 
 
+@dataclass
+class _Outcome:
+    """What came of a training; ``failure``: the end of the traceback that it ended in."""
+
+    failure: str = ""
+    final: list[float] = field(default_factory=list)
+    steps: int = 0
+    parameters: str | None = None
+    critic: dict[str, Any] | None = None
+    diagnostics: Any = None
+
+
+class _Run:
+    """One training of a cell: begun, or continued from a checkpoint, evaluated and described.
+
+    Args:
+        progress: file that says how far it is; drafts of checkpoints are written beside it.
+        checkpoint: what the training is continued from, if it is there, and kept in.
+    """
+
+    def __init__(self, job: dict[str, Any], progress: Path, checkpoint: Path) -> None:
+        from rlregress import frameworks
+        from rlregress.inside import machine
+        from rlregress.inside.checkpoint import Keeper, identity
+        from rlregress.inside.episodes import Episodes
+        from rlregress.inside.evaluation import Evaluator
+        from rlregress.inside.identity import source_digest
+        from rlregress.inside.trail import Trail
+
+        self._job, self._progress = job, progress
+        self._cell, self._protocol = job["cell"], job["protocol"]
+        self._adapter = frameworks.get(self._cell["framework"])
+        portable = job["arithmetic"] == PORTABLE
+        algorithm = self._cell["algorithm"]
+        # digests along the way serve runs that are repeated on other machines
+        self._trail = Trail(algorithm, self._adapter.code.folders()) if portable else None
+        # a part of a trail is none
+        self._no_resume = self._adapter.train.no_resume_reason() or (
+            "a replay is done at once" if self._trail else ""
+        )
+        suite = source_digest("rlregress.inside")
+        self._keeper = Keeper(
+            checkpoint, progress.with_suffix(".draft"), identity(job["key"], suite)
+        )
+        self._episodes = Episodes()
+        self._evaluator = Evaluator(self._make_env, self._protocol["evaluation_episodes"])
+        self._watch = _Watch(self._evaluator, self._protocol, progress, self._keeper)
+        self._begun_anew = ""
+        #: of all processes that have done a part of it
+        self._story: dict[str, Any] = {
+            "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machines": [machine.described()],
+            "continued": [],
+        }
+
+    def _make_env(self) -> Any:
+        import gymnasium
+
+        return gymnasium.make(self._cell["environment"])
+
+    def _resume(self) -> Any:
+        """Go on from the checkpoint; what the adapter has kept in it, None if there is none."""
+        from rlregress.inside import machine, pickled
+
+        head: Mapping[str, Any] = {}
+        kept = None
+        if not self._no_resume:
+            head, kept, self._begun_anew = self._keeper.take()
+        self._keeper.more = self._beside
+        if kept is None:
+            return None
+        self._episodes, self._story = kept["episodes"], kept["story"]
+        self._story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
+        self._story["machines"].append(machine.described())
+        self._watch.goes_on(head["steps"], kept["watch"])
+        pickled.set_random_state(kept["random"])
+        return kept["training"]
+
+    def _beside(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Of a checkpoint, what its head says, and what it holds beside the training."""
+        values = {
+            "attempt": self._progress.parent.name,
+            "host": platform.node(),
+            "total_steps": self._protocol["total_steps"],
+            "wall_seconds": round(self._watch.seconds[0], 1),
+        }
+        held = {"episodes": self._episodes, "watch": self._watch.kept(), "story": self._story}
+        return values, held
+
+    def train(self) -> _Outcome:
+        """Train and evaluate; an error of the framework is an outcome.
+
+        Raises:
+            Accident: the machine has failed the training.
+        """
+        from rlregress.probing.interface import TrainingRequest
+
+        request = TrainingRequest(
+            algorithm=self._cell["algorithm"],
+            make_env=self._counted_env,
+            hyperparameters=self._job["hyperparameters"],
+            total_steps=self._protocol["total_steps"],
+            seed=self._job["seed"],
+            checkpoints=self._watch.checkpoints(),
+            on_checkpoint=self._watch,
+            keep=self._keeper,
+            kept=self._resume(),
+        )
+        self._progress.with_suffix(BEGUN).touch()
+        outcome = _Outcome()
+        try:
+            # whoever tells one that cannot be kept to stop is not to wait
+            if self._trail is not None:
+                # Python's generator, which some frameworks leave as a process begins
+                random.seed(self._job["seed"])
+            with nullcontext() if self._no_resume else self._keeper, self._trail or nullcontext():
+                trained = self._adapter.train.train(request)
+            self._evaluate(trained, outcome)
+        except Exception as error:
+            check_machine(error)
+            # a training that ends in an error is a result; it is judged as a failed run
+            outcome.failure = traceback.format_exc(limit=-6)
+        return outcome
+
+    def _counted_env(self) -> Any:
+        made = self._make_env()
+        return self._episodes.counted(self._trail.observed(made) if self._trail else made)
+
+    def _evaluate(self, trained: Any, outcome: _Outcome) -> None:
+        import numpy as np
+
+        from rlregress.inside.diagnostics import at_the_end
+
+        outcome.steps = trained.steps
+        outcome.parameters = digest(trained.parameters)
+        outcome.diagnostics = at_the_end(self._cell["algorithm"], trained.diagnostics)
+        episodes = self._watch.evaluate(trained.steps, trained.policy)
+        outcome.final = [episode.total for episode in episodes]
+        if not np.all(np.isfinite(outcome.final)):
+            outcome.failure = "diverged: the evaluation after the training is not finite"
+        elif latest := self._episodes.latest():
+            discount = self._job["hyperparameters"]["discount"]
+            outcome.critic = self._watch.assess(latest, trained.value, discount)
+
+    def describe(self, outcome: _Outcome) -> dict[str, Any]:
+        """Return the content of a run record."""
+        import numpy as np
+
+        from rlregress.inside.episodes import late_return, learning_curve
+        from rlregress.inside.run_record import SCHEMA, finite_or_none
+
+        failure, watch = outcome.failure, self._watch
+        wall, cpu = watch.seconds
+        self._evaluator.close()
+        ended = [[at, finite_or_none(r), length] for at, r, length in self._episodes.ended]
+        late = None if failure else late_return(self._episodes.ended, outcome.steps)
+        return {
+            "schema": SCHEMA,
+            "job": self._job,
+            "key": self._job["key"],
+            "status": "failed" if failure else "finished",
+            "failure": failure,
+            "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
+            "curve_cpu_seconds": watch.curve_cpu_seconds,
+            "episodes": ended,
+            "learning_curve": learning_curve(ended, self._protocol["total_steps"]),
+            "final_return": None if failure else float(np.mean(outcome.final)),
+            "episode_returns": [finite_or_none(r) for r in outcome.final],
+            "training_return": late,
+            "critic": outcome.critic,
+            "diagnostics": outcome.diagnostics,
+            "trail": self._trail and self._trail.described(),
+            "steps": outcome.steps,
+            "parameters_sha256": outcome.parameters,
+            "platform": self._describe_platform(),
+            "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},
+            "attempt": {"continued": self._story["continued"], "begun_anew": self._begun_anew},
+            "time": self._describe_time(wall, cpu, outcome.steps),
+        }
+
+    def _describe_platform(self) -> dict[str, Any]:
+        import torch
+
+        from rlregress.inside import arithmetic, machine
+
+        # a framework may have set another number of threads
+        described = {
+            **machine.together(self._story["machines"]), "torch_threads": torch.get_num_threads()
+        }  # fmt: skip
+        if self._trail:
+            # what the libraries compute with, and not what they were asked for
+            reported = arithmetic.report_arithmetic()
+            described["arithmetic"] = arithmetic.explain_native(reported) or PORTABLE
+        return described
+
+    def _describe_time(self, wall: float, cpu: float, steps: int) -> dict[str, Any]:
+        evaluation, keeping = self._watch.evaluation_cpu_seconds, self._keeper.cpu_seconds
+        training_cpu = cpu - evaluation - keeping
+        return {
+            "started_at": self._story["started_at"],
+            "wall_seconds": round(wall, 2),
+            "cpu_seconds": round(cpu, 2),
+            "evaluation_cpu_seconds": round(evaluation, 2),
+            "checkpoint_cpu_seconds": round(keeping, 2),
+            "steps_per_cpu_second": round(steps / training_cpu, 1) if training_cpu > 0 else None,
+        }
+
+
 def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]:
     """Train and evaluate as ``job`` says; returns the content of a run record.
 
@@ -186,148 +394,16 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
         progress: file that says how far it is; drafts of checkpoints are written beside it.
         checkpoint: what the training is continued from, if it is there, and kept in.
     """
-    import gymnasium
-    import numpy as np
+    # before the clock of the training starts
+    import gymnasium  # noqa: F401
     import torch
+
+    from rlregress.inside import diagnostics  # noqa: F401
 
     if os.environ.get("OMP_NUM_THREADS") == "1":
         torch.set_num_threads(1)
-
-    from rlregress import frameworks
-    from rlregress.inside import arithmetic, machine, pickled
-    from rlregress.inside.checkpoint import Keeper, identity
-    from rlregress.inside.diagnostics import at_the_end
-    from rlregress.inside.episodes import Episodes, late_return, learning_curve
-    from rlregress.inside.evaluation import Evaluator
-    from rlregress.inside.identity import source_digest
-    from rlregress.inside.run_record import SCHEMA, finite_or_none
-    from rlregress.inside.trail import Trail
-    from rlregress.probing.interface import TrainingRequest
-
-    cell, protocol = job["cell"], job["protocol"]
-    adapter = frameworks.get(cell["framework"])
-
-    def make_env() -> Any:
-        return gymnasium.make(cell["environment"])
-
-    # digests along the way serve runs that are repeated on other machines
-    trail = (
-        Trail(cell["algorithm"], adapter.code.folders()) if job["arithmetic"] == PORTABLE else None
-    )
-    # a part of a trail is none
-    no_resume = adapter.train.no_resume_reason() or ("a replay is done at once" if trail else "")
-    suite = source_digest("rlregress.inside")
-    keeper = Keeper(checkpoint, progress.with_suffix(".draft"), identity(job["key"], suite))
-    training_episodes = Episodes()
-    evaluator = Evaluator(make_env, protocol["evaluation_episodes"])
-    watch = _Watch(evaluator, protocol, progress, keeper)
-    #: of all processes that have done a part of it
-    story: dict[str, Any] = {
-        "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machines": [machine.described()],
-        "continued": [],
-    }
-    head, kept, begun_anew = ({}, None, "") if no_resume else keeper.take()
-    if kept is not None:
-        training_episodes, story = kept["episodes"], kept["story"]
-        story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
-        story["machines"].append(machine.described())
-        watch.goes_on(head["steps"], kept["watch"])
-        pickled.set_random_state(kept["random"])
-
-    def beside(steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Of a checkpoint, what its head says, and what it holds beside the training."""
-        values = {
-            "attempt": progress.parent.name,
-            "host": platform.node(),
-            "total_steps": protocol["total_steps"],
-            "wall_seconds": round(watch.seconds[0], 1),
-        }
-        return values, {"episodes": training_episodes, "watch": watch.kept(), "story": story}
-
-    keeper.more = beside
-    failure = ""
-    final: list[float] = []
-    steps, parameters, critic, diagnostics = 0, None, None, None
-    request = TrainingRequest(
-        algorithm=cell["algorithm"],
-        make_env=lambda: training_episodes.counted(
-            trail.observed(make_env()) if trail else make_env()
-        ),
-        hyperparameters=job["hyperparameters"],
-        total_steps=protocol["total_steps"],
-        seed=job["seed"],
-        checkpoints=watch.checkpoints(),
-        on_checkpoint=watch,
-        keep=keeper,
-        kept=kept and kept["training"],
-    )
-    # the objects of the training are the adapter's alone
-    kept = None
-    progress.with_suffix(BEGUN).touch()
-    try:
-        # whoever tells one that cannot be kept to stop is not to wait
-        if trail is not None:
-            # Python's generator, which some frameworks leave as a process begins
-            random.seed(job["seed"])
-        with nullcontext() if no_resume else keeper, trail or nullcontext():
-            trained = adapter.train.train(request)
-        steps = trained.steps
-        parameters = digest(trained.parameters)
-        diagnostics = at_the_end(cell["algorithm"], trained.diagnostics)
-        episodes = watch.evaluate(steps, trained.policy)
-        final = [episode.total for episode in episodes]
-        if not np.all(np.isfinite(final)):
-            failure = "diverged: the evaluation after the training is not finite"
-        else:
-            discount = job["hyperparameters"]["discount"]
-            latest = training_episodes.latest()
-            critic = watch.assess(latest, trained.value, discount) if latest else None
-    except Exception as error:
-        check_machine(error)
-        # a training that ends in an error is a result; it is judged as a failed run
-        failure = traceback.format_exc(limit=-6)
-    wall, cpu = watch.seconds
-    evaluator.close()
-    # what the libraries compute with, and not what they were asked for
-    reported = arithmetic.report_arithmetic() if trail else {}
-    ended = [[at, finite_or_none(r), length] for at, r, length in training_episodes.ended]
-    training_cpu = cpu - watch.evaluation_cpu_seconds - keeper.cpu_seconds
-    return {
-        "schema": SCHEMA,
-        "job": job,
-        "key": job["key"],
-        "status": "failed" if failure else "finished",
-        "failure": failure,
-        "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
-        "curve_cpu_seconds": watch.curve_cpu_seconds,
-        "episodes": ended,
-        "learning_curve": learning_curve(ended, protocol["total_steps"]),
-        "final_return": None if failure else float(np.mean(final)),
-        "episode_returns": [finite_or_none(r) for r in final],
-        "training_return": None if failure else late_return(training_episodes.ended, steps),
-        "critic": critic,
-        "diagnostics": diagnostics,
-        "trail": trail and trail.described(),
-        "steps": steps,
-        "parameters_sha256": parameters,
-        # a framework may have set another number of threads
-        "platform": {
-            **machine.together(story["machines"]),
-            "torch_threads": torch.get_num_threads(),
-            **({"arithmetic": arithmetic.explain_native(reported) or PORTABLE} if trail else {}),
-        },
-        "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},
-        "attempt": {"continued": story["continued"], "begun_anew": begun_anew},
-        "time": {
-            "started_at": story["started_at"],
-            "wall_seconds": round(wall, 2),
-            "cpu_seconds": round(cpu, 2),
-            "evaluation_cpu_seconds": round(watch.evaluation_cpu_seconds, 2),
-            "checkpoint_cpu_seconds": round(keeper.cpu_seconds, 2),
-            "steps_per_cpu_second": round(steps / training_cpu, 1) if training_cpu > 0 else None,
-        },
-    }
+    training = _Run(job, progress, checkpoint)
+    return training.describe(training.train())
 
 
 def main(arguments: list[str]) -> int:

@@ -523,7 +523,7 @@ class OfFramework:
         defaults: hyperparameters and parameters whose defaults changed.
         unread: in words, defaults that could not be compared.
         traced: trainings that ran on both sides; not_traced: those that could not be compared.
-        same_code: trainings that run no code by which the sides differ, and were not traced.
+        same_code: trainings that execute nothing that differs, recorded on the new version alone.
         executions: how the trainings went through the pieces of code that differ.
         causes: training -> what makes it differ, as far as that could be found.
         proof: how many injected faults the traces would have detected; None: not asked for.

@@ -6,11 +6,10 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rlregress import progress
 from rlregress.details import catalogue, requested_names
@@ -19,17 +18,11 @@ from rlregress.frameworks.base import Adapter
 from rlregress.gate_options import GateOptions
 from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
-from rlregress.model.code import REMOVED, Changed
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import (
-    LATE,
-    Cause,
     Moved,
-    MutationTest,
     OfFramework,
     OfScript,
-    PieceExecution,
     Upgrade,
 )
 from rlregress.tracing.child_processes import OutOfTime, is_cut, is_over, limited, note_cut
@@ -37,22 +30,16 @@ from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import (
     accepted,
     affected,
-    attribution,
     cached_folders,
     closures,
     compared_trainings,
-    costs,
     coverage,
-    direct_calls,
     early_answers,
     entries,
     expected_stages,
     interpreters,
-    mutation_test,
     names_in_script,
     not_checked,
-    outside_training,
-    recordings,
     requested,
     return_gate,
     side_environments,
@@ -61,10 +48,17 @@ from rlregress.upgrade import (
     side_physics,
     state,
 )
+from rlregress.upgrade.both_versions import BothVersions, Executed, join_executed
 from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.framework_comparison import (
+    FrameworkDifferences,
+    compare_framework,
+    find_unowned,
+)
 from rlregress.upgrade.inventory import Inventory, inventory
 from rlregress.upgrade.requested import Requested
 from rlregress.upgrade.resolved import Pair, resolve
+from rlregress.upgrade.script_comparison import compare_script
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
 from rlregress.upgrade.sides import MARKS, Answers, Sides
@@ -157,7 +151,7 @@ def _judged_upgrade(
     if options.script is not None:
         script = compared_trainings.script_training(options.script, pair.imports)
     with _work(a, b, pair.adapters, options, script) as folders:
-        result = _compared(pair, a, b, found, folders, options, script)
+        result = _compare_versions(pair, (a, b), found, folders, options, script)
     judged = tuple(
         _judged(of, adapter, (a, b), options)
         for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
@@ -287,113 +281,56 @@ def _work(
             (folder / _FINISHED).touch()
 
 
-def _compared(
+@dataclass(frozen=True, kw_only=True)
+class _Planned:
+    """What is compared of one framework.
+
+    Attributes:
+        own: what differs of it.
+        trainings: that are recorded.
+        one_sided: titles of trainings that only one version has, and which.
+        left_out: families of details that are not probed.
+        selects: the old version is recorded only of trainings that execute what differs.
+    """
+
+    own: FrameworkDifferences
+    trainings: Sequence[Training]
+    one_sided: Mapping[str, str]
+    left_out: Sequence[str]
+    selects: bool
+
+
+def _compare_versions(
     pair: Pair,
-    a: Prepared,
-    b: Prepared,
+    prepared: tuple[Prepared, Prepared],
     found: Inventory,
     folders: tuple[Path, Path],
     options: Options,
     script: Training | None,
 ) -> Upgrade:
-    """Everything that is compared of both sides."""
-    adapters = pair.adapters
+    """Compare the script, details, trainings, files and physics of both versions."""
+    a, b = prepared
     with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
+        both = BothVersions(sides, found, options)
         of_script, ran = None, []
         if script is not None:
             # first: it is what was asked for, and says which details matter to it
-            of_script, executed = _script(sides, script.noting(found.others(())), found, options)
+            of_script, executed = compare_script(both, script.noting(found.others(())))
             ran.append(executed)
-        left_out = [_left_out(adapter, ran, options) for adapter in adapters]
-        probed = [_details(names, options) for names in left_out]
-        files_of = adapters if options.loads_files else ()
-        details_ = expected_stages.of_details(probed, options)
-        rest = progress.CommandStage(expected_stages.UNKNOWN, parts=script is None)
-        progress.expect([*details_, rest])
-        prints = [
-            sides.run(
-                "-".join([adapter.full_name, "details" if details else "no-details", *names]),
-                side_fingerprints.fingerprint,
-                adapter,
-                details,
-                until=options.until("details"),
-            )
-            for adapter, names, details in zip(adapters, left_out, probed, strict=True)
-        ]
+        left_out = [_left_out(adapter, ran, options) for adapter in pair.adapters]
+        prints = _start_probes(both, pair.adapters, left_out)
         played = sides.run("physics", side_physics.played) if pair.moves_physics else None
-        progress.begin(expected_stages.DETAILS)
-        results = [_prints(of, adapter) for adapter, of in zip(adapters, prints, strict=True)]
-        owned = [
-            _Own(adapter, found, prints_, script is None)
-            for adapter, prints_ in zip(adapters, results, strict=True)
-        ]
-        # before anything trains: what differs is known here
-        for line in (line for own in owned for line in own.answers):
-            options.say(line)
-        chosen, one_sided = _trainings(adapters, results, options)
-        chosen = [
-            [training.noting(found.others(adapter.framework.modules)) for training in trainings]
-            for adapter, trainings in zip(adapters, chosen, strict=True)
-        ]
-        of_frameworks: list[OfFramework] = []
-        of_each = zip(owned, chosen, one_sided, left_out, strict=True)
-        selects = [
-            not options.every and state.same_surroundings(a, b, adapter) for adapter in adapters
-        ]
-        following = [
-            (len(trainings), len(own.differing), bool(own.details.changed), selected)
-            for own, trainings, selected in zip(owned, chosen, selects, strict=True)
-        ]
-        for number, (own, trainings, one_sided_, names_left_out) in enumerate(of_each):
-            to_train = [
-                *(of.to_train for of in of_frameworks),
-                *(own.algorithms_that_differ for own in owned[number:]),
-            ]
-            progress.expect(
-                [
-                    *expected_stages.of_trainings(following[number:], options),
-                    *expected_stages.of_files(files_of, options),
-                    *expected_stages.of_returns(adapters, to_train, options),
-                ]
-            )
-            of, executed = _framework(sides, own, trainings, selects[number], found, options)
-            extra = tuple(entries.of_one_sided(one_sided_, own.adapter.full_name))
-            built_in = [name for side in own.prints for name in side.algorithms]
-            lacks = not_checked.sentences(own.adapter, options, names_left_out, built_in)
-            of_frameworks.append(
-                replace(of, entries=(*of.entries, *extra), not_checked=tuple(lacks))
-            )
+        planned = _plan(both, pair.adapters, prints, left_out, prepared)
+        files_of = pair.adapters if options.loads_files else ()
+        of_frameworks = []
+        for of, executed in _compare_frameworks(both, planned, files_of):
+            of_frameworks.append(of)
             ran.append(executed)
         # last: where time is limited, trainings come first
-        progress.begin(expected_stages.FILES)
-        saved = [
-            sides.between(
-                side_files.compared,
-                adapter,
-                options.algorithms,
-                options.both_ways,
-                _user_file(options) if adapter is adapters[0] else None,
-            )
-            for adapter in files_of
-        ]
-        for number, task in enumerate(saved):
-            of = of_frameworks[number]
-            files = entries.of_saved(task.result(), of.name)
-            if files and not any(file.is_late for file in files):
-                unmoved = sum(file.state == model.SAME for file in files)
-                options.say(
-                    f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same"
-                )
-            of_frameworks[number] = replace(of, entries=(*of.entries, *files))
-        moved: list[Moved] = []
-        if played is not None:
-            moved = _moved(played)
-            options.say(
-                f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ"
-            )
-    unowned = [] if script is not None else _unowned(adapters, found)
+        of_frameworks = _load_files(both, of_frameworks, files_of)
+        moved = _moved(played, options) if played is not None else []
+    unowned = [] if script is not None else find_unowned(pair.adapters, found)
     unused = _unused_names(found, of_script, options)
-    of_others = _entries_of_others(found, unowned, _together(ran), moved, unused)
     coverage_ = options.min_coverage
     if coverage_ is None:
         # a script is one program: that it runs little of a release is no fault of either
@@ -405,14 +342,120 @@ def _compared(
         physics=tuple(moved),
         script=of_script,
         file=options.checkpoint.name if options.checkpoint is not None else "",
-        other_packages=tuple(of_others),
+        other_packages=tuple(both.list_others(unowned, join_executed(ran), moved, unused)),
         pinned=pair.pinned,
         min_coverage=coverage_,
         fail_on=options.fail_on,
     )
 
 
-def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> list[str]:
+def _start_probes(
+    both: BothVersions, adapters: Sequence[Adapter], left_out: Sequence[Sequence[str]]
+) -> list[Answers]:
+    """Begin to probe details on both versions; of each framework, what they will give."""
+    options = both.options
+    probed = [_details(names, options) for names in left_out]
+    details_ = expected_stages.of_details(probed, options)
+    rest = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
+    progress.expect([*details_, rest])
+    return [
+        both.sides.run(
+            "-".join([adapter.full_name, "details" if details else "no-details", *names]),
+            side_fingerprints.fingerprint,
+            adapter,
+            details,
+            until=options.until("details"),
+        )
+        for adapter, names, details in zip(adapters, left_out, probed, strict=True)
+    ]
+
+
+def _plan(
+    both: BothVersions,
+    adapters: Sequence[Adapter],
+    prints: Sequence[Answers],
+    left_out: Sequence[Sequence[str]],
+    prepared: tuple[Prepared, Prepared],
+) -> list[_Planned]:
+    """Return what is compared of each framework, when its details are probed."""
+    options, found = both.options, both.found
+    progress.begin(expected_stages.DETAILS)
+    results = [_prints(of, adapter) for adapter, of in zip(adapters, prints, strict=True)]
+    owned = [
+        FrameworkDifferences(adapter, found, prints_, options.script is None)
+        for adapter, prints_ in zip(adapters, results, strict=True)
+    ]
+    # before anything trains: what differs is known here
+    for line in (line for own in owned for line in own.answers):
+        options.say(line)
+    chosen, one_sided = _trainings(adapters, results, options)
+    return [
+        _Planned(
+            own=own,
+            trainings=[t.noting(found.others(own.adapter.framework.modules)) for t in trainings],
+            one_sided=titles,
+            left_out=names,
+            selects=not options.every and state.same_surroundings(*prepared, own.adapter),
+        )
+        for own, trainings, titles, names in zip(owned, chosen, one_sided, left_out, strict=True)
+    ]
+
+
+def _compare_frameworks(
+    both: BothVersions, planned: Sequence[_Planned], files_of: Sequence[Adapter]
+) -> Iterator[tuple[OfFramework, Executed]]:
+    """Yield what is found of each framework, and what its trainings executed."""
+    options = both.options
+    adapters = [plan.own.adapter for plan in planned]
+    following = [
+        (len(p.trainings), len(p.own.differing), bool(p.own.details.changed), p.selects)
+        for p in planned
+    ]
+    to_train: list[Sequence[str]] = [plan.own.algorithms_that_differ for plan in planned]
+    for number, plan in enumerate(planned):
+        progress.expect(
+            [
+                *expected_stages.of_trainings(following[number:], options),
+                *expected_stages.of_files(files_of, options),
+                *expected_stages.of_returns(adapters, to_train, options),
+            ]
+        )
+        of, executed = compare_framework(both, plan.own, plan.trainings, plan.selects)
+        to_train[number] = of.to_train
+        built_in = [name for side in plan.own.prints for name in side.algorithms]
+        lacks = not_checked.sentences(plan.own.adapter, options, plan.left_out, built_in)
+        extra = entries.of_one_sided(plan.one_sided, of.name)
+        yield replace(of, entries=(*of.entries, *extra), not_checked=tuple(lacks)), executed
+
+
+def _load_files(
+    both: BothVersions, of_frameworks: Sequence[OfFramework], files_of: Sequence[Adapter]
+) -> list[OfFramework]:
+    """Return the frameworks with what came of their old files."""
+    options = both.options
+    progress.begin(expected_stages.FILES)
+    tasks = [
+        both.sides.between(
+            side_files.compared,
+            adapter,
+            options.algorithms,
+            options.both_ways,
+            _user_file(options) if adapter is files_of[0] else None,
+        )
+        for adapter in files_of
+    ]
+    with_files = list(of_frameworks)
+    for number, task in enumerate(tasks):
+        of = of_frameworks[number]
+        files = entries.of_saved(task.result(), of.name)
+        if files and not any(file.is_late for file in files):
+            unmoved = sum(file.state == model.SAME for file in files)
+            options.say(f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same")
+        with_files[number] = replace(of, entries=(*of.entries, *files))
+    return with_files
+
+
+def _left_out(adapter: Adapter, ran: Sequence[Executed], options: Options) -> list[str]:
     """Families of details that are not probed: the command or its script is about others."""
     names, modules = list(options.algorithms), adapter.framework.modules
     if options.script is not None:
@@ -466,13 +509,15 @@ def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprin
         return late, late
 
 
-def _moved(played: Answers) -> list[Moved]:
+def _moved(played: Answers, options: Options) -> list[Moved]:
     """Environments that both versions have played in time."""
     try:
-        return side_physics.compared(played[0].result(), played[1].result())
+        moved = side_physics.compared(played[0].result(), played[1].result())
     except OutOfTime as error:
         note_cut("physics")
-        return [Moved(environment="physics", step=None, note=str(error), missing="AB")]
+        moved = [Moved(environment="physics", step=None, note=str(error), missing="AB")]
+    options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ")
+    return moved
 
 
 def _user_file(options: Options) -> dict[str, str] | None:
@@ -483,128 +528,6 @@ def _user_file(options: Options) -> dict[str, str] | None:
              "observations": options.observations}  # fmt: skip
     absolute = {name: str(path.resolve()) if path else "" for name, path in files.items()}
     return {**absolute, "environment": options.environment}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Executed:
-    """What trainings executed, and what came of them.
-
-    Attributes:
-        traces: of the old and of the new version, by name.
-        same: name -> file -> functions, of trainings that run no changed code.
-        checks: see ``entries.evidence``.
-    """
-
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]] = field(
-        default_factory=lambda: ({}, {})
-    )
-    same: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    checks: Mapping[str, Any] = field(default_factory=dict)
-
-    def headers(self, key: str) -> dict[str, set[str]]:
-        """Training -> what the header of its new version's trace lists under a key."""
-        return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
-
-
-def _together(ran: Sequence[_Executed]) -> _Executed:
-    return _Executed(
-        traces=(
-            {name: trace for executed in ran for name, trace in executed.traces[0].items()},
-            {name: trace for executed in ran for name, trace in executed.traces[1].items()},
-        ),
-        same={name: functions_ for executed in ran for name, functions_ in executed.same.items()},
-        checks={name: check for executed in ran for name, check in executed.checks.items()},
-    )
-
-
-def _entries_of_others(
-    found: Inventory,
-    pieces: Sequence[Changed],
-    ran: _Executed,
-    moved: Sequence[Moved],
-    unused: Collection[str],
-) -> list[Entry]:
-    """Entries that belong to no framework: metadata, packages, files, environments."""
-    used = {
-        name: imported | ran.headers("opened").get(name, set())
-        for name, imported in ran.headers("imported").items()
-    }
-    packages = ran.headers("distributions_imported")
-    executions = coverage.piece_executions(pieces, ran.traces, {}, found.folders("new"), ran.same)
-    return [
-        *_entries_of(executions, ran, found),
-        *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
-        *entries.of_metadata(found, unused),
-        *entries.of_packages(found, ran.checks, packages),
-        *entries.of_environments(moved),
-    ]
-
-
-def _entries_of(
-    executions: Sequence[PieceExecution], ran: _Executed, found: Inventory, framework: str = ""
-) -> list[Entry]:
-    unnamed = entries.unnamed(
-        (execution.function for execution in executions), found.folders("new")
-    )
-    pieces_ = entries.of_pieces(executions, ran.checks, unnamed, outside_training.load(), framework)
-    return entries.of_distributions(entries.without_public(pieces_, found.public), found.parts)
-
-
-class _Own:
-    """What of the list of differences belongs to one framework.
-
-    Args:
-        prints: what its probes gave on both versions.
-        code: whether pieces of code do; those of a script's gate belong to the script.
-    """
-
-    def __init__(
-        self,
-        adapter: Adapter,
-        found: Inventory,
-        prints: tuple[Fingerprint, Fingerprint],
-        code: bool = True,
-    ) -> None:
-        self.adapter, self.prints = adapter, prints
-        versions = [side.versions.get(adapter.framework.packages[0], "") for side in prints]
-        later = attribution.of_other_versions(adapter, *versions)
-        self.details = side_fingerprints.compared(*prints, later)
-        self.defaults = tuple(side_fingerprints.changed_defaults(*prints))
-        self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
-        others = _unowned([adapter], found) if code else []
-        #: those that its trainings may run, too: of packages that are no framework's.
-        self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
-
-    @property
-    def algorithms_that_differ(self) -> list[str]:
-        """Algorithms whose details differ: their trainings are expected to diverge."""
-        return sorted({detail.id.partition(".")[0] for detail in self.details.changed})
-
-    @property
-    def answers(self) -> list[str]:
-        """What its probes say, in words."""
-        details = self.details
-        counted = (
-            f"{details.probed} of {details.all} details probed on both versions, "
-            f"{len(details.changed)} differ; "
-        )
-        return [
-            f"{self.adapter.full_name}: {counted if details.all else ''}"
-            f"{len(self.defaults)} changed defaults",
-            *early_answers.of_probes(details.changed, self.defaults),
-        ]
-
-
-def _owns(adapter: Adapter, piece: Changed) -> bool:
-    package = piece.file.partition("/")[0]
-    return package in adapter.framework.modules or bool(
-        adapter.framework.checkout and package.startswith(adapter.name)
-    )
-
-
-def _unowned(adapters: Sequence[Adapter], found: Inventory) -> list[Changed]:
-    """Pieces of packages that are none of these frameworks'."""
-    return [piece for piece in found.pieces if not any(_owns(x, piece) for x in adapters)]
 
 
 def _trainings(
@@ -637,227 +560,6 @@ def _trainings(
         for adapter, names in zip(adapters, every, strict=True)
     ]
     return chosen, [{n: side for n, side in of.items() if options.traces(n)} for of in one_sided]
-
-
-def _framework(
-    sides: Sides,
-    own: _Own,
-    trainings: Sequence[Training],
-    selects: bool,
-    found: Inventory,
-    options: Options,
-) -> tuple[OfFramework, _Executed]:
-    """What fingerprints and traces of one framework say, and what its trainings executed.
-
-    Args:
-        selects: leave out trainings that run no code that differs.
-    """
-    adapter, details, defaults = own.adapter, own.details, own.defaults
-    one, other = own.prints
-    late = sum(detail.why == LATE for detail in details.not_probed)
-    if late:
-        note_cut(f"{late} of {details.all} details of {adapter.full_name}")
-    differing = own.differing
-    lines = {label: [[f.file_on(label.lower()), f.name] for f in differing] for label in "AB"}
-    if options.keep is not None:
-        # answers that are kept are compared with those of other sides, too: what is executed
-        lines = {"A": [], "B": []}
-    elif not any(function.how == REMOVED for function in differing):
-        del lines["A"]
-    known = recordings.SameCode()
-    if selects and trainings:
-        known = recordings.same_code(sides, adapter, found, trainings, differing, options)
-    same, left = known.functions, known.left(trainings)
-    held, lost, traces, of = recordings.compared(sides, left, lines, differing, options)
-    lost = [*known.unsupported, *lost]
-    searched = [training for training in held if training.name not in of]
-    found_ = recordings.causes_of(sides, searched, trainings, differing, found.pieces, options)
-    causes_ = {**found_, **{name: found_[cause] for name, cause in of.items() if cause in found_}}
-    probed = _probed(own.prints)
-    executions = coverage.piece_executions(own.pieces, traces, probed, found.folders("new"), same)
-    # of what is close, or differs in logs, a culprit may do more than round, or no more than that
-    diverged = [
-        causes_[training.name]
-        for training in held
-        if training.name in causes_
-        and training.comparison.verdict == "diverged"
-        and not training.comparison.trains_the_same
-    ]
-    executions = direct_calls.called(
-        sides, executions, left, traces[1], diverged, found.folders("new"), options.until("calls")
-    )
-    held = direct_calls.rounded(held, causes_, executions)
-    executing = {name for execution in executions for name in execution.trainings}
-    spent = time.time() - options.begun
-    costs_ = costs.measured(sides, trainings, held, lost, executing, spent)
-    name = adapter.full_name
-    checks = entries.of_trainings(held, lost, same, name)
-    # of the others it is not known which of the changed functions they could do without
-    evident = [check for check in checks if check.name not in of]
-    changed = {(d.id, d.scope): d for d in details.changed}
-    version = other.versions.get(adapter.framework.packages[0], "")
-    standing = {key: attribution.standing(adapter, d, version) for key, d in changed.items()}
-    evident += entries.of_details(details, standing, name)
-    ran = _Executed(traces=traces, same=same, checks=entries.evidence(evident, found_))
-    proof = None
-    if options.prove:
-        folders = found.folders("new")
-        proof = _mutation_test(sides, executions, held, trainings, traces[1], folders, options)
-    unread = tuple(side_fingerprints.unread(one, other))
-    executed = recordings.lines_of(traces[1])
-    listed = [
-        *attribution.explaining_functions(causes_.values(), details.changed, differing, executions),
-        *attribution.shown_functions(executions),
-    ]
-    pieces = _entries_of(executions, ran, found, name)
-    made = OfFramework(
-        name=name,
-        title=adapter.framework.title,
-        module=adapter.framework.modules[0] if adapter.framework.modules else "",
-        versions=(one.versions, other.versions),
-        entries=entries.of_framework(
-            name, checks, details, standing, defaults, unread, pieces
-        ),
-        details=details,
-        standing=standing,
-        documented={key: attribution.documented(adapter, d) for key, d in changed.items()},
-        defaults=defaults,
-        unread=unread,
-        traced=tuple(held),
-        not_traced=tuple(lost),
-        same_code=tuple(same),
-        executions=tuple(executions),
-        causes=causes_,
-        proof=proof,
-        hunks=attribution.side_by_side(listed, executed),
-        costs=costs_,
-    )  # fmt: skip
-    return made, ran
-
-
-def _probed(pair: tuple[Fingerprint, Fingerprint]) -> dict[tuple[str, str], list[str]]:
-    """Function -> details whose probes have entered it and were answered on both sides."""
-    details: dict[tuple[str, str], list[str]] = {}
-    for key, answer in pair[1].found.items():
-        other = pair[0].found.get(key)
-        if answer.observed is None or other is None or other.observed is None:
-            continue
-        for function in answer.called | other.called:
-            details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
-    return details
-
-
-def _mutation_test(
-    sides: Sides,
-    executions: Sequence[PieceExecution],
-    held: Sequence[Traced],
-    trainings: Sequence[Training],
-    traces: Mapping[str, Trace],
-    folders: Sequence[str],
-    options: Options,
-) -> MutationTest:
-    names = {t.name for t in held if t.proved}
-    options.say(f"seeding up to {options.prove} faults into {len(executions)} changed functions")
-    return mutation_test.mutation_test(
-        executions,
-        {training.name: training for training in trainings},
-        {name: trace for name, trace in traces.items() if name in names},
-        lambda jobs: sides.record_once("B", jobs),
-        options.prove,
-        lambda jobs: direct_calls.of_mutants(sides, jobs, folders),
-    )
-
-
-def _script(
-    sides: Sides, script: Training, found: Inventory, options: Options
-) -> tuple[OfScript, _Executed]:
-    progress.begin(f"recording {script.name} on both versions", 2)
-    a, b = sides.record([script], {"A": True, "B": True}, until=options.until("script"))
-    steps, seconds = None, 0.0
-    if script.name in a and script.name in b:
-        seconds = max(t[script.name].header.get("wall_seconds", 0.0) for t in (a, b))
-        steps = compared_trainings.common_steps(a[script.name], b[script.name])
-    if steps:
-        options.say(
-            f"{script.name} has not ended: its first {steps} environment steps are compared"
-        )
-        note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
-        script = compared_trainings.cut_training(script, steps)
-        a, b = ({script.name: compared_trainings.cut(t[script.name], steps)} for t in (a, b))
-    elif steps == 0:
-        a, b = {}, {}
-
-    differing = [piece for piece in found.pieces if piece.counts]
-
-    def expect(differs: bool) -> None:
-        progress.expect(expected_stages.of_script(seconds, len(differing), differs, options))
-
-    def again(comparison: Comparison) -> tuple[Trace, Trace] | None:
-        expect(True)
-        options.say("recording the script again, to see whether it repeats itself")
-        progress.begin(expected_stages.REPETITION, 2)
-        named = compared_trainings.naming(script, comparison)
-        one, other = sides.record([named], again=True, until=options.until("causes"))
-        if script.name in one and script.name in other:
-            return one[script.name], other[script.name]
-        note_cut(f"whether {script.name} repeats itself: it counts as different")
-        return None
-
-    held: Traced | NotTraced
-    if script.name in a and script.name in b:
-        expect(False)
-        held = compared_trainings.compared(script.name, a[script.name], b[script.name], again)
-    else:
-        note_cut(f"{script.name}; --steps records fewer environment steps")
-        held = compared_trainings.too_late(script, options.minutes)
-    word = held.word if isinstance(held, Traced) else "could not be compared"
-    options.say(f"script {script.name}: {word}")
-    causes_: dict[str, Cause] = {}
-    if isinstance(held, Traced):
-        check = entries.of_traced(held, "", model.SCRIPT)
-        causes_ = recordings.causes_of(sides, [held], [script], differing, found.pieces, options)
-    else:
-        check = entries.of_not_traced(held, "", model.SCRIPT)
-    ran = _Executed(traces=(a, b), checks=entries.evidence([check], causes_))
-    executions = coverage.piece_executions(found.pieces, ran.traces, {}, found.folders("new"))
-    executions = direct_calls.called(
-        sides, executions, [script], b, causes_.values(), found.folders("new"),
-        options.until("calls"),
-    )  # fmt: skip
-    both, neither = ([held], []) if isinstance(held, Traced) else ([], [held])
-    executing = {name for execution in executions for name in execution.trainings}
-    spent = time.time() - options.begun
-    costs_ = costs.measured(sides, [script], both, neither, executing, spent)
-    proof = None
-    if options.prove and isinstance(held, Traced):
-        executed = [execution for execution in executions if execution.trainings]
-        proof = _mutation_test(sides, executed, [held], [script], b, found.folders("new"), options)
-    executed_lines = recordings.lines_of(b)
-    broken = found.broken
-    path = Path((options.script or {})["script"])
-    names = names_in_script.gone(path, broken, sides) if broken else None
-    if names is not None and isinstance(held, Traced) and held.crash is None:
-        # what ended in an error may not have imported everything
-        places = {place for of in (held.a, held.b) for place in of.header["folders_imported"]}
-        old = found.folders("old")
-        own = names_in_script.files_of(path, names)
-        names = replace(names, unused=names_in_script.unused(broken, own, places, old))
-    listed = attribution.explaining_functions(causes_.values(), (), (), executions)
-    made = OfScript(
-        held=held,
-        entries=(
-            check,
-            *entries.of_rest(script.name, steps or 0),
-            *_entries_of(executions, ran, found),
-        ),
-        executions=tuple(executions),
-        causes=causes_,
-        proof=proof,
-        hunks=attribution.side_by_side(listed, executed_lines),
-        names=names,
-        costs=costs_,
-    )
-    return made, ran
 
 
 def _judged(

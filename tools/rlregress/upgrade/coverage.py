@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from rlregress.inside import bindings
@@ -155,15 +154,11 @@ class ExecutedCode:
             self._add(name, trace.header)
         self._branches = self.one_way()
 
-    def note(self, name: str, executed: Mapping[str, Sequence[str]]) -> None:
-        """A training that has entered functions, by file."""
-        for file, names in executed.items():
+    def _add(self, name: str, header: Mapping[str, Any]) -> None:
+        for file, names in header.get("functions", {}).items():
             self._files.setdefault(file, []).append(name)
             for function in names:
                 self._trainings_by_function.setdefault((file, function), []).append(name)
-
-    def _add(self, name: str, header: Mapping[str, Any]) -> None:
-        self.note(name, header.get("functions", {}))
         for file in header.get("imported", ()):
             self._files.setdefault(file, []).append(name)
         for file, (hit, every) in header.get("lines", {}).items():
@@ -297,7 +292,6 @@ def piece_executions(
     executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     probed: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
-    same_code: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
 ) -> list[PieceExecution]:
     """How both versions' trainings and probes went through the pieces of code that differ.
 
@@ -305,13 +299,10 @@ def piece_executions(
         executed: training -> trace, of the old and of the new version.
         probed: file and function -> details whose probes have executed it, on both sides.
         folders: of the new version's code, to look for what calls a function.
-        same_code: name -> file -> functions executed, of trainings that were not traced.
     """
     from rlregress.upgrade.callers import callers
 
     old, new = (ExecutedCode(traces) for traces in executed)
-    for name, called in same_code.items():
-        new.note(name, called)
     users = Users(folders)
     starters = _starters(new_trace for new_trace in executed[1].values())
     executions = []

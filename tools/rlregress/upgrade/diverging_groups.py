@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rlregress.model.recorded_traces import Comparison, Event, Trace, Traced
-from rlregress.upgrade.compared_trainings import Training
 
 
 def representatives(
@@ -34,7 +33,7 @@ def representatives(
     return {name: shortest[key] for name, key in keys.items()}
 
 
-def ordered(trainings: Sequence[Training], met: Mapping[str, Sequence[str]]) -> list[Training]:
+def ordered(met: Mapping[str, Sequence[str]]) -> list[str]:
     """Trainings in the order in which they say most: one of every changed function after another.
 
     Plain trainings before scenarios.
@@ -44,11 +43,11 @@ def ordered(trainings: Sequence[Training], met: Mapping[str, Sequence[str]]) -> 
     """
     turns: Counter[tuple[str, ...]] = Counter()
     keys = {}
-    for training in sorted(trainings, key=lambda item: " " in item.name):
-        function = tuple(met.get(training.name, ()))
-        keys[training.name] = turns[function]
+    for name in sorted(met, key=lambda name: " " in name):
+        function = tuple(met[name])
+        keys[name] = turns[function]
         turns[function] += 1
-    return sorted(trainings, key=lambda item: (keys[item.name], " " in item.name))
+    return sorted(met, key=lambda name: (keys[name], " " in name))
 
 
 def _executed(trace: Trace) -> set[tuple[str, str]]:

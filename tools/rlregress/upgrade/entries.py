@@ -148,11 +148,11 @@ def of_rest(script: str, steps: int) -> list[Entry]:
 
 
 def of_same_code(names: Iterable[str], framework: str) -> list[Entry]:
-    """Trainings that run no code that differs."""
+    """Trainings that execute nothing that differs."""
     return [
         Entry(
             kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
-            reason="it runs no changed code",
+            reason="it executes nothing that differs",
         )
         for name in names
     ]  # fmt: skip

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rlregress import progress
-from rlregress.frameworks.base import Adapter
 from rlregress.model.code import Changed
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
@@ -21,107 +19,96 @@ from rlregress.upgrade import (
     culprit_search,
     diverging_groups,
     expected_stages,
-    training_selection,
 )
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.sides import ExecutedFunctions, Noted, Sides
+from rlregress.upgrade.sides import Noted, Sides
+from rlregress.upgrade.training_selection import Difference
 from rlregress.upgrade.upgrade_options import Options
+
+#: of the old and of the new version, by the names of trainings.
+Traces = tuple[Mapping[str, Trace], Mapping[str, Trace]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SameCode:
-    """What is known of trainings before any is recorded.
+class Recorded:
+    """What was recorded of the trainings of a framework, and what came of it.
 
     Attributes:
-        functions: name -> file -> functions executed, of the trainings that run no code by which
-            the sides differ. Of the files in which a function differs.
-        unsupported: those that neither version has, as the framework says before it runs such code.
-        met: of the others, the first function that differs.
+        held: those that were compared; lost: those that could not be.
+        same: names of those that execute nothing that differs: the old version was not recorded.
+        traces: of the old and of the new version, by name.
+        stand_ins: training -> the one that stands for it; see ``diverging_groups``.
     """
 
-    functions: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    unsupported: Sequence[NotTraced] = ()
-    met: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def left(self, trainings: Iterable[Training]) -> list[Training]:
-        """Those that have to be recorded, in the order in which they say most."""
-        settled = {*self.functions, *(lost.name for lost in self.unsupported)}
-        return diverging_groups.ordered(
-            [training for training in trainings if training.name not in settled], self.met
-        )
+    held: Sequence[Traced] = ()
+    lost: Sequence[NotTraced] = ()
+    same: Sequence[str] = ()
+    traces: Traces = field(default_factory=lambda: ({}, {}))
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
-def same_code(
-    sides: Sides,
-    adapter: Adapter,
-    found: Inventory,
-    trainings: Sequence[Training],
-    differing: Sequence[Changed],
-    options: Options,
-) -> SameCode:
-    """Which trainings run no code by which the sides differ."""
-    triggers = training_selection.triggers(
-        found.folders("old"), found.folders("new"), _sources(adapter), options.until("selection")
-    )
-    if triggers.because:
-        options.say(f"{adapter.full_name}: every training is traced, as {triggers.because}")
-        return SameCode()
-    if triggers.functions:
-        files = sorted({function.file for function in differing})
-        progress.begin(expected_stages.SELECTION, len(trainings))
-        until = options.until("selection")
-        executed = sides.entering(trainings, triggers, found.folders("new"), files, until)
-    else:
-        # what differs at import is executed by any training: the plain ones are traced for it
-        scenarios_ = [t.name for t in trainings if t.name != t.name.partition(" ")[0]]
-        names = scenarios_ if differing else [training.name for training in trainings]
-        executed = dict.fromkeys(names, ExecutedFunctions({}))
-    # of a file that was only imported, nothing but what runs at import
-    same: dict[str, Mapping[str, Sequence[str]]] = {
-        name: {**dict.fromkeys(of.imported, ()), **of.functions}
-        for name, of in executed.items()
-        if of.functions is not None
-    }
-    unsupported = [
-        compared_trainings.unsupported(name, of.unsupported)
-        for name, of in executed.items()
-        if of.unsupported
-    ]
-    options.say(
-        f"{adapter.full_name}: {len(same)} of {len(trainings)} trainings run no code that differs"
-        + (f", {len(unsupported)} are unsupported" if unsupported else "")
-    )
-    met = {name: functions.met for name, functions in executed.items() if functions.met}
-    return SameCode(functions=same, unsupported=unsupported, met=met)
-
-
-def _sources(adapter: Adapter) -> list[Path]:
-    """The source files of an adapter's trainings."""
-    spec = importlib.util.find_spec(adapter.package)
-    file = Path(str(spec and spec.origin))
-    if file.name != "__init__.py":
-        return [file]
-    return [path for path in file.parent.rglob("*.py") if "observe" not in path.parts]
-
-
-def compared(
+def record(
     sides: Sides,
     trainings: Sequence[Training],
     lines: Mapping[str, Noted],
+    difference: Difference | None,
     differing: Sequence[Changed],
     options: Options,
-) -> tuple[
-    list[Traced], list[NotTraced], tuple[dict[str, Trace], dict[str, Trace]], dict[str, str]
-]:
-    """What is compared with the other version, what could not be, and the traces themselves.
+) -> Recorded:
+    """Record trainings and compare them with the old version.
 
-    Also, of each training for which another one stands, that one; see ``diverging_groups``.
+    Args:
+        lines: label of a side -> what is noted there of the code that is executed.
+        difference: what differs; the old version is recorded of the trainings that execute some of
+            it. None: of all.
+        differing: the functions that may be reverted.
     """
     if not trainings:
-        return [], [], ({}, {}), {}
+        return Recorded()
+    trainings = sorted(trainings, key=lambda training: " " in training.name)
     progress.begin(expected_stages.RECORDING, 2 * len(trainings))
-    a, b = sides.record(trainings, lines, until=options.until("traces"))
+    until = options.until("traces")
+    if difference is None:
+        a, b = sides.record(trainings, lines, until=until)
+        same: list[str] = []
+    else:
+        a, b = sides.record_new_first(trainings, lines, partial(_affected, difference), until)
+        same = [name for name, trace in b.items() if not difference.executed_by(trace)]
+        options.say(
+            f"{trainings[0].owner}: {len(same)} of {len(trainings)} trainings execute nothing that "
+            + (f"differs; {difference.because}" if difference.because else "differs")
+        )
+    unsupported = [
+        compared_trainings.unsupported(name, why)
+        for name in same
+        if (why := str(b[name].header.get("not_offered", "")))
+    ]
+    without = {lost.name for lost in unsupported}
+    of_both = [training for training in trainings if training.name not in same]
+    held = _compare(sides, of_both, (a, b), differing, options)
+    return replace(
+        held,
+        lost=[*unsupported, *held.lost],
+        same=[name for name in same if name not in without],
+        traces=(held.traces[0], {**b, **held.traces[1]}),
+    )
+
+
+def _affected(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
+    """Return the trainings that execute something that differs, in the order that says most."""
+    executed = {name: difference.executed_by(trace) for name, trace in new.items()}
+    return diverging_groups.ordered({name: keys[0] for name, keys in executed.items() if keys})
+
+
+def _compare(
+    sides: Sides,
+    trainings: Sequence[Training],
+    traces: Traces,
+    differing: Sequence[Changed],
+    options: Options,
+) -> Recorded:
+    """Compare trainings that were recorded on both versions."""
+    a, b = traces
     once = {
         t.name: compared_trainings.compared_once(t.name, a[t.name], b[t.name])
         for t in trainings
@@ -129,59 +116,19 @@ def compared(
     }
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
-    diverging = {
-        n: trace
-        for n, trace in once.items()
-        if isinstance(trace, Comparison) and compared_trainings.diverges(trace)
-    }
-    of = diverging_groups.representatives(
-        diverging, (a, b), {traced_training.key for traced_training in differing}
-    )
-    stand_for_all = len(set(of.values()))
-    progress.change(expected_stages.REPETITION, 2 * stand_for_all)
-    progress.change(
-        culprit_search.STAGE, expected_stages.expected_reverted(stand_for_all, len(differing))
-    )
-    again: dict[str, tuple[Repeated, Repeated]] = {}
-    wanted = [training for training in trainings if of.get(training.name) == training.name]
-    while wanted:
-        options.say(
-            f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
-        )
-        progress.begin(expected_stages.REPETITION, 2 * len(wanted))
-        one, other = sides.record(
-            [compared_trainings.naming(t, once[t.name]) for t in wanted],
-            again=True,
-            until=options.until("causes"),
-        )
-        names = [training.name for training in wanted if training.name in one.keys() & other.keys()]
-        if len(names) < len(wanted):
-            note_cut("repetitions of trainings that differ: they count as different")
-        again |= {n: compared_trainings.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
-        # what does not repeat itself is not compared by whoever reads them later, either
-        a = {**a, **{n: again[n][0].trace for n in names}}
-        b = {**b, **{n: again[n][1].trace for n in names}}
-        # what stands for others has to repeat itself
-        loose = {
-            n for n in names if not all(traced_training.repeats for traced_training in again[n])
-        }
-        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again]
-        of.update({training.name: training.name for training in wanted})
+    of = _representatives(once, (a, b), differing)
+    again = _repeat(sides, trainings, once, (a, b), of, options)
+    # what does not repeat itself is not compared by whoever reads them later, either
+    a = {**a, **{name: both[0].trace for name, both in again.items()}}
+    b = {**b, **{name: both[1].trace for name, both in again.items()}}
     once |= _measured(sides, trainings, once, (a, b), of, options)
-    if again:
-        noisy = sum(
-            not all(traced_training.repeats for traced_training in both) for both in again.values()
-        )
-        sentence = f"{noisy} of {len(again)} do not" if noisy else "all do: no difference is noise"
-        options.say(f"do they repeat themselves? {sentence}")
     held: list[Traced] = []
     lost = [compared_trainings.too_late(training, options.minutes) for training in late]
     if late:
         options.say(f"{len(late)} trainings were not compared: --minutes are over")
         note_cut(f"{len(late)} of {len(late) + len(trainings)} trainings of {late[0].owner}")
     for training in trainings:
-        name = training.name
-        comparison = once[name]
+        name, comparison = training.name, once[training.name]
         if isinstance(comparison, NotTraced):
             lost.append(comparison)
             if comparison.counts:
@@ -198,14 +145,87 @@ def compared(
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
     stand_ins = {name: cause for name, cause in of.items() if cause != name}
-    return diverging_groups.likewise(held, stand_ins), lost, (a, b), stand_ins
+    return Recorded(
+        held=diverging_groups.likewise(held, stand_ins),
+        lost=lost,
+        traces=(a, b),
+        stand_ins=stand_ins,
+    )
+
+
+def _representatives(
+    once: Mapping[str, Comparison | NotTraced],
+    traces: Traces,
+    differing: Sequence[Changed],
+) -> dict[str, str]:
+    """Return of each training that diverges the one that stands for it."""
+    diverging = {
+        name: comparison
+        for name, comparison in once.items()
+        if isinstance(comparison, Comparison) and compared_trainings.diverges(comparison)
+    }
+    of = diverging_groups.representatives(
+        diverging, traces, {traced_training.key for traced_training in differing}
+    )
+    stand_for_all = len(set(of.values()))
+    progress.change(expected_stages.REPETITION, 2 * stand_for_all)
+    progress.change(
+        culprit_search.STAGE, expected_stages.expected_reverted(stand_for_all, len(differing))
+    )
+    return of
+
+
+def _repeat(
+    sides: Sides,
+    trainings: Sequence[Training],
+    once: Mapping[str, Comparison | NotTraced],
+    traces: Traces,
+    of: dict[str, str],
+    options: Options,
+) -> dict[str, tuple[Repeated, Repeated]]:
+    """Record trainings that diverge again, on both versions.
+
+    Args:
+        of: training -> the one that stands for it; those that one which does not repeat itself
+            stood for stand for themselves afterwards.
+    """
+    a, b = traces
+    again: dict[str, tuple[Repeated, Repeated]] = {}
+    wanted = [training for training in trainings if of.get(training.name) == training.name]
+    while wanted:
+        options.say(
+            f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
+        )
+        progress.begin(expected_stages.REPETITION, 2 * len(wanted))
+        one, other = sides.record(
+            [compared_trainings.naming(t, once[t.name]) for t in wanted],
+            again=True,
+            until=options.until("causes"),
+        )
+        names = [training.name for training in wanted if training.name in one.keys() & other.keys()]
+        if len(names) < len(wanted):
+            note_cut("repetitions of trainings that differ: they count as different")
+        again |= {n: compared_trainings.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
+        # what stands for others has to repeat itself
+        loose = {
+            n for n in names if not all(traced_training.repeats for traced_training in again[n])
+        }
+        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again]
+        of.update({training.name: training.name for training in wanted})
+    if again:
+        noisy = sum(
+            not all(traced_training.repeats for traced_training in both) for both in again.values()
+        )
+        sentence = f"{noisy} of {len(again)} do not" if noisy else "all do: no difference is noise"
+        options.say(f"do they repeat themselves? {sentence}")
+    return again
 
 
 def _measured(
     sides: Sides,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
-    traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    traces: Traces,
     of: Mapping[str, str],
     options: Options,
 ) -> dict[str, Comparison | NotTraced]:

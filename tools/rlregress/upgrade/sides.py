@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +22,6 @@ from rlregress.tracing import child_processes, recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cached_folders, compared_trainings
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.training_selection import Triggers
 
 #: marks of the two sides, as the files of their answers carry them.
 MARKS = ("a", "b")
@@ -93,6 +92,59 @@ class Sides:
         """Call ``question(sides, folders, *arguments)``, once for both sides."""
         return self._pool.submit(question, self._sides, self._folders, *arguments)
 
+    def record_new_first(
+        self,
+        trainings: Sequence[Training],
+        lines: Mapping[str, Noted],
+        chosen: Callable[[Mapping[str, Trace]], Sequence[str]],
+        until: float | None = None,
+    ) -> tuple[dict[str, Trace], dict[str, Trace]]:
+        """Traces of all trainings on the new version, and of chosen ones on the old one.
+
+        Args:
+            lines: as of ``record``.
+            chosen: names of those to record on the old version, in order, by the new ones' traces.
+            until: the time at which they are ended; what is not recorded by then is left out.
+        """
+        by_name = {training.name: training for training in trainings}
+        noting = {t.name: replace(t, job={**t.job, "imports": True}) for t in trainings}
+
+        def work(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
+            a: dict[str, Trace] = {}
+            b: dict[str, Trace] = {}
+            while left := [noting[training.name] for training in part if training.name not in b]:
+                # of the time that is left, half for either version, as long as there is some
+                half = until and (time.time() + until) / 2
+                more = self._record_on("B", left, lines, "", half)
+                names = chosen(more)
+                a |= self._record_on("A", [by_name[name] for name in names], lines, "", until)
+                for _ in range(len(more) - len(names)):
+                    _advance(True, kept=True)
+                b |= more
+                if not more:
+                    break
+            return a, b
+
+        tasks = [self._pool.submit(work, trainings[n :: self._workers])
+                 for n in range(self._workers)]  # fmt: skip
+        a, b = (
+            {name: trace for task in tasks for name, trace in task.result()[number].items()}
+            for number in range(2)
+        )
+        return self._confirmed(trainings, a, b)
+
+    def _record_on(
+        self,
+        label: str,
+        trainings: Sequence[Training],
+        lines: Mapping[str, Noted],
+        mark: str,
+        until: float | None = None,
+    ) -> dict[str, Trace]:
+        number, noted = "AB".index(label), lines.get(label, False)
+        side, folder = self._sides[number], self._folders[number]
+        return recorded(trainings, side, folder, mark, noted, True, until)
+
     def record(
         self,
         trainings: Sequence[Training],
@@ -109,13 +161,11 @@ class Sides:
         """
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
-        ends = self._ends(until)
+        ends = dict(zip("AB", self._ends(until), strict=True))
         # a part of both sides, then the next: where time ends, or the user, there are pairs
-        for start, number in itertools.product(range(self._workers), range(2)):
-            label, side, folder = "AB"[number], self._sides[number], self._folders[number]
+        for start, label in itertools.product(range(self._workers), "AB"):
             part = trainings[start :: self._workers]
-            noted = lines.get(label, False)
-            task = self._pool.submit(recorded, part, side, folder, mark, noted, True, *ends[number])
+            task = self._pool.submit(self._record_on, label, part, lines, mark, *ends[label])
             tasks[label].append(task)
         a, b = (
             {
@@ -181,27 +231,6 @@ class Sides:
         ]
         return {name: other_trace for task in tasks for name, other_trace in task.result().items()}
 
-    def entering(
-        self,
-        trainings: Sequence[Training],
-        triggers: Triggers,
-        folders: Sequence[str],
-        files: Sequence[str] = (),
-        until: float | None = None,
-    ) -> dict[str, ExecutedFunctions]:
-        """What trainings enter on the new version, by name; each ends at the first function that
-        tells.
-
-        Args:
-            folders: of the new version's code.
-            files: of which it is noted what is entered, beside those of what tells.
-        """
-
-        def work(part: Sequence[Training], side: Side) -> dict[str, ExecutedFunctions]:
-            return executed_functions(part, side, triggers, folders, files, until)
-
-        return self.on("B", trainings, work)
-
 
 def _patience(failed: Trace) -> int:
     """Seconds for a training to fail once more without a recorder, which is faster."""
@@ -245,71 +274,6 @@ def recorded(
     if batch:
         traces.update(_batch(batch, side, folder, mark, lines, counted, until))
     return traces
-
-
-@dataclass(frozen=True)
-class ExecutedFunctions:
-    """What a training enters on one side, of the files that were asked about.
-
-    Attributes:
-        functions: file below the folder of its package -> qualified names; None: it enters what
-            tells the sides apart, or it could not be told.
-        met: file and name of the first function that it enters and that tells them apart.
-        imported: files of the framework's code that were loaded, named below their packages'
-            folders; empty where ``functions`` is None.
-        unsupported: why the framework has no such training, where it said so before anything that
-            tells the sides apart; "" if it trains.
-    """
-
-    functions: Mapping[str, Sequence[str]] | None = None
-    imported: tuple[str, ...] = ()
-    met: tuple[str, ...] = ()
-    unsupported: str = ""
-
-
-def executed_functions(
-    trainings: Sequence[Training],
-    side: Side,
-    triggers: Triggers,
-    folders: Sequence[str],
-    files: Sequence[str] = (),
-    until: float | None = None,
-) -> dict[str, ExecutedFunctions]:
-    """What trainings enter, by name: all from one process, which forks for each.
-
-    Of those that were not run until a time, nothing is known.
-    """
-    if not trainings:
-        return {}
-    with TemporaryDirectory(prefix="rlregress-entered-") as made:
-        jobs = [
-            {**training.job, "name": training.name, "output": str(Path(made) / f"{n}.json")}
-            for n, training in enumerate(trainings)
-        ]
-        path = Path(made) / "jobs.json"
-        request = {
-            "jobs": jobs,
-            "functions": sorted(triggers.functions),
-            "files": list(files),
-            "folders": list(folders),
-        }
-        path.write_text(json.dumps(request), encoding="utf-8")
-        command = recording_processes.start("entering", side, path)
-        child_processes.follow(command, side.environment(), made, lambda _: progress.done(), until)
-        return {str(job["name"]): _executed(Path(str(job["output"]))) for job in jobs}
-
-
-def _executed(path: Path) -> ExecutedFunctions:
-    try:
-        answer = json.loads(path.read_text(encoding="utf-8"))
-        met = tuple(answer.get("met", ()))
-        unsupported = answer.get("unsupported", "")
-        return ExecutedFunctions(
-            answer.get("functions"), tuple(answer.get("imported", ())), met, unsupported
-        )
-    except (OSError, ValueError):
-        # whatever ended it, it is recorded and says so there
-        return ExecutedFunctions()
 
 
 #: seconds in which a script that is stopped writes its trace.

@@ -20,7 +20,6 @@ from rlregress.upgrade import cached_folders
 SHARES = {
     "names": 0.4,
     "details": 0.2,
-    "selection": 0.3,
     "script": 0.4,
     "traces": 0.5,
     "causes": 0.75,
@@ -28,7 +27,7 @@ SHARES = {
 }
 #: stages whose processes have time to start all the same, so that something is compared; of the
 #: others it is known only later whether there are any.
-_FIRST = ("details", "selection", "script", "traces")
+_FIRST = ("details", "script", "traces")
 
 
 @dataclass(frozen=True)

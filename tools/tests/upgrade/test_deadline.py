@@ -10,7 +10,7 @@ from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.tracing.child_processes import Deadline, OutOfTime, limited
-from rlregress.upgrade import changed_functions, entries, public_names, training_selection
+from rlregress.upgrade import changed_functions, entries, public_names
 from rlregress.upgrade.inventory import Inventory
 
 #: functions of a module, all of which differ; to read them takes seconds.
@@ -40,10 +40,6 @@ def _changed(old, new):
     return changed_functions.changed([str(old)], [str(new)])
 
 
-def _triggers(old, new):
-    return training_selection.triggers([str(old)], [str(new)])
-
-
 @pytest.mark.parametrize("stage", [_changed, public_names.changes])
 def test_a_large_package_is_not_read_beyond_the_deadline(packages, stage):
     """Its files are read one by one, and the next one is not begun."""
@@ -52,16 +48,6 @@ def test_a_large_package_is_not_read_beyond_the_deadline(packages, stage):
         pytest.raises(OutOfTime, match=r"--minutes 0\.0"),
     ):
         stage(*packages)
-
-
-def test_every_training_is_recorded_if_time_is_over_for_their_selection(packages):
-    """What was not found out leaves no training out."""
-    with limited(Deadline(0.2 / 60, time.time())):
-        triggers = _triggers(*packages)
-    assert (triggers.functions, triggers.because.partition(" before")[0]) == (
-        frozenset(),
-        "time was over",
-    )
 
 
 def test_names_that_were_not_compared_are_no_equal_names(packages):

@@ -17,6 +17,7 @@ from rlregress.reporting.html import upgrade_page
 from rlregress.reporting.html.page import Facts
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cascade, not_checked, side_fingerprints
+from rlregress.upgrade.both_versions import Executed
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory
 from rlregress.upgrade.requested import Requested
@@ -108,9 +109,9 @@ def test_details_without_training_are_known_before_anything_is_made(name):
     cascade._check_names([frameworks.get(name)], Options(algorithms=["ddpg"], scenarios=[]))
 
 
-def _executed(*files: str) -> cascade._Executed:
+def _executed(*files: str) -> Executed:
     trace = Trace(header={"functions": {file: ["f"] for file in files}}, events=())
-    return cascade._Executed(traces=({}, {"train.py": trace}))
+    return Executed(traces=({}, {"train.py": trace}))
 
 
 @pytest.mark.parametrize(
@@ -154,16 +155,16 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
         order.append(kept.stem)
         raise UserError("enough")
 
-    monkeypatch.setattr(cascade, "_script", script)
+    monkeypatch.setattr(cascade, "compare_script", script)
     monkeypatch.setattr(side_fingerprints, "fingerprint", fingerprint)
     sides = [ResolvedSide(label, Requested("x")) for label in "AB"]
     pair = Pair(*sides, frozenset(), (frameworks.get("sb3"),), {})
-    old, new = (Prepared(side.requested, Side(side.label), "tree") for side in sides)
+    made = tuple(Prepared(side.requested, Side(side.label), "tree") for side in sides)
     options = Options(script=SCRIPT, workers=1)
     training = Training("script", "train.py", SCRIPT)
     folders = tmp_path, tmp_path
     with pytest.raises(UserError, match="enough"):
-        cascade._compared(pair, old, new, Inventory(), folders, options, training)
+        cascade._compare_versions(pair, made, Inventory(), folders, options, training)
     assert order == ["script", *["sb3-details-ddpg-dqn-ppo-td3"] * (len(order) - 1)]
     assert len(order) > 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from rlregress.frameworks.cleanrl import CleanRL
 from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SCENARIOS, SETTINGS
 from rlregress.tracing.recording_processes import Side
-from rlregress.upgrade import compared_trainings, sides, training_selection
+from rlregress.upgrade import changed_functions, compared_trainings, sides, training_selection
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -70,21 +71,21 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
                 (("A", checkout), ("B", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
-    compared = training_selection.triggers(*folders)
-    assert compared.functions == {(f"cleanrl/{name}.py", "<module>")}
+    difference = training_selection.find_difference(changed_functions.changed(*folders), ())
+    assert difference.files == {f"cleanrl/{name}.py"}
     known = {training.name: training for training in compared_trainings.every(CleanRL())}
     other = "td3" if name != "td3_continuous_action" else "sac"
     own = known[TRAININGS[name]]
-    executed = sides.executed_functions([own, known[other]], new, compared, folders[1])
-    assert executed[own.name].functions is None
-    assert executed[other].functions == {}
-    assert f"cleanrl/{other}_continuous_action.py" in executed[other].imported
-
     traces = []
-    for side in (old, new):
+    noting = [replace(t, job={**t.job, "imports": True}) for t in (own, known[other])]
+    for side, trained in ((old, [own]), (new, noting)):
         (tmp_path / side.label).mkdir()
         lines = [[f"cleanrl/{name}.py", "<module>"]]
-        traces += sides.recorded([own], side, tmp_path / side.label, lines=lines).values()
+        traces += sides.recorded(trained, side, tmp_path / side.label, lines=lines).values()
+    *traces, unchanged = traces
+    assert f"cleanrl/{other}_continuous_action.py" in unchanged.header["imported"]
+    assert difference.executed_by(unchanged) == []
+    assert difference.executed_by(traces[1]) == [(f"cleanrl/{name}.py", "")]
     header = traces[1].header
     assert "<module>" in header["functions"][f"cleanrl/{name}.py"]
     assert len(header["lines"][f"cleanrl/{name}.py"][0]) > 10

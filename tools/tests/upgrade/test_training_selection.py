@@ -1,219 +1,485 @@
-"""Selection: which trainings can tell two sides apart."""
+"""Which trainings the old version has to repeat: those that executed something that differs."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
+import json
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rlregress.upgrade import training_selection
+from rlregress.inside import lines
+from rlregress.inside.events import Places
+from rlregress.model.recorded_traces import Trace
+from rlregress.tracing import recording_processes
+from rlregress.upgrade import changed_functions, recordings, training_selection
+from rlregress.upgrade import sides as sides_module
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.upgrade_options import Options
+from tools.tests.upgrade import small_traces
 
-_BASE = {
-    "__init__.py": "from pack.agent import Agent\n",
-    "constants.py": "RATE = 0.1\nRATE = 0.1 * 2\nNAMES = {'rate': RATE}\n",
-    "agent.py": (
-        "from typing import Dict\n"
-        "from pack.constants import RATE\n"
-        "from pack.nets import make\n\n\n"
-        "class Agent:\n"
-        "    clip = 0.2\n\n"
-        "    def __init__(self):\n"
-        "        self.rate = RATE\n\n"
-        "    def train(self):\n"
-        "        return make(self.clip)\n\n"
-        "    def save(self):\n"
-        "        return 1\n\n\n"
-        "class Deep(Agent):\n"
-        "    def load(self):\n"
-        "        return 2\n"
+#: a package whose ``train`` stands for a training, and what it does not execute.
+BASE = """
+import dataclasses
+from pack.constants import RATE, TABLE
+from pack import registry
+
+HALF = RATE / 2
+
+
+def idle(x=1):
+    return x
+
+
+def helper(x, scale=2):
+    return x * scale
+
+
+def tuned(x, scale=2):
+    return x * scale + 1
+
+
+@registry.compiled
+def fast(x):
+    return x + 7
+
+
+class Root:
+    bias = 1
+    names = {}
+
+    def __init_subclass__(cls):
+        cls.names[cls.__name__] = len(cls.__name__)
+
+    def shift(self):
+        return 1
+
+    def size(self):
+        return self.shift() + self.bias
+
+
+class Agent(Root):
+    def shift(self):
+        return 2
+
+    @property
+    def rate(self):
+        return RATE
+
+    @staticmethod
+    def fixed(x):
+        return x + 1
+
+    def unused(self):
+        print("never")
+
+
+class Other:
+    def shift(self):
+        return 7
+
+
+@dataclasses.dataclass
+class Settings:
+    epochs: int = 3
+
+
+def max(*numbers):
+    return 99
+
+
+def loud(x):
+    print("trained")
+    return x
+
+
+def train():
+    agent = Agent()
+    try:
+        more = tuned(3, scale=4)
+    except TypeError:
+        more = -1
+    try:
+        from pack import gone
+        extra = gone.VALUE
+    except ImportError:
+        extra = 0
+    flag = hasattr(agent, "save")
+    known = sorted(registry.REGISTERED)
+    return [agent.size(), agent.rate, agent.fixed(1), more, extra, flag, known, max(1, 2),
+            HALF, fast(1), dict(TABLE), Settings().epochs, dict(Root.names), loud(helper(2))]
+"""
+FILES = {
+    "__init__.py": "from pack.agent import train\n",
+    "agent.py": BASE,
+    "constants.py": "RATE = 0.1\nTABLE = {}\n\n\ndef fill():\n    TABLE['a'] = 1\n\n\nfill()\n",
+    "registry.py": (
+        "REGISTERED = []\n\n\ndef register(function):\n    REGISTERED.append(function.__name__)\n"
+        "    return function\n\n\ndef compiled(function):\n"
+        "    function.__code__ = function.__code__.replace(co_filename='compiled')\n"
+        "    return function\n\n\n@register\ndef first():\n    return 1\n"
     ),
-    "nets.py": (
-        "import math\nfrom pack.one import layer\n\n\n"
-        "def make(size):\n    return math.sqrt(size)\n\n\n"
-        "def idle():\n    return 0\n\n\n"
-        "def lazily():\n    class Net:\n        bias = True\n    return Net, layer\n"
-    ),
-    "one.py": (
-        "def layer():\n    return 1\n\n\n"
-        "class Count(list):\n    def __len__(self):\n        return 0\n"
-    ),
-    "two.py": "def layer():\n    return 2\n",
-    "script.py": (
-        "from pack.one import layer as made\n\nSIZE = 1\n\n\n"
-        "def train(size):\n    return size\n\n\n"
-        "if __name__ == '__main__':\n    train(SIZE)\n    print(made())\n"
-    ),
-    "acting.py": "import os\nos.environ['X'] = '1'\n",
-    "users.py": (
-        "import pack.nets as nets\n"
-        "try:\n    from pack.fast import Tree as Wood\nexcept ImportError:\n    Wood = None\n\n\n"
-        "def shown():\n    from pack.constants import RATE as R\n    return R\n\n\n"
-        "def wide():\n    return nets.layer()\n\n\n"
-        "def counted():\n    from pack.one import Count\n    return len(Count()), Wood\n"
-    ),
+    "gone.py": "VALUE = 5\n",
+    "lazy.py": "SIZE = 1\n\n\ndef size():\n    return SIZE\n",
 }
 
 
-def _sides(
-    folder: Path,
-    changes: dict[str, tuple[str, str]],
-    others: dict[str, tuple[bytes, bytes]] | None = None,
-) -> training_selection.Triggers:
-    roots = []
-    for n, label in enumerate("ab"):
-        root = folder / label / "pack"
-        root.mkdir(parents=True)
-        for name, text in _BASE.items():
-            old, new = changes.get(name, ("", ""))
-            if label == "b" and name in changes:
-                assert old in text
-                text = text.replace(old, new) if old else text + new
-            (root / name).write_text(text, encoding="utf-8")
-        for name, contents in (others or {}).items():
-            (root / name).write_bytes(contents[n])
-        roots.append(str(root))
-    user = folder / "user.py"
-    user.write_text("from pack import Agent\nfound = Agent()\n", encoding="utf-8")
-    # only where it is asked about: an adapter names the classes that it makes
-    users = [user] if "__init__.py" in changes else []
-    return training_selection.triggers([roots[0]], [roots[1]], users)
+def _write(root: Path, files: dict[str, str]) -> Path:
+    root.mkdir(parents=True)
+    for name, text in files.items():
+        (root / name).write_text(text, encoding="utf-8")
+    return root
 
 
-def _names(found: training_selection.Triggers) -> set[str]:
-    assert not found.because
-    return {name for _, name in found.functions}
+def _both(folder: Path, file: str, old: str, new: str) -> tuple[Path, Path]:
+    """Two versions of the package, between which a text is replaced; without one the file goes."""
+    assert old in FILES[file]
+    changed = {**FILES, file: FILES[file].replace(old, new, 1)}
+    if not old:
+        del changed[file]
+    return _write(folder / "old" / "pack", FILES), _write(folder / "new" / "pack", changed)
 
 
-def test_the_same_code_tells_nothing(tmp_path: Path) -> None:
-    """Nothing differs, nothing can part."""
-    assert _sides(tmp_path, {}) == training_selection.Triggers()
+@contextlib.contextmanager
+def _importable(root: Path) -> Any:
+    def forget() -> None:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "pack"]:
+            del sys.modules[name]
+
+    forget()
+    sys.path.insert(0, str(root.parent))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(root.parent))
+        forget()
+
+
+def _train(root: Path, before: str = "") -> tuple[Any, Trace]:
+    """What a training returns and prints, and its trace as far as it has what was executed."""
+    places = Places([str(root)])
+    tracer = sys.gettrace()
+    printed = io.StringIO()
+    with _importable(root), contextlib.redirect_stdout(printed):
+        if before:
+            importlib.import_module(before)
+        try:
+            with lines.noting_imports(places):
+                train = importlib.import_module("pack").train
+            with lines.Lines(places, ()) as executed:
+                result = train()
+        except Exception as error:
+            return repr(error), small_traces.trace(failure=repr(error))
+        finally:
+            sys.settrace(tracer)
+        return (result, printed.getvalue()), small_traces.trace(**executed.header())
+
+
+def _difference(old: Path, new: Path, *files: str) -> training_selection.Difference:
+    pieces = changed_functions.changed([str(old)], [str(new)])
+    return training_selection.find_difference(pieces, files)
+
+
+#: what makes the two versions train in other ways: file, text of the old version, of the new one.
+DIFFERING = {
+    "a body": ("agent.py", "return x * scale", "return x * scale + 1"),
+    "a message": ("agent.py", 'print("trained")', 'print("has trained")'),
+    "a body that an import executes": ("constants.py", "TABLE['a'] = 1", "TABLE['a'] = 2"),
+    "a constant": ("constants.py", "RATE = 0.1", "RATE = 0.2"),
+    "a constant of another one": ("agent.py", "HALF = RATE / 2", "HALF = RATE / 3"),
+    "what is imported": ("agent.py", "import RATE, TABLE", "import TABLE as RATE, TABLE"),
+    "a class attribute": ("agent.py", "bias = 1", "bias = 2"),
+    "a field of a dataclass": ("agent.py", "epochs: int = 3", "epochs: int = 4"),
+    "a default": ("agent.py", "def helper(x, scale=2)", "def helper(x, scale=5)"),
+    "a parameter that is gone": (
+        "agent.py",
+        "def tuned(x, scale=2):\n    return x * scale",
+        "def tuned(x, factor=2):\n    return x * factor",
+    ),
+    "an override that is gone": (
+        "agent.py",
+        "class Agent(Root):\n    def shift(self):\n        return 2\n",
+        "class Agent(Root):\n",
+    ),
+    "an override that is new": (
+        "agent.py",
+        "    def unused(self)",
+        "    def size(self):\n        return 0\n\n    def unused(self)",
+    ),
+    "a method that nothing calls": (
+        "agent.py",
+        "    def unused(self)",
+        "    def save(self):\n        pass\n\n    def unused(self)",
+    ),
+    "a base": ("agent.py", "class Agent(Root)", "class Agent(Other, Root)"),
+    "a hook of subclasses": ("agent.py", "= len(cls.__name__)", "= 1 + len(cls.__name__)"),
+    "a hook that is gone": (
+        "agent.py",
+        "    def __init_subclass__(cls):\n        cls.names[cls.__name__] = len(cls.__name__)\n",
+        "",
+    ),
+    "a decorator": ("agent.py", "    @property\n    def rate", "    def rate"),
+    "a body that a decorator compiles": ("agent.py", "return x + 7", "return x + 8"),
+    "a decorator that registers": ("registry.py", "@register\ndef first", "def first"),
+    "a function that is registered": (
+        "registry.py",
+        "@register\ndef first",
+        "@register\ndef second():\n    pass\n\n\n@register\ndef first",
+    ),
+    "a function that hid a builtin": ("agent.py", "def max(*numbers):\n    return 99\n", ""),
+    "a module that is gone": ("gone.py", "", ""),
+}
+
+
+@pytest.mark.parametrize("case", DIFFERING)
+def test_what_trains_otherwise_executes_something_that_differs(case: str, tmp_path: Path) -> None:
+    """Whatever the difference is, the old version is recorded."""
+    old, new = _both(tmp_path, *DIFFERING[case])
+    trained, trace = _train(new)
+    assert _train(old)[0] != trained
+    assert _difference(old, new).executed_by(trace)
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "names"),
+    ("file", "old", "new"),
     [
-        ("agent.py", "return 1", "return 3", {"Agent.save"}),
-        # a docstring, an annotation and an import for annotations compute nothing
-        ("agent.py", "def save(self):", "def save(self) -> int:", set()),
-        ("agent.py", "from typing import Dict\n", "from typing import Dict, List\n", set()),
-        ("agent.py", "clip = 0.2", "clip = 0.2\n    name: str", set()),
-        # a constant, through what is bound to it, wherever it is used
-        ("constants.py", "RATE = 0.1", "RATE = 0.2", {"<module>", "Agent.__init__", "shown"}),
-        ("constants.py", "", "RATE.update({1: 2})\n", {"<module>", "Agent.__init__", "shown"}),
-        # what only tells somebody something
-        ("constants.py", "", "print(1)\nRATE.setLevel(2)\n", set()),
-        # the body of a script
-        ("constants.py", "", "if __name__ == '__main__':\n    run(RATE)\n", {"<module>"}),
-        ("script.py", "train(SIZE)", "train(SIZE + 1)", {"<module>"}),
-        ("script.py", "SIZE = 1", "SIZE = 2", {"<module>"}),
-        ("script.py", "return size", "return 2 * size", {"<module>"}),
-        ("script.py", "SIZE = 1", "SIZE = 1\ntrain(3)", {"<module>"}),
-        # another meaning of a name that is imported, however it is imported from there
-        ("nets.py", "import math", "import cmath as math", {"<module>", "make"}),
-        ("nets.py", "from pack.one import layer", "from pack.two import layer",
-         {"<module>", "wide", "lazily", "layer"}),
-        # a class inside a function is what the function does
-        ("nets.py", "bias = True", "bias = False", {"lazily"}),
-        # a method that takes the place of another: all of its class and of those made of it
-        ("agent.py", "    def load(self):\n        return 2\n",
-         "    def load(self):\n        return 2\n\n    def save(self):\n        return 3\n",
-         {"Agent.__init__", "Agent.train", "Agent.save", "Deep.load", "Deep.save"}),
-        # an attribute: all of its class, and whoever names it
-        ("agent.py", "clip = 0.2", "clip = 0.3", {
-            "<module>", "Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
-        # another base
-        ("agent.py", "class Deep(Agent):", "class Deep(object):",
-         {"<module>", "Agent.__init__", "Agent.train", "Agent.save", "Deep.load"}),
-        # a method that a base of others calls, of a class that shows itself by its name alone
-        ("one.py", "    def __len__(self):\n        return 0\n", "    pass\n", {"counted"}),
+        ("agent.py", "def idle(x=1):\n    return x", "def idle(x=1):\n    return 2 * x"),
+        ("agent.py", 'print("never")', 'print("at no time")'),
+        (
+            "agent.py",
+            "    def size(self):",
+            '    def size(self) -> int:\n        """Documented."""',
+        ),
+        ("agent.py", "epochs: int = 3", "epochs: int = 3\n\n    # three"),
+        ("lazy.py", "SIZE = 1", "SIZE = 2"),
+        ("lazy.py", "return SIZE", "return 2 * SIZE"),
     ],
-)  # fmt: skip
-def test_what_tells(tmp_path: Path, file: str, old: str, new: str, names: set[str]) -> None:
-    """What differs, and what is reached through a name that means something else."""
-    assert _names(_sides(tmp_path, {file: (old, new)})) == names
+)
+def test_what_executes_nothing_that_differs_is_not_repeated(
+    file: str, old: str, new: str, tmp_path: Path
+) -> None:
+    """Bodies that nobody calls, types and docstrings, and files that nobody imports."""
+    folders = _both(tmp_path, file, old, new)
+    trained, trace = _train(folders[1])
+    assert _train(folders[0])[0] == trained
+    assert _difference(*folders).executed_by(trace) == []
 
 
-def test_the_main_block_of_a_script_uses_what_differs(tmp_path: Path) -> None:
-    """A script that did not change itself is traced, too, if its body names what did."""
-    found = _sides(
-        tmp_path,
-        {
-            "one.py": (
-                "def layer():",
-                "def layer(more=1):\n    return 2\n\n\nlayer = max\n\n\ndef other():",
-            )
-        },
+def test_what_differs_is_named_with_its_file(tmp_path: Path) -> None:
+    """A function that was called, or the file whose import differs."""
+    old, new = _both(tmp_path, *DIFFERING["a body"])
+    assert _difference(old, new).executed_by(_train(new)[1]) == [("pack/agent.py", "helper")]
+    old, new = _both(tmp_path / "second", *DIFFERING["a constant"])
+    assert _difference(old, new).executed_by(_train(new)[1]) == [("pack/constants.py", "")]
+
+
+def test_an_error_of_the_new_version_is_compared(tmp_path: Path) -> None:
+    """What it did not come to was not noted."""
+    old, new = _both(
+        tmp_path, "agent.py", "def idle(x=1):\n    return x", "def idle(x=1):\n    pass"
     )
-    assert ("pack/script.py", "<module>") in found.functions
+    difference = _difference(old, new)
+    _, trace = _train(new)
+    assert difference.executed_by(trace) == []
+    failed = {**trace.header, "failure": "ValueError"}
+    assert difference.executed_by(small_traces.trace(**failed))
 
 
-OTHER = "runs other code when it is imported"
+def test_what_was_not_noted_counts_as_executed(tmp_path: Path) -> None:
+    """Imports before anything is noted, other processes, and what takes the place of the tracer."""
+    old, new = _both(
+        tmp_path, "agent.py", "    return x\n\n\ndef helper", "    return 1\n\n\ndef helper"
+    )
+    difference = _difference(old, new)
+    _, trace = _train(new, before="pack.agent")
+    assert difference.executed_by(trace) == [("pack/agent.py", "")]
+    _, trace = _train(new)
+    process = {"what": "process", "class": "Pool", "file": "", "line": 0, "instead": ""}
+    for lacking in (
+        {"noted": False}, {"at_import": {}}, {"started": ["os.fork"]}, {"elsewhere": [process]},
+    ):  # fmt: skip
+        assert difference.executed_by(small_traces.trace(**{**trace.header, **lacking})), lacking
+
+
+def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path: Path) -> None:
+    """A training that sets another one hides what it executes."""
+    before = sys.gettrace()
+    with lines.Lines(Places([str(tmp_path)]), ()) as executed:
+        sys.settrace(None)
+    sys.settrace(before)
+    assert executed.header()["noted"] is False
+
+
+STARTING = """
+import json, multiprocessing, os, subprocess, sys, threading, _thread
+from rlregress.inside import loading
+
+def forked():
+    if not os.fork():
+        os._exit(0)
+    os.wait()
+
+def raw():
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    _thread.start_new_thread(lock.release, ())
+    lock.acquire()
+
+def thread():
+    started = threading.Thread(target=len, args=("",))
+    started.start()
+    started.join()
+
+ways = {
+    "forked": forked, "raw": raw, "thread": thread,
+    "called": lambda: subprocess.run(["true"], check=True),
+    "system": lambda: os.system("true"),
+    "platform": lambda: subprocess.run(["uname"], check=True, stdout=subprocess.DEVNULL),
+}
+loading.watch()
+forked()
+# as a batch does for each training: its own copies are none of the training's
+if child := os.fork():
+    os.waitpid(child, 0)
+    sys.exit()
+ways[sys.argv[1]]()
+print(json.dumps(loading.started()))
+"""
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "message"),
+    ("how", "started"),
     [
-        ("nets.py", "", "\nprint(make(2))\nmake(3)\n", OTHER),
-        ("nets.py", "", "\nprint(layer(2))\n", OTHER),
-        ("nets.py", "", "\nfrom math import *\n", "imports other names at once"),
-        ("nets.py", "", "\nTABLE.update(make(2))\n", OTHER),
-        ("nets.py", "", "\nmath.update({2: 3})\n", OTHER),
-        ("nets.py", "", "\nmath.pi = 3\n", OTHER),
-        ("nets.py", "", "\nfound = make(3)\n", OTHER),
-        ("nets.py", "", "\nif math:\n    [math.clear() for _ in '1']\n", OTHER),
-        ("nets.py", "import math\n", "import math\nimport pack.acting\n", "does more than bind"),
-        ("nets.py", "def idle", "@make\ndef idle", "is decorated otherwise"),
-        ("nets.py", "def idle():", "def __getattr__(name):", "runs when nobody calls it"),
-        ("constants.py", "RATE = 0.1\nRATE = 0.1 * 2\n", "RATE = 0.1 * 2\nRATE = 0.1\n",
-         "in another order"),
-        ("agent.py", "def load(self)", "def __init_subclass__(cls)", "runs when nobody calls it"),
-        ("acting.py", "'1'", "'2'", OTHER),
-        # what an adapter uses
-        ("__init__.py", "import Agent", "import Deep as Agent", "user.py uses Agent"),
+        ("forked", ["os.fork"]),
+        ("raw", ["_thread.start_new_thread"]),
+        ("called", ["subprocess.Popen"]),
+        ("system", ["os.system"]),
+        # whose calls are noted, and who tells something of the machine
+        ("thread", []),
+        ("platform", []),
     ],
-)  # fmt: skip
-def test_what_cannot_be_told(tmp_path: Path, file: str, old: str, new: str, message: str) -> None:
-    """Every training is traced, and the reason is said."""
-    found = _sides(tmp_path, {file: (old, new)})
-    assert message in found.because
-    assert not found.functions
+)
+def test_processes_and_threads_that_nothing_notes_are_known(how: str, started: list[str]) -> None:
+    """What they execute is not in the trace."""
+    run = subprocess.run(
+        [sys.executable, "-c", STARTING, how], check=True, timeout=120, capture_output=True
+    )
+    assert json.loads(run.stdout) == started
 
 
-@pytest.mark.parametrize("file", ["fast.txt", "fast.md", "fast.rst", "fast.json", "fast.pyc"])
-def test_a_file_of_data_is_known_by_its_name(tmp_path: Path, file: str) -> None:
-    """Whatever it is called, code may read it, and what names it may."""
-    assert _names(_sides(tmp_path, {}, {file: (b"1.0", b"0.1")})) == {"counted"}
+@pytest.mark.parametrize("file", ["fast.txt", "fast.md", "fast.json", "fast.so"])
+def test_a_file_that_is_none_of_python_may_be_read_by_any_training(
+    file: str, tmp_path: Path
+) -> None:
+    """What reads it may be compiled code."""
+    old = _write(tmp_path / "pack", FILES)
+    difference = _difference(old, old, f"pack/{file}")
+    assert difference.because == f"pack/{file} differs, and what reads it is not noted"
+    assert difference.executed_by(_train(old)[1])
 
 
-def test_files_that_no_code_reads_tell_nothing(tmp_path: Path) -> None:
+def test_files_that_no_code_reads_have_no_effect() -> None:
     """Those of type checkers, and those that say a version and nothing else."""
-    others = {"fast.pyi": (b"a", b"b"), "py.typed": (b"", b"a"), "VERSION": (b"1.0\n", b"1.1\n")}
-    assert _sides(tmp_path / "x", {}, others) == training_selection.Triggers()
-    text = _sides(tmp_path / "y", {}, {"VERSION": (b"1.0", b"fast")})
-    assert not text.because
-    assert (
-        "sizes-2.yaml differs" in _sides(tmp_path / "z", {}, {"sizes-2.yaml": (b"1", b"2")}).because
-    )
+    assert training_selection.without_effect("pack/py.typed", [b"", b"a"])
+    assert training_selection.without_effect("pack/VERSION", [b"1.0\n", b"1.1\n"])
+    assert not training_selection.without_effect("pack/VERSION", [b"1.0", b"fast"])
 
 
-def test_linked_folders_are_looked_into(tmp_path: Path) -> None:
-    """A folder of a package may lie elsewhere."""
-    for label, rate in (("a", 1), ("b", 2)):
-        (tmp_path / label / "pack").mkdir(parents=True)
-        (tmp_path / label / "shared").mkdir()
-        (tmp_path / label / "shared" / "agent.py").write_text(f"def train():\n    return {rate}\n")
-        (tmp_path / label / "pack" / "ppo").symlink_to("../shared")
-    found = training_selection.triggers([str(tmp_path / "a/pack")], [str(tmp_path / "b/pack")])
-    assert found.functions == {("pack/ppo/agent.py", "train")}
-
-
-def test_a_file_that_nests_too_deeply_cannot_be_told(tmp_path: Path) -> None:
+def test_a_file_that_nests_too_deeply_differs_as_a_whole(tmp_path: Path) -> None:
     """One sum of thousands of terms is no traceback."""
     terms = "+".join(["1"] * 3000)
-    assert "cannot be read" in _sides(tmp_path, {"nets.py": ("", f"X = {terms}\n")}).because
+    old, new = _both(tmp_path, "lazy.py", "SIZE = 1", f"SIZE = {terms}")
+    assert _difference(old, new).files == {"pack/lazy.py"}
 
 
-def test_a_compiled_file_is_known_by_its_name(tmp_path: Path) -> None:
-    """Who imports another one from it is another."""
-    found = _sides(tmp_path, {}, {"fast.so": (b"1", b"2")})
-    assert _names(found) == {"counted"}
+#: in place of a batch: each training has executed the function of its name.
+BATCH = """
+import json, sys
+from pathlib import Path
+from rlregress.inside import events
+
+path, label, log = sys.argv[1:]
+for job in json.loads(Path(path).read_text())["jobs"]:
+    with open(log, "a") as file:
+        print(label, job["name"], file=file)
+    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
+    header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
+              "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
+              "at_import": {"functions": {}, "before": []} if job.get("imports") else {}}
+    events.write(job["output"], header, [step])
+    print(job["name"], 0, 0.1, sep="\\t", flush=True)
+"""
+
+
+@pytest.fixture
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Record trainings on both versions, and list what was recorded; a call for each gate."""
+    log = tmp_path / "log"
+    log.touch()
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    difference = training_selection.Difference(frozenset({("pack/agent.py", "sac")}))
+    monkeypatch.setattr(
+        recording_processes,
+        "start",
+        lambda module, side, job: [side.python, "-c", BATCH, str(job), side.label, str(log)],
+    )
+
+    def call(*names: str) -> tuple[recordings.Recorded, list[str]]:
+        trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
+        before = len(log.read_text().splitlines())
+        both = recording_processes.Side("A"), recording_processes.Side("B")
+        with Sides(both, folders, 1, print) as sides:
+            found = recordings.record(sides, trainings, {"B": []}, difference, [], Options())
+        return found, log.read_text().splitlines()[before:]
+
+    return call
+
+
+def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recording: Any) -> None:
+    """The new one is of all, and the others count as the same."""
+    found, recorded = recording("ppo", "sac")
+    assert recorded == ["B ppo", "B sac", "A sac"]
+    assert ([training.name for training in found.held], found.same) == (["sac"], ["ppo"])
+    assert (set(found.traces[0]), set(found.traces[1])) == ({"sac"}, {"ppo", "sac"})
+
+
+def test_a_gate_that_was_interrupted_selects_by_the_traces_that_it_has_left(recording: Any) -> None:
+    """What either version has recorded is not recorded again."""
+    assert recording("ppo")[1] == ["B ppo"]
+    found, recorded = recording("ppo", "sac")
+    assert (recorded, found.same) == (["B sac", "A sac"], ["ppo"])
+    assert recording("ppo", "sac")[1] == []
+
+
+def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was recorded of the new version is compared before more of it is recorded."""
+    calls: list[tuple[str, list[str], float]] = []
+    now = time.time()
+
+    def recorded(trainings: list[Training], side: Any, *more: Any) -> dict[str, Trace]:
+        until = more[-1] if more[-1:] and isinstance(more[-1], float) else now
+        calls.append((side.label, [training.name for training in trainings], round(until - now)))
+        # one a time
+        return {training.name: small_traces.trace() for training in trainings[:1]}
+
+    monkeypatch.setattr(sides_module, "recorded", recorded)
+    trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
+    both = recording_processes.Side("A"), recording_processes.Side("B")
+    with Sides(both, (tmp_path, tmp_path), 1, print) as sides:
+        old, new = sides.record_new_first(trainings, {}, list, now + 1000)
+    assert calls[:4] == [
+        ("B", ["ppo", "sac"], 500), ("A", ["ppo"], 1000), ("B", ["sac"], 500), ("A", ["sac"], 1000),
+    ]  # fmt: skip
+    assert old.keys() == new.keys() == {"ppo", "sac"}

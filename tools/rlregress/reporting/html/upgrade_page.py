@@ -440,8 +440,8 @@ def _traces(of: OfFramework, command: str) -> list[object]:
     return [
         traces_page.table(listed),
         Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]),
-        Folded(f"Not traced, as no code that differs is run: {len(of.same_code)}",
-               [list(of.same_code)]),
+        Folded(f"Recorded on the new version alone, as they execute nothing that differs: "
+               f"{len(of.same_code)}", [list(of.same_code)]),
         *(
             traces_page.finding(group, of.causes.get(group[0].name), of.details.changed,
                                 _one(command, group[0].name))

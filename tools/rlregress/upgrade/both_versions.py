@@ -1,0 +1,165 @@
+"""Both versions: how they are compared, what of them was executed, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rlregress.model.code import Changed
+from rlregress.model.differences import Entry
+from rlregress.model.recorded_traces import NotTraced, Trace, Traced
+from rlregress.model.upgrade_result import Cause, Cost, Moved, MutationTest, PieceExecution
+from rlregress.upgrade import (
+    costs,
+    coverage,
+    direct_calls,
+    entries,
+    mutation_test,
+    outside_training,
+    recordings,
+)
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.recordings import Traces
+from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.upgrade_options import Options
+
+
+@dataclass(frozen=True, kw_only=True)
+class Executed:
+    """What trainings executed, and what came of them.
+
+    Attributes:
+        traces: of the old and of the new version, by name.
+        checks: see ``entries.evidence``.
+    """
+
+    traces: Traces = field(default_factory=lambda: ({}, {}))
+    checks: Mapping[str, tuple[str, Cause | None]] = field(default_factory=dict)
+
+    def headers(self, key: str) -> dict[str, set[str]]:
+        """Training -> what the header of its new version's trace lists under a key."""
+        return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
+
+
+def join_executed(ran: Sequence[Executed]) -> Executed:
+    """Return what several groups of trainings executed."""
+    old, new = (
+        {name: trace for executed in ran for name, trace in executed.traces[number].items()}
+        for number in range(2)
+    )
+    checks = {name: check for executed in ran for name, check in executed.checks.items()}
+    return Executed(traces=(old, new), checks=checks)
+
+
+@dataclass(frozen=True)
+class BothVersions:
+    """Both versions, what differs between them, and how they are compared."""
+
+    sides: Sides
+    found: Inventory
+    options: Options
+
+    @property
+    def folders(self) -> list[str]:
+        """Folders of the new version's packages."""
+        return self.found.folders("new")
+
+    def find_culprits(
+        self, held: Sequence[Traced], trainings: Sequence[Training], differing: Sequence[Changed]
+    ) -> dict[str, Cause]:
+        """Return of each training that differs the changes that make it differ."""
+        return recordings.causes_of(
+            self.sides, held, trainings, differing, self.found.pieces, self.options
+        )
+
+    def find_executions(
+        self,
+        pieces: Iterable[Changed],
+        traces: Traces,
+        probed: Mapping[tuple[str, str], Sequence[str]],
+    ) -> list[PieceExecution]:
+        """Return how trainings and probes executed pieces of code."""
+        return coverage.piece_executions(pieces, traces, probed, self.folders)
+
+    def repeat_calls(
+        self,
+        executions: Sequence[PieceExecution],
+        trainings: Iterable[Training],
+        new: Mapping[str, Trace],
+        causes: Iterable[Cause],
+    ) -> list[PieceExecution]:
+        """Return the pieces of code, each with what came of its captured calls."""
+        until = self.options.until("calls")
+        return direct_calls.called(
+            self.sides, executions, trainings, new, causes, self.folders, until
+        )
+
+    def measure_costs(
+        self,
+        trainings: Sequence[Training],
+        held: Sequence[Traced],
+        lost: Sequence[NotTraced],
+        executions: Iterable[PieceExecution],
+    ) -> tuple[Cost, ...]:
+        """Return time and memory of trainings that execute changed code."""
+        executing = {name for execution in executions for name in execution.trainings}
+        spent = time.time() - self.options.begun
+        return costs.measured(self.sides, trainings, held, lost, executing, spent)
+
+    def inject_faults(
+        self,
+        executions: Sequence[PieceExecution],
+        held: Iterable[Traced],
+        trainings: Iterable[Training],
+        new: Mapping[str, Trace],
+    ) -> MutationTest | None:
+        """Return how many injected faults the traces detect; None: that is not wanted."""
+        options = self.options
+        if not options.prove:
+            return None
+        names = {training.name for training in held if training.proved}
+        options.say(
+            f"seeding up to {options.prove} faults into {len(executions)} changed functions"
+        )
+        return mutation_test.mutation_test(
+            executions,
+            {training.name: training for training in trainings},
+            {name: trace for name, trace in new.items() if name in names},
+            lambda jobs: self.sides.record_once("B", jobs),
+            options.prove,
+            lambda jobs: direct_calls.of_mutants(self.sides, jobs, self.folders),
+        )
+
+    def list_pieces(
+        self, executions: Sequence[PieceExecution], ran: Executed, framework: str = ""
+    ) -> list[Entry]:
+        """Return the entries of pieces of code."""
+        found = self.found
+        unnamed = entries.unnamed((execution.function for execution in executions), self.folders)
+        known = outside_training.load()
+        pieces = entries.of_pieces(executions, ran.checks, unnamed, known, framework)
+        return entries.of_distributions(entries.without_public(pieces, found.public), found.parts)
+
+    def list_others(
+        self,
+        pieces: Sequence[Changed],
+        ran: Executed,
+        moved: Sequence[Moved],
+        unused: Collection[str],
+    ) -> list[Entry]:
+        """Return entries that belong to no framework: metadata, packages, files, environments."""
+        found = self.found
+        used = {
+            name: imported | ran.headers("opened").get(name, set())
+            for name, imported in ran.headers("imported").items()
+        }
+        packages = ran.headers("distributions_imported")
+        return [
+            *self.list_pieces(self.find_executions(pieces, ran.traces, {}), ran),
+            *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
+            *entries.of_metadata(found, unused),
+            *entries.of_packages(found, ran.checks, packages),
+            *entries.of_environments(moved),
+        ]

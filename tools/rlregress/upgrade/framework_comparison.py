@@ -1,0 +1,222 @@
+"""One framework in both versions: what differs of it, its trainings, and what they prove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from rlregress.frameworks.base import Adapter
+from rlregress.model.code import REMOVED, Changed
+from rlregress.model.recorded_traces import Traced
+from rlregress.model.upgrade_result import LATE, Cause, OfFramework
+from rlregress.tracing.child_processes import note_cut
+from rlregress.upgrade import (
+    attribution,
+    direct_calls,
+    early_answers,
+    entries,
+    recordings,
+    side_fingerprints,
+    training_selection,
+)
+from rlregress.upgrade.both_versions import BothVersions, Executed
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.recordings import Recorded
+from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.sides import Noted
+
+
+class FrameworkDifferences:
+    """What of the list of differences belongs to one framework.
+
+    Args:
+        prints: what its probes gave on both versions.
+        code: whether pieces of code do; those of a script's gate belong to the script.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        found: Inventory,
+        prints: tuple[Fingerprint, Fingerprint],
+        code: bool = True,
+    ) -> None:
+        self.adapter, self.prints = adapter, prints
+        versions = [side.versions.get(adapter.framework.packages[0], "") for side in prints]
+        later = attribution.of_other_versions(adapter, *versions)
+        self.details = side_fingerprints.compared(*prints, later)
+        self.defaults = tuple(side_fingerprints.changed_defaults(*prints))
+        self.unread = tuple(side_fingerprints.unread(*prints))
+        changed = {(d.id, d.scope): d for d in self.details.changed}
+        self.standing = {
+            key: attribution.standing(adapter, d, versions[1]) for key, d in changed.items()
+        }
+        self.documented = {key: attribution.documented(adapter, d) for key, d in changed.items()}
+        self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
+        others = find_unowned([adapter], found) if code else []
+        #: those that its trainings may run, too: of packages that are no framework's.
+        self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
+
+    @property
+    def name(self) -> str:
+        """Full name of the framework."""
+        return self.adapter.full_name
+
+    @property
+    def algorithms_that_differ(self) -> list[str]:
+        """Algorithms whose details differ: their trainings are expected to diverge."""
+        return sorted({detail.id.partition(".")[0] for detail in self.details.changed})
+
+    @property
+    def answers(self) -> list[str]:
+        """What its probes say, in words."""
+        details = self.details
+        counted = (
+            f"{details.probed} of {details.all} details probed on both versions, "
+            f"{len(details.changed)} differ; "
+        )
+        return [
+            f"{self.name}: {counted if details.all else ''}{len(self.defaults)} changed defaults",
+            *early_answers.of_probes(details.changed, self.defaults),
+        ]
+
+    @property
+    def probed(self) -> dict[tuple[str, str], list[str]]:
+        """Function -> details whose probes have executed it and gave an answer on both sides."""
+        old, new = self.prints
+        details: dict[tuple[str, str], list[str]] = {}
+        for key, answer in new.found.items():
+            other = old.found.get(key)
+            if answer.observed is None or other is None or other.observed is None:
+                continue
+            for function in answer.called | other.called:
+                details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
+        return details
+
+    def noted(self, keep: bool) -> dict[str, Noted]:
+        """Return the functions whose lines are noted on either side, by its label.
+
+        Args:
+            keep: traces are compared with those of other versions, too: all functions are noted,
+                and no lines.
+        """
+        if keep:
+            return {"A": [], "B": []}
+        lines: dict[str, Noted] = {
+            label: [[piece.file_on(label.lower()), piece.name] for piece in self.differing]
+            for label in "AB"
+        }
+        if not any(piece.how == REMOVED for piece in self.differing):
+            del lines["A"]
+        return lines
+
+
+def _owns(adapter: Adapter, piece: Changed) -> bool:
+    package = piece.file.partition("/")[0]
+    return package in adapter.framework.modules or bool(
+        adapter.framework.checkout and package.startswith(adapter.name)
+    )
+
+
+def find_unowned(adapters: Iterable[Adapter], found: Inventory) -> list[Changed]:
+    """Return pieces of packages that are none of these frameworks'."""
+    return [piece for piece in found.pieces if not any(_owns(x, piece) for x in adapters)]
+
+
+def compare_framework(
+    both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
+) -> tuple[OfFramework, Executed]:
+    """Return what probes and trainings of one framework show, and what its trainings executed.
+
+    Args:
+        selects: record the old version only of trainings that execute something that differs.
+    """
+    if late := sum(detail.why == LATE for detail in own.details.not_probed):
+        note_cut(f"{late} of {own.details.all} details of {own.name}")
+    recorded = _record(both, own, trainings, selects)
+    old, new = recorded.traces
+    searched = [training for training in recorded.held if training.name not in recorded.stand_ins]
+    culprits = both.find_culprits(searched, trainings, own.differing)
+    causes = {
+        **culprits,
+        **{name: culprits[of] for name, of in recorded.stand_ins.items() if of in culprits},
+    }
+    executions = both.find_executions(own.pieces, recorded.traces, own.probed)
+    executions = both.repeat_calls(
+        executions,
+        [training for training in trainings if training.name in old],
+        new,
+        _causes_of_divergence(recorded.held, causes),
+    )
+    recorded = replace(recorded, held=direct_calls.rounded(recorded.held, causes, executions))
+    costs = both.measure_costs(trainings, recorded.held, recorded.lost, executions)
+    checks = entries.of_trainings(recorded.held, recorded.lost, recorded.same, own.name)
+    # of the others it is not known which of the changed functions they could do without
+    evident = [check for check in checks if check.name not in recorded.stand_ins]
+    evident += entries.of_details(own.details, own.standing, own.name)
+    ran = Executed(traces=recorded.traces, checks=entries.evidence(evident, culprits))
+    listed = [
+        *attribution.explaining_functions(
+            causes.values(), own.details.changed, own.differing, executions
+        ),
+        *attribution.shown_functions(executions),
+    ]
+    pieces = both.list_pieces(executions, ran, own.name)
+    made = replace(
+        _describe(own, recorded),
+        entries=entries.of_framework(
+            own.name, checks, own.details, own.standing, own.defaults, own.unread, pieces
+        ),
+        executions=tuple(executions),
+        causes=causes,
+        proof=both.inject_faults(executions, recorded.held, trainings, new),
+        hunks=attribution.side_by_side(listed, recordings.lines_of(new)),
+        costs=costs,
+    )
+    return made, ran
+
+
+def _record(
+    both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
+) -> Recorded:
+    difference = None
+    if selects:
+        files = [file.file for file in both.found.files if not file.without_effect]
+        difference = training_selection.find_difference(both.found.pieces, files)
+    lines = own.noted(both.options.keep is not None)
+    return recordings.record(both.sides, trainings, lines, difference, own.differing, both.options)
+
+
+def _causes_of_divergence(held: Iterable[Traced], causes: Mapping[str, Cause]) -> list[Cause]:
+    """Return the culprits of trainings that train otherwise.
+
+    Of what is close, or differs in logs, a culprit may do more than round, or no more than that.
+    """
+    return [
+        causes[training.name]
+        for training in held
+        if training.name in causes
+        and training.comparison.verdict == "diverged"
+        and not training.comparison.trains_the_same
+    ]
+
+
+def _describe(own: FrameworkDifferences, recorded: Recorded) -> OfFramework:
+    """Return what is known of a framework before its differences are explained."""
+    adapter = own.adapter
+    old, new = own.prints
+    return OfFramework(
+        name=own.name,
+        title=adapter.framework.title,
+        module=adapter.framework.modules[0] if adapter.framework.modules else "",
+        versions=(old.versions, new.versions),
+        details=own.details,
+        standing=own.standing,
+        documented=own.documented,
+        defaults=own.defaults,
+        unread=own.unread,
+        traced=tuple(recorded.held),
+        not_traced=tuple(recorded.lost),
+        same_code=tuple(recorded.same),
+    )

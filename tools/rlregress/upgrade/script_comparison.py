@@ -1,0 +1,142 @@
+"""A script of the user on both versions: recorded, compared, and what makes it differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from rlregress import progress
+from rlregress.model import differences as model
+from rlregress.model.code import Changed
+from rlregress.model.differences import Entry
+from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
+from rlregress.model.upgrade_result import Cause, OfScript, ScriptNames
+from rlregress.tracing.child_processes import note_cut
+from rlregress.upgrade import (
+    attribution,
+    compared_trainings,
+    entries,
+    expected_stages,
+    names_in_script,
+    recordings,
+)
+from rlregress.upgrade.both_versions import BothVersions, Executed
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.recordings import Traces
+
+
+def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Executed]:
+    """Return what a script does on both versions, and what it executed."""
+    script, traces, steps, seconds = _record(both, script)
+    differing = [piece for piece in both.found.pieces if piece.counts]
+
+    def expect(differs: bool) -> None:
+        progress.expect(expected_stages.of_script(seconds, len(differing), differs, both.options))
+
+    held = _compare(both, script, traces, expect)
+    check, causes = _explain(both, script, held, differing)
+    ran = Executed(traces=traces, checks=entries.evidence([check], causes))
+    executions = both.find_executions(both.found.pieces, traces, {})
+    executions = both.repeat_calls(executions, [script], traces[1], causes.values())
+    compared, lost = ([held], []) if isinstance(held, Traced) else ([], [held])
+    costs = both.measure_costs([script], compared, lost, executions)
+    executed = [execution for execution in executions if execution.trainings]
+    listed = attribution.explaining_functions(causes.values(), (), (), executions)
+    made = OfScript(
+        held=held,
+        entries=(
+            check,
+            *entries.of_rest(script.name, steps),
+            *both.list_pieces(executions, ran),
+        ),
+        executions=tuple(executions),
+        causes=causes,
+        proof=both.inject_faults(executed, compared, [script], traces[1]) if compared else None,
+        hunks=attribution.side_by_side(listed, recordings.lines_of(traces[1])),
+        names=_find_names(both, held),
+        costs=costs,
+    )
+    return made, ran
+
+
+def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
+    """Return the script as it is compared, its traces, its steps if it was cut, and its seconds.
+
+    A script that has not ended in time is compared as far as both versions have come.
+    """
+    progress.begin(f"recording {script.name} on both versions", 2)
+    until = both.options.until("script")
+    a, b = both.sides.record([script], {"A": True, "B": True}, until=until)
+    if script.name not in a or script.name not in b:
+        return script, (a, b), 0, 0.0
+    seconds = max(of[script.name].header.get("wall_seconds", 0.0) for of in (a, b))
+    steps = compared_trainings.common_steps(a[script.name], b[script.name])
+    if steps is None:
+        return script, (a, b), 0, seconds
+    if not steps:
+        return script, ({}, {}), 0, seconds
+    both.options.say(
+        f"{script.name} has not ended: its first {steps} environment steps are compared"
+    )
+    note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
+    a, b = ({script.name: compared_trainings.cut(of[script.name], steps)} for of in (a, b))
+    return compared_trainings.cut_training(script, steps), (a, b), steps, seconds
+
+
+def _compare(
+    both: BothVersions, script: Training, traces: Traces, expect: Callable[[bool], None]
+) -> Traced | NotTraced:
+    """Compare both versions, and each with itself if they differ.
+
+    Args:
+        expect: is told whether they differ, before what follows from it begins.
+    """
+    name, options = script.name, both.options
+    a, b = traces
+
+    def again(comparison: Comparison) -> tuple[Trace, Trace] | None:
+        expect(True)
+        options.say("recording the script again, to see whether it repeats itself")
+        progress.begin(expected_stages.REPETITION, 2)
+        named = compared_trainings.naming(script, comparison)
+        one, other = both.sides.record([named], again=True, until=options.until("causes"))
+        if name in one and name in other:
+            return one[name], other[name]
+        note_cut(f"whether {name} repeats itself: it counts as different")
+        return None
+
+    held: Traced | NotTraced
+    if name in a and name in b:
+        expect(False)
+        held = compared_trainings.compared(name, a[name], b[name], again)
+    else:
+        note_cut(f"{name}; --steps records fewer environment steps")
+        held = compared_trainings.too_late(script, options.minutes)
+    word = held.word if isinstance(held, Traced) else "could not be compared"
+    options.say(f"script {name}: {word}")
+    return held
+
+
+def _explain(
+    both: BothVersions, script: Training, held: Traced | NotTraced, differing: list[Changed]
+) -> tuple[Entry, dict[str, Cause]]:
+    """Return the entry of the script, and its culprits."""
+    if isinstance(held, NotTraced):
+        return entries.of_not_traced(held, "", model.SCRIPT), {}
+    check = entries.of_traced(held, "", model.SCRIPT)
+    return check, both.find_culprits([held], [script], differing)
+
+
+def _find_names(both: BothVersions, held: Traced | NotTraced) -> ScriptNames | None:
+    """Return the names that are gone and that the script uses; None: none is gone."""
+    broken = both.found.broken
+    path = Path((both.options.script or {})["script"])
+    names = names_in_script.gone(path, broken, both.sides) if broken else None
+    if names is not None and isinstance(held, Traced) and held.crash is None:
+        # what ended in an error may not have imported everything
+        places = {place for of in (held.a, held.b) for place in of.header["folders_imported"]}
+        own = names_in_script.files_of(path, names)
+        old = both.found.folders("old")
+        names = replace(names, unused=names_in_script.unused(broken, own, places, old))
+    return names
