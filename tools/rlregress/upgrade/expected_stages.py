@@ -15,7 +15,6 @@ from rlregress.upgrade.upgrade_options import Options
 #: stages with stored seconds; see ``baselines/durations.toml``.
 MAKING, LISTING = "making both versions", "listing what differs"
 DETAILS = "probing details on both versions"
-SELECTION = "looking which trainings run changed code"
 RECORDING = "recording trainings on both versions"
 REPETITION = "recording trainings again, to see whether they repeat themselves"
 COSTS = "timing trainings on both versions"
@@ -59,7 +58,8 @@ def of_trainings(
 
     Args:
         frameworks: of each, how many trainings are chosen, how many changed functions they may
-            run, whether a detail differs, and whether trainings without changed code are left out.
+            run, whether a detail differs, and whether the old version is recorded only for those
+            that run some.
     """
     at_once, both = options.at_once, 2 / min(options.at_once, 2)
     stages: list[CommandStage] = []
@@ -73,8 +73,7 @@ def of_trainings(
         reverted = expected_reverted(stand, differing)
         turns = chance * (1 + min(math.log2(max(differing, 1)), _HALVINGS))
         stages += [
-            CommandStage(SELECTION, trainings if selected else 0, at_once),
-            CommandStage(RECORDING, 2 * recorded, at_once, both),
+            CommandStage(RECORDING, trainings + recorded, at_once, both),
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
             CommandStage(culprit_search.STAGE, reverted, at_once, starts=turns),
             # functions that make trainings differ need no further evidence

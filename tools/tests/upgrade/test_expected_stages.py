@@ -26,7 +26,8 @@ def of_event(what, given):
     if what == "script":
         return expected_stages.of_script(*given, OPTIONS)
     frameworks, algorithms = given
-    adapters = [SimpleNamespace(algorithms=range(n), behavior_only=()) for n in algorithms]
+    families = [SimpleNamespace(algorithms=range(n), behavior_only=()) for n in algorithms]
+    adapters = [SimpleNamespace(framework=family) for family in families]
     files = expected_stages.of_files(adapters, OPTIONS)
     return [*expected_stages.of_trainings(frameworks, OPTIONS), *files]
 
