@@ -590,7 +590,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
                                   ".common.distributions", ".common.monitor"),
     "td3 calls-options": _options("td3 callbacks, td3 vectorised-noise", ".td3", ".common.noise"),
     "ddpg calls-options": _options("ddpg callbacks", ".ddpg"),
-    "dqn calls-options": _options("dqn callbacks", ".dqn", ".common.callbacks"),
+    "dqn calls-options": _options("dqn callbacks", ".dqn"),
     **{
         f"ppo calls-{part}": GeneratedCalls(_CALLS, part)
         for part in ("spaces", "numbers", "files", "layers", "distributions", "buffers")
