@@ -62,6 +62,11 @@ class Option:
     described: Any
     parameter: inspect.Parameter
 
+    def values(self) -> list[Any]:
+        """Return other values: one of a number, as zero is mostly refused, and all other words."""
+        values = values_of(self.described, self.parameter)
+        return values[:1] if isinstance(self.parameter.default, (int, float)) else values
+
     def label(self, value: Any) -> str:
         """Return the name of a training with this value."""
         name = self.function.__qualname__.replace(".__init__", "")
@@ -112,7 +117,7 @@ class OptionTrainings:
             gc.collect()
             gc.freeze()
             for option in captured.take():
-                for value in values_of(option.described, option.parameter):
+                for value in option.values():
                     run = partial(_train_with, option, value, seconds, train)
                     yield f"{name}: {option.label(value)}", run
 
