@@ -321,7 +321,11 @@ def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
     """An algorithm without returns and without a trace says which tests ask it."""
     code, _, error = command("plan", "--framework", "cleanrl", "--algorithm", "dqn")
     scripts = frameworks.get("cleanrl")
-    text = "test tests_behavior --algorithm dqn" if scripts.behavior_only else "known: ppo, sac"
+    text = (
+        "test tests_behavior --algorithm dqn"
+        if scripts.framework.behavior_only
+        else "known: ppo, sac"
+    )
     assert_one_sentence(code, error, "'dqn' of CleanRL", text)
 
 

@@ -155,8 +155,8 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
 @pytest.mark.nightly
 def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
     """The framework's own reason; there is no checkpoint."""
-    found = [each for each in frameworks.installed() if each.no_resume_reason]
-    adapter = next((each for each in found if "sac" in each.algorithms), None)
+    found = [each for each in frameworks.installed() if each.train.no_resume_reason()]
+    adapter = next((each for each in found if "sac" in each.framework.algorithms), None)
     if adapter is None:
         pytest.skip("every framework that is here can be continued")
     cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")

@@ -28,7 +28,9 @@ SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
 def name() -> str:
     """The name of some framework that is installed and that trains what is recorded here."""
     installed = frameworks.installed()
-    return next(found for found in installed if {"ppo", "sac"} <= {*found.algorithms}).name
+    return next(
+        found for found in installed if {"ppo", "sac"} <= {*found.framework.algorithms}
+    ).name
 
 
 @pytest.fixture

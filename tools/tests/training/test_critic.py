@@ -128,7 +128,7 @@ def _trained(adapter, algorithm):
 
 
 def _cases():
-    every = [(a, name) for a in frameworks.installed() for name in a.algorithms]
+    every = [(a, name) for a in frameworks.installed() for name in a.framework.algorithms]
     return [
         pytest.param(
             *item,

@@ -35,7 +35,7 @@ EXPOSED = dict.fromkeys(("rsl_rl", "skrl"), {"entropy"})
 
 
 def _of(algorithm):
-    every = [a for a in frameworks.installed() if algorithm in a.algorithms]
+    every = [a for a in frameworks.installed() if algorithm in a.framework.algorithms]
     return all_frameworks(every, lambda adapter: adapter.name, lambda adapter: adapter.full_name)
 
 

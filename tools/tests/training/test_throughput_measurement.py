@@ -26,7 +26,7 @@ OFF_POLICY = Protocol(
 def adapter():
     """Some installed framework that trains PPO and SAC."""
     installed = frameworks.installed()
-    return next(found for found in installed if {"ppo", "sac"} <= {*found.algorithms})
+    return next(found for found in installed if {"ppo", "sac"} <= {*found.framework.algorithms})
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 @pytest.fixture(scope="module")
 def job() -> Job:
     """A very short run of some installed framework that can go on with one."""
-    trained = [found for found in frameworks.installed() if "ppo" in found.algorithms]
-    adapter = next(found for found in trained if not found.no_resume_reason)
+    trained = [found for found in frameworks.installed() if "ppo" in found.framework.algorithms]
+    adapter = next(found for found in trained if not found.train.no_resume_reason())
     cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
     made = job_plan.jobs(cell, [0])[0]
     return replace(made, protocol=Protocol(512, 256, 2))
