@@ -283,8 +283,8 @@ def _collect(
         if isinstance(member, griffe.Alias):
             own = member.target_path.partition(".")[0] == package.folder.name
             # a package offers what it imports from its own modules
-            offered = not listed and module.is_init_module and not name.startswith("_")
-            if not (member.is_public if listed else offered and own and member.runtime):
+            is_from_package = not listed and module.is_init_module and not name.startswith("_")
+            if not (member.is_public if listed else is_from_package and own and member.runtime):
                 continue
             try:
                 found[path] = _meant(member.final_target)
@@ -335,7 +335,7 @@ def _add_constructor(of: griffe.Class) -> None:
 
 
 def _is_annotation(of: griffe.Object) -> bool:
-    """Return whether there is no such attribute at run time, or it is a special one.
+    """Return whether an attribute is none of a caller: special, without a value, or of types alone.
 
     Fields are parameters of a constructor.
     """
@@ -346,7 +346,8 @@ def _is_annotation(of: griffe.Object) -> bool:
         "dataclass" in owner.labels or any(base.endswith("NamedTuple") for base in _bases(owner))
     )
     is_field = has_fields and of.annotation is not None
-    return of.name.startswith("__") or is_field or of.value is None
+    is_type = str(of.value).partition("(")[0].endswith(("TypeVar", "ParamSpec"))
+    return of.name.startswith("__") or is_field or is_type or of.value is None
 
 
 def _meant(member: griffe.Object) -> griffe.Object:
