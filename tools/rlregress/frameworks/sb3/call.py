@@ -39,6 +39,6 @@ def generated_calls() -> Mapping[str, TraceTraining]:
         "td3 calls-options": _options("td3 callbacks, td3 vectorised-noise", ".td3",
                                       ".common.noise"),
         "ddpg calls-options": _options("ddpg callbacks", ".ddpg"),
-        "dqn calls-options": _options("dqn callbacks", ".dqn", ".common.callbacks"),
+        "dqn calls-options": _options("dqn callbacks", ".dqn"),
         **{f"ppo calls-{part}": GeneratedCalls(_CASES, part) for part in parts},
     }  # fmt: skip
