@@ -18,7 +18,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 from rlregress.upgrade.cached_folders import Say
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 
 #: cell -> what a run of it came to, as its record says.
 Outcomes = dict[str, dict[str, Any]]
@@ -68,7 +68,7 @@ def _unchanged(
 ) -> Iterator[FaultResult]:
     """Judge the installed framework again and again, each time with seeds of its own."""
     for number in range(gates):
-        first = FIRST_NEW_SEED + SEQUENTIAL.most * number
+        first = FIRST_NEW_SEED + SEQUENTIAL_LOOKS.max_runs * number
         none = Fault(name=f"unchanged {number + 1}", framework=framework, algorithm=algorithm)
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
             options = _options(framework, algorithm, cells, workers, folder)

@@ -20,7 +20,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.training.cell import Cell
 from rlregress.upgrade.confirmation import numbers_of
 from rlregress.upgrade.side_environments import Prepared
-from rlregress.verdicts.permutation import content_generator, permutation_p
+from rlregress.verdicts.permutation import generator_from_contents, permutation_p_value
 
 #: runs of either end, and the probability of telling two equal ends apart.
 END_RUNS, END_ERROR = 12, 0.01
@@ -38,7 +38,7 @@ def error(checks: int) -> float:
 
 def p_value(worse: Sequence[float], better: Sequence[float]) -> float:
     """Of some runs being as good as others: one-sided, by permutation."""
-    return float(permutation_p(better, worse, content_generator(better, worse)).drop)
+    return float(permutation_p_value(better, worse, generator_from_contents(better, worse)).drop)
 
 
 def ends_differ(old: Sequence[float], new: Sequence[float]) -> bool:

@@ -13,7 +13,7 @@ from rlregress.gate.judging import (
 from rlregress.gate.session import Session
 from rlregress.model.planned_session import Gate
 from rlregress.model.quantities import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
-from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
 
 #: new runs of the gates of fixed size that a plan compares with.
 _FIXED = (5, 10, 20)
@@ -25,7 +25,7 @@ def candidates(session: Session) -> tuple[Gate, ...]:
     Args:
         session: with stored runs.
     """
-    every = list(dict.fromkeys([looks_allowed(session), *(fixed(n) for n in _FIXED)]))
+    every = list(dict.fromkeys([looks_allowed(session), *(single_look(n) for n in _FIXED)]))
     if session.looks not in every:
         every.append(session.looks)
     groups: dict[Quantity, list[str]] = {
@@ -38,14 +38,14 @@ def candidates(session: Session) -> tuple[Gate, ...]:
 def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
     seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
     return Gate(
-        seeds=looks.most if len(looks.seeds) == 1 else 0,
+        seeds=looks.max_runs if len(looks.seeds) == 1 else 0,
         chosen=looks == session.looks,
         cells=_of_cells(session, looks, RETURNS) | _of_cells(session, looks, TRAINING),
         groups=_of_groups(session, looks, RETURNS, groups)
         | _of_groups(session, looks, TRAINING, groups),
         critics=_critics(session, looks, groups),
         expected=expected_seconds(session, looks),
-        most=sum(looks.most * of_run for of_run in seconds.values()),
+        most=sum(looks.max_runs * of_run for of_run in seconds.values()),
     )
 
 
@@ -72,4 +72,4 @@ def _critics(
 def looks_allowed(session: Session) -> Looks:
     """The looks that what is missing is reckoned from: several where the store allows it."""
     several = not (session.bands or session.one_look_because)
-    return SEQUENTIAL if several else fixed(_FIXED[-1])
+    return SEQUENTIAL_LOOKS if several else single_look(_FIXED[-1])

@@ -16,11 +16,11 @@ from rlregress.progress import stored_durations
 from rlregress.training.budgets import budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
-from rlregress.verdicts.ceiling import at_ceiling
+from rlregress.verdicts.ceiling import is_at_ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.power import expected_runs, smallest_group_drop
+from rlregress.verdicts.power import average_runs, smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules, visible_drop
-from rlregress.verdicts.sequential import Course, follow, verdicts_of
+from rlregress.verdicts.sequential import Course, build_verdicts, take_looks
 
 #: all that runs are judged by
 EVERY = (RETURNS, *SECONDARY)
@@ -38,7 +38,7 @@ def judge(session: Session) -> dict[str, Verdict]:
         while course.needed:
             session.help_with(_missing(session, course))
             course = course_of(session)
-        of_cells = verdicts_of(course)
+        of_cells = build_verdicts(course)
         verdicts.update(of_cells.cells)
         verdicts.update(of_cells.groups)
     if session.bands:
@@ -56,7 +56,7 @@ def why_not_needed(session: Session, job: Job) -> str:
     """
     if job.cell not in session.cells:
         return f"not needed: a replay of {job.cell.id} has the stored numbers"
-    look = session.looks.look_of(session.number(job))
+    look = session.looks.find_look(session.number(job))
     if look == 0 or job.cell not in session.stored:
         return ""
     while True:
@@ -66,7 +66,7 @@ def why_not_needed(session: Session, job: Job) -> str:
         session.help_with(_missing(session, course))
     name = job.cell.id
     names = [of.named(name) for of in EVERY if job.cell in session.judged_by(of)]
-    taken = max(map(course.taken, names))
+    taken = max(map(course.count_looks, names))
     if taken > look or course.undecided.intersection(names):
         return ""
     seeds = session.looks.seeds[taken - 1]
@@ -90,7 +90,7 @@ def course_of(session: Session) -> Course:
             for cell in session.judged_by(quantity)
         }
         looks = dict.fromkeys(samples, session.looks)
-        _COURSES[session] = done, follow(samples, looks, Rules(alpha=session.alpha_of_family))
+        _COURSES[session] = done, take_looks(samples, looks, Rules(alpha=session.alpha_of_family))
     return _COURSES[session][1]
 
 
@@ -115,7 +115,7 @@ def needed(course: Course, cell: Cell) -> int:
 
 def _all_returns(session: Session, cell: Cell) -> list[float]:
     """Final returns of all new runs of a cell, which are done or waited for."""
-    while len(values := session.final_returns(cell)) < session.looks.most:
+    while len(values := session.final_returns(cell)) < session.looks.max_runs:
         session.help_with(session.undone(cell))
     return values
 
@@ -194,7 +194,7 @@ def smallest_common_drop(
         _relative_sds(members, quantity),
         *family(session, quantity, looks),
         floor=Rules.floor,
-        ceilings=[at_ceiling(values) for values in members],
+        ceilings=[is_at_ceiling(values) for values in members],
     )
     largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
     return drop if math.isfinite(drop) and drop <= largest else None
@@ -254,7 +254,7 @@ def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> fl
     later = sum(
         max(expected_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
         for cell in session.stored
-        if until[cell] == first < session.looks.most
+        if until[cell] == first < session.looks.max_runs
     )
     start = stored_durations().start
     return later + sum(start + of_run for _, of_run in session.lengths_to_do(measured, until))
@@ -263,14 +263,14 @@ def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> fl
 def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     """New runs of a cell on average, if nothing changed."""
     if cell not in session.stored or len(looks.seeds) == 1:
-        return float(looks.most)
+        return float(looks.max_runs)
     together = [
         cell_
         for cell_ in session.stored
         if cell_ == cell
         or (cell_.group == cell.group and cell.group in session.groups(looks=looks))
     ]
-    return expected_runs(
+    return average_runs(
         [len(session.stored[cell_].returns) for cell_ in together],
         looks,
         *family(session, RETURNS, looks),

@@ -12,7 +12,7 @@ from rlregress.gate.session import Session
 from rlregress.model.planned_session import Gate, Wanted
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, cell_of, percent
 from rlregress.training.cell import Cell
-from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
+from rlregress.verdicts.missing import suggest_cell_seeds, suggest_group_seeds
 
 
 def proposals(
@@ -99,7 +99,7 @@ def _missing_in_cells(session: Session, gates: tuple[Gate, ...], share: float) -
             continue
         of = _sharper(session, [cell])
         numbers = np.array(stored.numbers(of))
-        missing[cell.id] = seeds_for_cell(
+        missing[cell.id] = suggest_cell_seeds(
             numbers[np.isfinite(numbers)], looks, *family(session, of, looks), share
         )
     return missing
@@ -121,7 +121,7 @@ def _missing_in_groups(
         missing[group] = (
             "its cells have too few seeds, or stand at a ceiling"
             if visible is None
-            else seeds_for_group(
+            else suggest_group_seeds(
                 fewest, relative_sds(session, name, looks, of), looks, visible, share
             )
         )

@@ -17,7 +17,7 @@ from rlregress.datafiles import Number, Text
 from rlregress.errors import UserError
 from rlregress.model.cells import Band
 from rlregress.training.cell import Cell
-from rlregress.verdicts.bands import recover
+from rlregress.verdicts.bands import recover_band
 
 SEEDS = 5
 
@@ -56,7 +56,7 @@ def table(name: str) -> dict[Key, Band]:
     rows: tuple[_Row, ...] = datafiles.read(path_of(name), tuple[_Row, ...])
     keys = [(row.framework, row.algorithm, row.environment, row.hyperparameters) for row in rows]
     _check_distinct(path_of(name), keys)
-    bands = [recover(row.mean, row.half_width, SEEDS) for row in rows]
+    bands = [recover_band(row.mean, row.half_width, SEEDS) for row in rows]
     return dict(zip(keys, bands, strict=True))
 
 

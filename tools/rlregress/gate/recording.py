@@ -17,7 +17,7 @@ from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import budget as load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import store_in
-from rlregress.verdicts.stability import self_check
+from rlregress.verdicts.stability import check_stability
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def record(
         yield f"wrote {path}"
         returns = baseline_runs.load(path).returns
         if len(returns) >= 2 and of_budget.judged:
-            yield f"  {self_check(returns, of_budget.seeds)}"
+            yield f"  {check_stability(returns, of_budget.seeds)}"
     if useless:
         raise UserError(
             f"no run of {', '.join(useless)} ended well, and nothing is stored; fix the errors "

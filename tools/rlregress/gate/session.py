@@ -22,7 +22,7 @@ from rlregress.training import job_plan, worker_launch
 from rlregress.training.budgets import MOST_SEEDS, budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.store import Store, store_in
-from rlregress.verdicts.looks import LEAST_STORED, SEQUENTIAL, Looks, fixed
+from rlregress.verdicts.looks import MIN_STORED, SEQUENTIAL_LOOKS, Looks, single_look
 
 #: new runs that a t-test against a published band takes
 LEAST_AGAINST_BAND = 2
@@ -113,7 +113,7 @@ class Session:
         self._seconds: dict[Cell, float] = {}
         self._numbers: dict[str, Mapping[Quantity, float]] = {}
         known = baseline_runs.every()
-        most = max(seeds, SEQUENTIAL.most) if sequential else seeds
+        most = max(seeds, SEQUENTIAL_LOOKS.max_runs) if sequential else seeds
         for cell in cells:
             self._jobs[cell] = job_plan.jobs(cell, range(first_seed, first_seed + most))
             job = self._jobs[cell][0]
@@ -129,9 +129,9 @@ class Session:
         self.one_look_because = self._too_little_stored()
         self._one_look_requested = not sequential
         several = sequential and self.judged and not self.one_look_because
-        self.looks: Looks = SEQUENTIAL if several else fixed(seeds)
+        self.looks: Looks = SEQUENTIAL_LOOKS if several else single_look(seeds)
         for cell in cells:
-            self._jobs[cell] = self._jobs[cell][: self.looks.most]
+            self._jobs[cell] = self._jobs[cell][: self.looks.max_runs]
         #: ids of cells -> the session without them, which remembers what its runs decide
         self._narrowed: dict[frozenset[str], Session] = {}
         self._replay_store = Store(Path(replays)) if replays else None
@@ -143,7 +143,7 @@ class Session:
     def _compare_with(self, cell: Cell, job: Job, table: str) -> None:
         stored = baseline_runs.find(cell, job.protocol)
         band = published.band_of(cell, table) if table else None
-        few = stored is None or len(stored.runs) < LEAST_STORED
+        few = stored is None or len(stored.runs) < MIN_STORED
         if band is not None and few:
             # five published runs tell more than fewer that are stored
             self.bands[cell] = band
@@ -169,8 +169,8 @@ class Session:
             count = len(stored.runs) if stored else "no"
             return f"{cell.id} has {count} stored runs and is judged by its published band"
         for cell, stored in self.stored.items():
-            if len(stored.runs) < LEAST_STORED:
-                return f"{cell.id} has {len(stored.runs)} stored runs, {LEAST_STORED} are needed"
+            if len(stored.runs) < MIN_STORED:
+                return f"{cell.id} has {len(stored.runs)} stored runs, {MIN_STORED} are needed"
         return ""
 
     def replay(self, cell: Cell) -> Replay:
@@ -361,7 +361,7 @@ class Session:
     @property
     def size(self) -> int:
         """How many runs the session has at most, done or not."""
-        return self.looks.most * len(self.cells)
+        return self.looks.max_runs * len(self.cells)
 
     def describe(self) -> str:
         """One phrase: cells, runs, what is already there."""

@@ -110,7 +110,7 @@ def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
     return CellPlan(
         name=cell.id,
         damaged=tuple(session.damaged(cell)),
-        done=len(session.jobs(cell)) - len(session.undone(cell, session.looks.most)),
+        done=len(session.jobs(cell)) - len(session.undone(cell, session.looks.max_runs)),
         until=until,
         undone=len(session.undone(cell, until)),
         seconds=session.estimated_seconds(cell),

@@ -10,7 +10,7 @@ from rlregress.model.cells import Verdict
 from rlregress.model.planned_session import Standing
 from rlregress.model.verdict import REGRESSED
 from rlregress.training.cell import Cell, Job
-from rlregress.verdicts.sequential import Course, verdicts_of
+from rlregress.verdicts.sequential import Course, build_verdicts
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def standing(session: Session) -> Standing | None:
     course = course_of(session) if session.stored else None
     if course is None or course.look == 0:
         return None
-    so_far = verdicts_of(replace(course, needed={}))
+    so_far = build_verdicts(replace(course, needed={}))
     going_on = set(course.undecided)
     going_on |= {name for name, of in course.groups.items() if not going_on.isdisjoint(of)}
     verdicts: dict[str, Verdict] = {**so_far.cells, **so_far.groups}

@@ -29,7 +29,7 @@ from rlregress.inside.run_record import check_writable
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.training import throughput_measurement, worker_launch
 from rlregress.training.throughput_measurement import Measurement
-from rlregress.verdicts.throughput_alarms import Sample, judge
+from rlregress.verdicts.throughput_alarms import Sample, judge_throughput
 
 #: measured by one process at a time
 TESTS = "tests_performance/test_throughput.py"
@@ -217,6 +217,6 @@ def verdicts(
                     )
                     samples[pair, quantity] = Sample(old, new, quantity == MEMORY)
     found: dict[_Pair, dict[str, ThroughputVerdict]] = {}
-    for (pair, quantity), verdict in judge(samples, alpha).items():
+    for (pair, quantity), verdict in judge_throughput(samples, alpha).items():
         found.setdefault(pair, {})[quantity] = verdict
     return found

@@ -20,7 +20,7 @@ from rlregress.gate.judging import worst_returns
 from rlregress.model.quantities import CRITIC, quantity_of, scale_of
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
-from rlregress.verdicts.looks import fixed
+from rlregress.verdicts.looks import single_look
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
@@ -97,7 +97,7 @@ def confirm(
         for name, cell in cells.items()
     }
     # one family for all that fell; each cell has the number of runs that the new version came to
-    most = fixed(min(len(new[name]) for name in cells))
+    most = single_look(min(len(new[name]) for name in cells))
     verdicts = judge_cells(samples, most, Rules(alpha=alpha))
     every = [of.verdict for of in verdicts.cells.values()]
     every += [of.verdict for of in verdicts.groups.values()]

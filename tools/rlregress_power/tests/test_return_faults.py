@@ -10,7 +10,7 @@ from rlregress import frameworks
 from rlregress.faults import fault_tables
 from rlregress.faults.injection import fault_line
 from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress_power import faults_text, return_gates
 
 
@@ -53,7 +53,11 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
     monkeypatch.setattr(return_gates.gate_run, "returns_alone", alone)
     faults = fault_tables.chosen(RETURNS, ["sb3"], [], ["ppo"])
     judged = list(return_gates.judge(faults, 1, print, gates=3))
-    assert requested == [1000, 1000 + SEQUENTIAL.most, 1000 + 2 * SEQUENTIAL.most]
+    assert requested == [
+        1000,
+        1000 + SEQUENTIAL_LOOKS.max_runs,
+        1000 + 2 * SEQUENTIAL_LOOKS.max_runs,
+    ]
     assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
     assert not any(gate_result.regressed or gate_result.detected for gate_result in judged)
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlregress.errors import UserError
-from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
+from rlregress.verdicts.permutation import TIE, draw_arrangements, enumerate_arrangements
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -155,14 +155,14 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
     deals = math.comb(2 * n, n)
     rng = np.random.default_rng(plan.seed)
     if plan.arrangements == deals**plan.looks:
-        every = 1.0 - 2.0 * all_arrangements(n, n)
+        every = 1.0 - 2.0 * enumerate_arrangements(n, n)
         yield from (
             (every, of_look)
             for of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
         )
     elif deals <= 2 * plan.draws:
         # to draw from a list is ten times as fast as to draw the places
-        every = 1.0 - 2.0 * all_arrangements(n, n)
+        every = 1.0 - 2.0 * enumerate_arrangements(n, n)
         for _ in range(plan.looks):
             drawn = rng.integers(deals, size=plan.draws)
             drawn[0] = deals - 1  # the last n of 2n runs are those of the second sample
@@ -170,7 +170,7 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
     else:
         each = np.arange(plan.draws)
         for _ in range(plan.looks):
-            yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng), each
+            yield 1.0 - 2.0 * draw_arrangements(n, n, plan.draws - 1, rng), each
 
 
 def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rlregress.verdicts.bands import recover
+from rlregress.verdicts.bands import recover_band
 from rlregress_studies.thesis.thesis_answers import differences, seeds_needed
 
 
 def band(returns, decimals=9):
     """The summary that the thesis would print of returns."""
-    return recover(
+    return recover_band(
         float(np.mean(returns)), 1.96 * float(np.std(returns)) / math.sqrt(len(returns)),
         len(returns), decimals,
     )  # fmt: skip
@@ -35,7 +35,7 @@ def test_the_p_values_are_those_of_the_returns_themselves():
 
 def test_holm_counts_what_can_be_tested():
     """A pair without spread has no p-value and is no hypothesis of the family."""
-    ceiling, failing = recover(1000.0, 0.0), recover(838.6, 282.9)
+    ceiling, failing = recover_band(1000.0, 0.0), recover_band(838.6, 282.9)
     far, near = band([1, 2, 3, 4, 5]), band([11, 12, 13, 14, 16])
     found = differences({"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)})
     assert not found["ceiling"].tested
@@ -45,14 +45,18 @@ def test_holm_counts_what_can_be_tested():
 
 def test_one_interval_can_contain_a_mean_that_the_other_does_not():
     """A narrow and a wide band answer differently: which is asked decides."""
-    found = differences({"pair": (recover(100.0, 5.0), recover(110.0, 20.0))})["pair"]
+    found = differences({"pair": (recover_band(100.0, 5.0), recover_band(110.0, 20.0))})["pair"]
     assert found.outside == (True, False)
 
 
 def test_rounding_makes_the_p_value_larger():
     """Printed without decimals the same two summaries say less."""
-    exact = differences({0: (recover(8.0, 1.0, decimals=6), recover(11.0, 1.0, decimals=6))})[0]
-    coarse = differences({0: (recover(8.0, 1.0, decimals=0), recover(11.0, 1.0, decimals=0))})[0]
+    exact = differences(
+        {0: (recover_band(8.0, 1.0, decimals=6), recover_band(11.0, 1.0, decimals=6))}
+    )[0]
+    coarse = differences(
+        {0: (recover_band(8.0, 1.0, decimals=0), recover_band(11.0, 1.0, decimals=0))}
+    )[0]
     assert coarse.p > 2 * exact.p
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import scipy
 
 from rlregress.model.cells import Band, BandVerdict
-from rlregress.verdicts.family import holm
+from rlregress.verdicts.family import holm_by_name
 from rlregress_studies.rank.ranking_result import Ranking
 
 #: level of each family
@@ -204,7 +204,7 @@ def _p(first: Band, second: Band, pooled: bool) -> float:
 
 def _adjusted(p: Mapping[Name, float]) -> dict[Name, float]:
     """Holm over what can be tested; nan for the rest."""
-    tested = holm({name: value for name, value in p.items() if not math.isnan(value)})
+    tested = holm_by_name({name: value for name, value in p.items() if not math.isnan(value)})
     return {name: tested.get(name, math.nan) for name in p}
 
 

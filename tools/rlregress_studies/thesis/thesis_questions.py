@@ -22,7 +22,7 @@ from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS
 from rlregress.training.budgets import budget, hyperparameters
 from rlregress.training.cell import Cell, Protocol
-from rlregress.verdicts.bands import band_detects, judge_bands
+from rlregress.verdicts.bands import judge_bands, smallest_band_drop
 from rlregress_studies.rank.adastop import GREATER, SMALLER
 from rlregress_studies.rank.ranking_result import Ranking
 from rlregress_studies.rank.run_ranking import (
@@ -326,7 +326,7 @@ def study() -> Study:
         stored_cells=against_tables(stored),
         published_cells=len(table),
         seeds=SEEDS,
-        visible=band_detects(SEEDS, SEEDS, tested, ALPHA),
+        visible=smallest_band_drop(SEEDS, SEEDS, tested, ALPHA),
         needed=seeds_needed(tested, ALPHA),
     )
 

@@ -46,8 +46,8 @@ def trained(monkeypatch):
     critics' errors grow, and the mean entropy; None: the records have none; and the seeds whose
     runs fail. Sessions have the three looks of ``three_looks``, whatever the default is.
     """
-    monkeypatch.setattr("rlregress.gate.session.SEQUENTIAL", LOOKS)
-    monkeypatch.setattr("rlregress.gate.candidates.SEQUENTIAL", LOOKS)
+    monkeypatch.setattr("rlregress.gate.session.SEQUENTIAL_LOOKS", LOOKS)
+    monkeypatch.setattr("rlregress.gate.candidates.SEQUENTIAL_LOOKS", LOOKS)
     done: list[tuple[str, int]] = []
     dial = {"lost": 0.0, "left": 10_000, "failing": ()}
     dial |= {"training": None, "worse": None, "entropy": None}

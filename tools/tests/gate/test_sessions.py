@@ -27,7 +27,7 @@ from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan_text
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from tools.tests.nightly import every
 
 from .stored import with_critics
@@ -50,7 +50,7 @@ def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
     """No run of a later look comes before one of an earlier; inside a look the longest lead."""
     session = open_session(chosen, 0, str(tmp_path))
     jobs = session.ordered_jobs()
-    looks = [session.looks.look_of(session.number(job)) for job in jobs]
+    looks = [session.looks.find_look(session.number(job)) for job in jobs]
     assert looks == sorted(looks)
     first = [session.estimated_seconds(job.cell) for job in jobs[: looks.count(0)]]
     assert first == sorted(first, reverse=True)
@@ -106,7 +106,9 @@ def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tm
 
 def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
     """``--seeds 3`` trains three runs of each cell, ``--single-look`` as many as the budget."""
-    assert open_session(chosen, 0, str(tmp_path)).looks.seeds == SEQUENTIAL.seeds == (3, 6, 12)
+    assert (
+        open_session(chosen, 0, str(tmp_path)).looks.seeds == SEQUENTIAL_LOOKS.seeds == (3, 6, 12)
+    )
     assert open_session(chosen, 3, str(tmp_path)).looks.seeds == (3,)
     assert open_session(chosen, 0, str(tmp_path), one_look=True).looks.seeds == (5,)
     smoke = cell_selection.Selection("smoke", environments=["InvertedPendulum-v4"])
@@ -115,7 +117,7 @@ def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
 
 def test_too_few_stored_runs_are_judged_at_one_look(chosen, tmp_path, monkeypatch):
     """A session whose cells have too few stored runs has one look, and says why."""
-    monkeypatch.setattr("rlregress.gate.session.LEAST_STORED", 100)
+    monkeypatch.setattr("rlregress.gate.session.MIN_STORED", 100)
     session = open_session(chosen, 0, str(tmp_path))
     assert session.looks.seeds == (5,)
     assert "one look: " in session.describe()

@@ -17,7 +17,7 @@ from rlregress.details import requested_names
 from rlregress.gate import baseline_runs
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED, Baseline
 from rlregress.model.quantities import DIAGNOSTICS, RETURNS
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
@@ -61,7 +61,9 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
         cells: name of a cell -> the stored runs that it is judged by.
         lost: name of a cell -> share of the mean return that its new runs lose; others: none.
     """
-    records = {n: new_records(n, s, lost.get(n, 0.0), SEQUENTIAL.most) for n, s in cells.items()}
+    records = {
+        n: new_records(n, s, lost.get(n, 0.0), SEQUENTIAL_LOOKS.max_runs) for n, s in cells.items()
+    }
     samples = {
         quantity.named(name): CellSample(
             stored.numbers(quantity),
@@ -73,7 +75,7 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
         for quantity in (RETURNS, *baseline_runs.secondary_quantities(stored.cell.algorithm))
         if not stored.why_not(quantity)
     }
-    judged = judge_cells(samples, SEQUENTIAL, Rules())
+    judged = judge_cells(samples, SEQUENTIAL_LOOKS, Rules())
     frameworks_of = {n: stored.cell.framework for n, stored in cells.items()}
     frameworks_of |= {stored.cell.group: stored.cell.framework for stored in cells.values()}
     needed = {

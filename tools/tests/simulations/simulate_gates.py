@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
-from rlregress.verdicts.family import holm_adjust, stouffer
-from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.permutation import DRAWS, FEW, MORE_DRAWS, permutation_p_rows
+from rlregress.verdicts.family import combine_mid_p, holm_adjust
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
+from rlregress.verdicts.permutation import FEW_DRAWS, FEW_EXTREME, MORE_DRAWS, permutation_p_values
 from tools.tests.simulations.laws import LAWS, Law
 
 #: Sessions that are drawn and judged at once.
@@ -216,14 +216,14 @@ def evidence_of(
 
 def _p_values(before: FloatArray, after: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Drop, its mid-p, gain, its mid-p, of rows of stored and new returns [4, R]."""
-    first = permutation_p_rows(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
+    first = permutation_p_values(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
     values = np.array([first.drop, first.drop_mid, first.gain, first.gain_mid])
     if first.exact:
         return values
-    for draws, limit in ((DRAWS, _SMALL), (MORE_DRAWS, FEW / DRAWS)):
+    for draws, limit in ((FEW_DRAWS, _SMALL), (MORE_DRAWS, FEW_EXTREME / FEW_DRAWS)):
         small = np.flatnonzero(np.minimum(values[0], values[2]) < limit)
         if len(small):
-            again = permutation_p_rows(before[small], after[small], rng, draws, _MOST_EXACT)
+            again = permutation_p_values(before[small], after[small], rng, draws, _MOST_EXACT)
             values[:, small] = [again.drop, again.drop_mid, again.gain, again.gain_mid]
     return values
 
@@ -256,7 +256,7 @@ def judge_sessions(
     first = evidence.seeds.index(looks.seeds[0])
     cell_gain, group_gain = _rejected(
         evidence.gain[first],
-        stouffer(evidence.gain_mid[first]),
+        combine_mid_p(evidence.gain_mid[first]),
         evidence.effect[first],
         evidence.effect[first].mean(axis=-1),
         alpha,
@@ -275,7 +275,7 @@ def judge_sessions(
         effect = np.where(open_cell, evidence.effect[at], effect)
         p = np.where(open_cell, evidence.drop[at], np.inf)
         cell_p = np.minimum(cell_p, p / weight)
-        pooled = np.where(open_group, stouffer(mid), np.inf)
+        pooled = np.where(open_group, combine_mid_p(mid), np.inf)
         group_p = np.minimum(group_p, pooled / weight)
         group_effect = np.where(open_group, effect.mean(axis=-1), group_effect)
         cell_now, group_now = _rejected(
@@ -392,7 +392,7 @@ def measure_secondary(
     drop_gates: int,
     alpha: float = 0.05,
     seed: int = 0,
-    looks: Looks = SEQUENTIAL,
+    looks: Looks = SEQUENTIAL_LOOKS,
 ) -> SecondaryRates:
     """Simulate sessions of ``cells`` cells in groups of eight, of which ``quantities`` are judged.
 
@@ -409,7 +409,7 @@ def measure_secondary(
         own = np.random.default_rng([seed, cells, m, round(1000 * sum(changed.values()))])
         for start in range(0, sessions, _CHUNK):
             size = min(_CHUNK, sessions - start)
-            stored, new = draw_session(rng, size, groups, m, looks.most, drop)
+            stored, new = draw_session(rng, size, groups, m, looks.max_runs, drop)
             evidence = [evidence_of(stored, new, looks.seeds, rng)]
             for of in quantities[1:]:
                 goes = -correlation if of is CRITIC else correlation
@@ -503,7 +503,7 @@ def main(
     if options.beside:
         _secondary_table(options)
         return
-    plans = {"sequential": SEQUENTIAL} | {f"fixed {n}": fixed(n) for n in options.new}
+    plans = {"sequential": SEQUENTIAL_LOOKS} | {f"fixed {n}": single_look(n) for n in options.new}
     heads = ["returns", "cells", "stored", "gate", "runs", "false `regressed`", "false `improved`"]
     heads += [f"{change}: group / cell" for change in CHANGES]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))

@@ -15,7 +15,7 @@ import numpy as np
 
 from rlregress.gate import baseline_runs, cell_selection
 from rlregress.model.verdict import REGRESSED
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
@@ -35,12 +35,12 @@ def false_alarms(sessions: int, share: float, seed: int = 0) -> list[bool]:
         samples = {
             cell.id: CellSample(
                 rng.choice(known[cell], len(known[cell])),
-                rng.choice(known[cell], SEQUENTIAL.most),
+                rng.choice(known[cell], SEQUENTIAL_LOOKS.max_runs),
                 group=cell.group,
             )
             for cell in differing
         }
-        verdicts = judge_cells(samples, SEQUENTIAL, Rules()) if samples else None
+        verdicts = judge_cells(samples, SEQUENTIAL_LOOKS, Rules()) if samples else None
         alarms.append(verdicts is not None and verdicts.verdict == REGRESSED)
     return alarms
 

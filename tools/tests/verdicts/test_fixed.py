@@ -11,11 +11,11 @@ from rlregress.errors import UserError
 from rlregress.model.quantities import scale_of
 from rlregress.model.verdict import worst_verdict
 from rlregress.verdicts.effect import welch_interval
-from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.looks import single_look
+from rlregress.verdicts.permutation import permutation_p_values
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import follow, verdicts_of
-from rlregress.verdicts.stability import self_check
+from rlregress.verdicts.sequential import build_verdicts, take_looks
+from rlregress.verdicts.stability import check_stability
 from tools.tests.simulations.laws import LAWS
 from tools.tests.simulations.simulate_gates import (
     evidence_of,
@@ -30,8 +30,8 @@ def healthy(seed, size, mean=1000.0, sd=100.0):
 
 def judge_cells(cells, **rules):
     """Verdicts of cells, each by one look at all of its new runs."""
-    looks = {name: fixed(np.size(cell.new) + cell.failed) for name, cell in cells.items()}
-    return verdicts_of(follow(cells, looks, Rules(**rules)))
+    looks = {name: single_look(np.size(cell.new) + cell.failed) for name, cell in cells.items()}
+    return build_verdicts(take_looks(cells, looks, Rules(**rules)))
 
 
 def judge_one(stored, new, **options):
@@ -220,7 +220,7 @@ def test_the_simulation_keeps_the_floor():
     rng = np.random.default_rng(17)
     stored, new = rng.normal(1000, 1, (1, 1, 8, 10)), rng.normal(980, 1, (1, 1, 8, 5))
     for floor, rejected in ((0.05, False), (0.01, True)):
-        judged = judge_sessions(evidence_of(stored, new, (5,), rng), fixed(5), floor=floor)
+        judged = judge_sessions(evidence_of(stored, new, (5,), rng), single_look(5), floor=floor)
         assert np.all(judged.cell_drop == rejected)
         assert np.all(judged.group_drop == rejected)
 
@@ -240,9 +240,9 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
     rng, more, unlucky = np.random.default_rng(16), [], []
     for _ in range(100):
         baseline = rng.standard_normal(10)
-        check = self_check(baseline, 10, repetitions=200)
+        check = check_stability(baseline, 10, repetitions=200)
         nights = rng.standard_normal((200, 10))
-        p = permutation_p_rows(np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000).drop
+        p = permutation_p_values(np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000).drop
         more.append(np.mean(p < 0.05) > check.unlucky)
         unlucky.append(check.unlucky)
         assert check.expected < check.unlucky
@@ -252,6 +252,6 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
 
 def test_the_admission_check_speaks():
     """The sentence names both rates; a baseline of one run is refused."""
-    assert "luckier than 19 in 20" in str(self_check(healthy(1, 10), 5, repetitions=100))
+    assert "luckier than 19 in 20" in str(check_stability(healthy(1, 10), 5, repetitions=100))
     with pytest.raises(UserError, match="at least 2 finite stored returns"):
-        self_check([1.0], 5)
+        check_stability([1.0], 5)

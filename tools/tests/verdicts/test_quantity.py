@@ -22,12 +22,12 @@ from rlregress.model.quantities import (
     shares,
 )
 from rlregress.reporting import words
-from rlregress.verdicts.family import holm, holm_adjust
-from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.family import holm_adjust, holm_by_name
+from rlregress.verdicts.looks import single_look
+from rlregress.verdicts.permutation import permutation_p_values
 from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import follow
+from rlregress.verdicts.sequential import take_looks
 from tools.tests.simulations.simulate_gates import (
     NOTHING,
     Change,
@@ -182,7 +182,7 @@ def test_no_growth_beyond_the_largest_error_is_said_to_be_seen():
     for error, found in ((0.1, True), (60.0, False)):
         cells = {f"{n} critic": of_critic(spread - np.log(error), spread - np.log(error), "g")
                  for n in range(3)}  # fmt: skip
-        verdicts = verdicts_at(cells, fixed(5))
+        verdicts = verdicts_at(cells, single_look(5))
         for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
             assert (of.visible_fraction is not None) == found
         assert all(of.verdict == "inconclusive" for of in verdicts.cells.values())
@@ -196,7 +196,10 @@ def test_holm_with_weights_by_hand():
     np.testing.assert_allclose(
         holm_adjust([0.02, 0.01, 0.01], 7.0), holm_adjust([0.02, 0.01, 0.01])
     )
-    assert holm({"a": 0.01, "b": 0.04}, {"a": 4.0}) == {"a": pytest.approx(0.0125), "b": 0.04}
+    assert holm_by_name({"a": 0.01, "b": 0.04}, {"a": 4.0}) == {
+        "a": pytest.approx(0.0125),
+        "b": 0.04,
+    }
 
 
 def test_the_shares_of_the_error():
@@ -213,20 +216,20 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
         "b": CellSample(returns(3, 10), returns(4, 5), group="g"),
         "a critic": of_critic(numbers(5, 10), numbers(6, 5), "g critic"),
     }
-    course = follow(cells, dict.fromkeys(cells, fixed(5)), Rules())
-    assert course.family(RETURNS) == (3, pytest.approx(0.04))
-    assert course.family(CRITIC) == (1, pytest.approx(0.01))
+    course = take_looks(cells, dict.fromkeys(cells, single_look(5)), Rules())
+    assert course.count_family(RETURNS) == (3, pytest.approx(0.04))
+    assert course.count_family(CRITIC) == (1, pytest.approx(0.01))
     weights = course.weights(drops=True)
     level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
     assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
     assert level["cell", "a critic"] == pytest.approx(0.2)
-    found = verdicts_at(cells, fixed(5)).cells
+    found = verdicts_at(cells, single_look(5)).cells
     assert found["a"].hypotheses == found["a critic"].hypotheses == 4
-    p = {key: verdicts_at(cells, fixed(5)).groups["g"].p_drop for key in weights}
+    p = {key: verdicts_at(cells, single_look(5)).groups["g"].p_drop for key in weights}
     p |= {("cell", name): found[name].p_drop for name in cells}
     adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
     assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
-    observed = smallest_drop(10, fixed(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
+    observed = smallest_drop(10, single_look(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
     assert found["a critic"].visible_drop == pytest.approx(observed)
 
 
@@ -246,21 +249,25 @@ def test_critics_are_pooled_like_returns():
 def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
     """The cell is accepted after five runs; a critic that is worse by half a deviation goes on."""
     cells = beside(1.08, new=5)
-    course = follow(cells, dict.fromkeys(cells, LOOKS), Rules())
+    course = take_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert course.needed == {"cell critic": 10}
     assert course.undecided == {"cell critic"}
     healthy = beside(1.0, new=5)
-    assert not follow(healthy, dict.fromkeys(healthy, LOOKS), Rules()).needed
+    assert not take_looks(healthy, dict.fromkeys(healthy, LOOKS), Rules()).needed
 
 
 def test_runs_without_a_number_are_evidence_for_nothing():
     """One in five counts as the mean of the others; with more, the critic cannot hold."""
     stored, new = numbers(1, 20), numbers(2, 5)
     one, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
-    found = verdicts_at({"cell critic": of_critic(stored, one)}, fixed(5)).cells["cell critic"]
+    found = verdicts_at({"cell critic": of_critic(stored, one)}, single_look(5)).cells[
+        "cell critic"
+    ]
     assert found.verdict == "holds"
     assert found.new_mean == pytest.approx(new[1:].mean())
-    found = verdicts_at({"cell critic": of_critic(stored, two)}, fixed(5)).cells["cell critic"]
+    found = verdicts_at({"cell critic": of_critic(stored, two)}, single_look(5)).cells[
+        "cell critic"
+    ]
     assert found.verdict == "inconclusive"
     assert "2 of 5 new runs have no critic that can be compared" in found.reason
     assert found.visible_fraction is None
@@ -272,7 +279,7 @@ def test_a_factor_is_that_of_the_runs_that_have_a_number():
     stored, new = numbers(1, 20), numbers(2, 5, 3.0)
     new[:2] = np.nan
     cells = {f"{n} critic": of_critic(stored + n / 100, new + n / 100, "g") for n in range(2)}
-    verdicts = verdicts_at(cells, fixed(5))
+    verdicts = verdicts_at(cells, single_look(5))
     factor = np.exp(stored.mean() - new[2:].mean())
     for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
         assert of.verdict == "regressed"
@@ -287,7 +294,7 @@ def test_nothing_is_said_of_critics_that_no_new_run_has():
     """The new error is a dash, and so is the factor; no power is stated, of cell or group."""
     none = np.full(5, np.nan)
     cells = {f"{n} critic": of_critic(numbers(n, 20), none, "g critic") for n in range(2)}
-    verdicts = verdicts_at(cells, fixed(5))
+    verdicts = verdicts_at(cells, single_look(5))
     for name, of in {**verdicts.cells, **verdicts.groups}.items():
         assert of.verdict == "inconclusive"
         text = words.line(name, plain(of))
@@ -336,10 +343,10 @@ def test_a_diagnostic_moves_in_both_directions(mean):
 def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
     """Its cell ends after five runs whatever it says; drops have all of their error."""
     cells = with_entropy(1.39)
-    course = follow(cells, dict.fromkeys(cells, LOOKS), Rules())
+    course = take_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert not course.needed
-    assert course.family(RETURNS) == (1, 0.05)
-    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
+    assert course.count_family(RETURNS) == (1, 0.05)
+    assert course.count_family(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
     alone = verdicts_at({"cell": cells["cell"]}).cells["cell"]
     assert verdicts_at(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
 
@@ -354,11 +361,11 @@ def test_a_small_change_of_a_diagnostic_holds():
 def test_the_p_value_of_both_directions_by_hand():
     """It is twice the smaller one-sided p-value, which is one where nothing changed."""
     cell = logged(1.38)
-    rows = permutation_p_rows([cell.stored], [cell.new], np.random.default_rng(0))
+    rows = permutation_p_values([cell.stored], [cell.new], np.random.default_rng(0))
     assert rows.exact
     found = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
     assert found.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
     rng = np.random.default_rng(1)
-    many = permutation_p_rows(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
+    many = permutation_p_values(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
     both = 2 * np.minimum(many.drop, many.gain)
     assert abs((both < 0.05).mean() - 0.05) < 3 * (0.05 * 0.95 / 2000) ** 0.5
