@@ -7,7 +7,7 @@ import pytest
 from rlregress.gate.stored_throughput import conditions, how_to_record, stored, verdicts
 from rlregress.model.verdict import REGRESSED
 from rlregress.pytest_plugin import is_xdist_worker
-from rlregress.training.throughput_measurement import Measurement, measure
+from rlregress.training.throughput_measurement import Measurement, measure_throughput
 
 pytestmark = pytest.mark.nightly
 
@@ -35,7 +35,7 @@ def test_floor(framework, algorithm, throughput, benchmark, evidence, pytestconf
 
     def measure_next():
         seed = option("--first-seed") + len(throughput)
-        throughput.append(measure(name, algorithm, seed))
+        throughput.append(measure_throughput(name, algorithm, seed))
 
     benchmark.pedantic(measure_next, rounds=option("benchmark_min_rounds"))
     measured = [vars(process) for process in throughput]

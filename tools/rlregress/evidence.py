@@ -203,7 +203,7 @@ class _RunSummary(recorded_runs.RunResult):
     seed: Seed
     protocol: Mapping[Line, Natural] = field(default_factory=dict)
     hyperparameters: Mapping[Line, Value] = field(default_factory=dict)
-    platform: Mapping[Line, recorded_runs.Described | None] = field(default_factory=dict)
+    platform: Mapping[Line, recorded_runs.MachineFact | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

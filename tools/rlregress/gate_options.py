@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlregress.model.option import of, option
-from rlregress.training.budgets import MOST_SEEDS
+from rlregress.training.budgets import MAX_SEEDS
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class GateOptions:
         0.05, "--alpha", "Probability of a false alarm; 0.05.", metavar="P", pytest=True
     )
     first_seed: int = option(
-        MOST_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
+        MAX_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
         pytest=True,
     )  # fmt: skip
     fresh_seeds: bool = option(
@@ -74,7 +74,7 @@ class GateOptions:
     @property
     def replays_first(self) -> bool:
         """Whether stored runs are replayed first: not where other runs were requested."""
-        other = self.seeds or self.one_look or self.first_seed != MOST_SEEDS
+        other = self.seeds or self.one_look or self.first_seed != MAX_SEEDS
         return not (self.fresh_seeds or other)
 
     @property

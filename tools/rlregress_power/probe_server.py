@@ -38,7 +38,7 @@ def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Fau
             [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework]
         ),
         input=json.dumps([fault.__dict__ for fault in faults]),
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -47,7 +47,7 @@ def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Fau
     command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
     serving = subprocess.Popen(
         process_tree.supervised(command),
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -85,8 +85,8 @@ def _stored(framework: str, algorithm: str) -> Recorded:
 def _without_fault(framework: str, algorithm: str) -> _Replayed:
     """Replay what is installed; UserError if it has not the numbers of the record."""
     recorded = _stored(framework, algorithm)
-    content = _train(recorded, worker_launch.environment(), to_its_end=True)
-    if first := replays.first_difference(recorded.run, RunResult.of(content)):
+    content = _train(recorded, worker_launch.worker_environment(), to_its_end=True)
+    if first := replays.first_difference(recorded.run, RunResult.from_record(content)):
         raise UserError(f"without a fault, {recorded.job.title} differs from its record: {first}")
     return _Replayed(recorded, content["trail"]["executed"])
 
@@ -140,7 +140,7 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
             content = _train(replayed.recorded, environment)
         except (UserError, subprocess.TimeoutExpired) as error:
             return replace(found, detected=True, by={"replay": str(error)}, failure=str(error))
-    first = replays.first_difference(replayed.recorded.run, RunResult.of(content))
+    first = replays.first_difference(replayed.recorded.run, RunResult.from_record(content))
     failure = last_words(content["failure"]) if content["failure"] else ""
     if replayed_run.Differs.__name__ in failure:
         failure = ""

@@ -46,7 +46,7 @@ def judge(
             if of not in unfaulted:
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
                     options = _options(*of, cells, workers, folder)
-                    unfaulted[of] = _first_runs(options, worker_launch.environment())
+                    unfaulted[of] = _first_runs(options, worker_launch.worker_environment())
             with (
                 injection.injected(fault) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
@@ -73,7 +73,7 @@ def _unchanged(
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
             options = _options(framework, algorithm, cells, workers, folder)
             options = replace(options, first_seed=first)
-            result = _judged(none, options, worker_launch.environment())
+            result = _judged(none, options, worker_launch.worker_environment())
             yield replace(result, detected=not (result.regressed or result.trouble))
 
 

@@ -243,7 +243,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
             [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
-                **worker_launch.environment(),
+                **worker_launch.worker_environment(),
                 behavior_coverage.OUTPUT: str(output),
                 behavior_coverage.FOLDERS: os.pathsep.join(adapter.code_folders()),
             },

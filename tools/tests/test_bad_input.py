@@ -274,7 +274,7 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
 
     def failing(queue, store, workers, on_done):
         for job in queue:
-            store.put(job, {**content(job), **failed}, "attempt")
+            store.put_record(job, {**content(job), **failed}, "attempt")
 
     monkeypatch.setattr(recording.worker_launch, "run_all", failing)
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"

@@ -284,7 +284,7 @@ def test_the_folder_of_formulas_asks_every_detail():
     command = [sys.executable, "-m", "pytest", "tests_unit", "--collect-only", "-q"]
     listed = subprocess.run(
         [*command, "-p", "no:cacheprovider", "--framework", "sb3"],
-        cwd=suite.root(), env=worker_launch.environment(),
+        cwd=suite.root(), env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     wanted = {f"{id}-sb3-{scope}" for id, scope in requested_names.to_probe(frameworks.get("sb3"))}
@@ -301,7 +301,7 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
     ended = subprocess.run(
         [*command, "-m", "sac and sb3 and not slow", "--detail", "sac.critic_loss.scale"]
         + ["--framework", "sb3", "--rlregress-report", str(tmp_path / "report"), "-q"],
-        cwd=suite.root(), env=worker_launch.environment(),
+        cwd=suite.root(), env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
@@ -378,7 +378,7 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, o
         "import os\n"
         f"def test_threads():\n    assert os.environ.get('OMP_NUM_THREADS') == {used!r}\n"
     )
-    mine = worker_launch.environment(pinned=False)
+    mine = worker_launch.worker_environment(pinned=False)
     outside = {name: value for name, value in mine.items() if name != "OMP_NUM_THREADS"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "rlregress.pytest_plugin",
@@ -397,7 +397,7 @@ def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
         "    print('imported:', *sorted(n for n in sys.modules if n.startswith('rlregress.gate.')))"
     )
     words = "-m pytest -q -s -p no:cacheprovider -p watcher tests_unit/test_gae.py --framework sb3"
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     ended = subprocess.run(
         [sys.executable, *words.split()],
@@ -453,7 +453,7 @@ from rlregress.gate import gate_run
 print(all(map(requested_names.to_probe, frameworks.installed())), "torch" in sys.modules)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", code], env=worker_launch.environment(),
+        [sys.executable, "-c", code], env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ended.stdout == "True False\n"

@@ -24,7 +24,7 @@ from rlregress.gate.cell_selection import Selection, excluded
 from rlregress.inside.run_record import check_writable
 from rlregress.model.store_state import LEFT, Survey
 from rlregress.reporting import cluster_text, harmless, next_steps
-from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
+from rlregress.training.store import SLURM, Store, open_store, rename_as_damaged
 
 
 def say(line: str) -> None:
@@ -38,18 +38,18 @@ def _manifest(path: str | Path) -> Manifest:
 
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest; the exit code."""
-    return run_one.do(_manifest(manifest), index, store_in(store), say)
+    return run_one.do(_manifest(manifest), index, open_store(store), say)
 
 
 def listed(manifest: Path, store: str) -> Manifest:
     """The manifest of a file, and its runs for the store to know."""
-    check_writable(store_in(store).folder, "run records")
-    return run_selection.kept(_manifest(manifest), store_in(store))
+    check_writable(open_store(store).folder, "run records")
+    return run_selection.kept(_manifest(manifest), open_store(store))
 
 
 def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
     """The manifest of the runs that options choose; says what is left out of them."""
-    made = run_selection.of_selection(selection, seeds, first_seed, store_in(store))
+    made = run_selection.of_selection(selection, seeds, first_seed, open_store(store))
     for left_out in excluded(selection):
         typer.echo(f"left out: {left_out}")
     return made
@@ -65,8 +65,8 @@ def _left(manifest: Manifest, done: Collection[str]) -> tuple[list[ManifestRun],
 
 def show(manifest: Manifest, store: str) -> None:
     """Say where the manifest is, what is left of it, and how one run is started."""
-    folder = store_in(store)
-    _left(manifest, folder.contents().done)
+    folder = open_store(store)
+    _left(manifest, folder.list_contents().done)
     rows = [f"{name}={shlex.quote(value)}" for name, value in run_one.variables().items()]
     say(f"one run: {' '.join([*rows, run_one.in_shell(manifest, 'INDEX', folder)])}")
     say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
@@ -94,7 +94,7 @@ def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]
 
 def launch_here(manifest: Manifest, folder: Store, workers: int) -> int:
     """Do what is left of a manifest on this machine, and say what comes next; the exit code."""
-    code = local(manifest, folder, workers, folder.contents().done)
+    code = local(manifest, folder, workers, folder.list_contents().done)
     if code == 0:
         output.next_steps([next_steps.after_launch(folder.folder)])
     return code
@@ -139,7 +139,7 @@ def slurm(
 
 
 def _existing(given: str) -> Store:
-    store = store_in(given)
+    store = open_store(given)
     if not store.folder.is_dir():
         raise UserError(
             f"there is no folder {store.folder}; name one with run records with --store"
@@ -196,7 +196,7 @@ def verify(manifest: str, store: str, set_aside: bool) -> int:
     for line in cluster_text.audit(checked):
         typer.echo(line)
     for path in checked.damaged if set_aside else ():
-        typer.echo(f"set aside: {renamed_as_damaged(path)}; launch does its run again")
+        typer.echo(f"set aside: {rename_as_damaged(path)}; launch does its run again")
     left, missing = bool(checked.damaged) and not set_aside, bool(checked.missing) or set_aside
     step = next_steps.after_verify(folder.folder, bool(checked.wrong), left, missing)
     output.next_steps([step])

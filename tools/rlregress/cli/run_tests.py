@@ -36,4 +36,6 @@ def test(context: typer.Context) -> None:
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", *settings, *paths, *rest]
     supervised = process_tree.supervised(command, parent=os.getppid())
-    os.execve(sys.executable, supervised, {**worker_launch.environment(), **suite.safe_path()})
+    os.execve(
+        sys.executable, supervised, {**worker_launch.worker_environment(), **suite.safe_path()}
+    )

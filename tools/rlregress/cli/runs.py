@@ -25,7 +25,7 @@ from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
 from rlregress.gate import gate_run
 from rlregress.gate_options import GateOptions
-from rlregress.training.store import store_in
+from rlregress.training.store import open_store
 
 #: fields of ``launch`` that choose runs, which a manifest has chosen already.
 _CHOICE = (
@@ -120,7 +120,7 @@ def launch(
     site = Site(tuple(sbatch or ()), _lines(before), at_once)
     if versions is not None:
         # this command again, there
-        with_versions.go(versions, store_in(options.store), sys.argv[1:])
+        with_versions.go(versions, open_store(options.store), sys.argv[1:])
     if waves:
         if not (local or slurm):
             raise UserError("--waves does runs; say where with --local or --slurm")
@@ -139,11 +139,11 @@ def launch(
         options = with_budget(options)
         chosen = gate_run.selection_of(options)
         listed = many_runs.chosen(chosen, options.seeds, options.first_seed, options.store)
-    folder = store_in(options.store)
+    folder = open_store(options.store)
     if local:
         raise typer.Exit(many_runs.launch_here(listed, folder, workers))
     if slurm:
-        many_runs.slurm(listed, folder, site, dry_run, lambda: folder.contents().done)
+        many_runs.slurm(listed, folder, site, dry_run, lambda: folder.list_contents().done)
     else:
         many_runs.show(listed, options.store)
 

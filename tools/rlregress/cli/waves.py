@@ -16,7 +16,7 @@ from rlregress.gate.session_waves import Wave, next_wave, standing
 from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
 from rlregress.reporting import waves_text
-from rlregress.training.lease import Lease, holder
+from rlregress.training.lease import Lease, read_holder
 from rlregress.training.store import MANIFESTS
 
 #: between two looks at the files of a wave that others do, and between two questions to Slurm.
@@ -76,7 +76,7 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
     lease = Lease(folder / name)
     while not lease.take():
         if not wait:
-            of = holder(lease.path)
+            of = read_holder(lease.path)
             yield f"process {of.process} of {of.host} is at it" if of else "another process is"
             return
         time.sleep(_LOOK_SECONDS)
@@ -135,7 +135,7 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
 def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -> None:
     def done() -> set[str]:
         # by reading them: a damaged record is done again
-        return {job.name for job in wave.jobs if session.store.find(job) is not None}
+        return {job.name for job in wave.jobs if session.store.find_record(job) is not None}
 
     manifest = run_selection.of_wave(wave, session)
     site = waves.site or slurm_arrays.Site()

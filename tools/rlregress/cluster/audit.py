@@ -13,7 +13,7 @@ from rlregress.errors import UserError
 from rlregress.inside import machine, run_record
 from rlregress.model.store_state import Audit, Merged
 from rlregress.training import recorded_runs
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Job
 from rlregress.training.store import Store
 
@@ -25,7 +25,7 @@ def _each(
     for name in names:
         path = store.folder / f"{name}.json"
         try:
-            job, content = recorded_runs.read(path)
+            job, content = recorded_runs.read_record(path)
         except UserError as error:
             damaged[path] = str(error)
         else:
@@ -40,7 +40,7 @@ def _each(
 def _not_as_budget(job: Job) -> str:
     """How the protocol of a run differs from that of its budget; empty: not at all."""
     try:
-        wanted = budget(job.cell.budget).protocol(job.cell.algorithm)
+        wanted = load_budget(job.cell.budget).protocol(job.cell.algorithm)
     except UserError as error:
         return str(error)
     if job.protocol == wanted:
@@ -54,7 +54,7 @@ def verify(store: Store, manifest: Manifest | None) -> Audit:
     Args:
         manifest: of which runs it is told how many have no record.
     """
-    there = store.contents()
+    there = store.list_contents()
     records = failed = 0
     damaged: dict[Path, str] = {}
     of_cells: dict[str, dict[str, Counter[str]]] = {}
@@ -96,13 +96,13 @@ def merge(sources: Sequence[Store], into: Store) -> Merged:
     differing: list[str] = []
     damaged: dict[Path, str] = {}
     for source in sources:
-        for path, job, content in _each(source, sorted(source.contents().done), damaged):
-            there = into.find(job)
+        for path, job, content in _each(source, sorted(source.list_contents().done), damaged):
+            there = into.find_record(job)
             if there is None or run_record.outcome(there) != run_record.outcome(content):
                 origin = content.get("attempt") or {}
                 # the name of a duplicate is made of who made it
                 name = origin.get("id") or run_record.checksum(content).replace(":", "-")
-                if into.put(job, content, name):
+                if into.put_record(job, content, name):
                     new += 1
                 else:
                     differing.append(f"{path} differs from {into.path(job)}")

@@ -56,7 +56,7 @@ def run_all(
     """
     waiting, held, counts = deque(runs), deque[ManifestRun](), Counts()
     started: dict[subprocess.Popen[bytes], ManifestRun] = {}
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     try:
         while waiting or started or held:
             if not (waiting or started):

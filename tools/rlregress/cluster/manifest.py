@@ -104,7 +104,7 @@ class Manifest:
             line = stream.read(self._width)
         try:
             content = json.loads(line)
-            plain = Job.of(content["job"]).as_dict()
+            plain = Job.from_dict(content["job"]).as_dict()
             job: Job = datafiles.checked(plain, Job, self.path, kind="JSON")
             # what is listed, and what is done, are one run: of two keys "run" JSON takes the last
             run = _at_a_glance(index, line)

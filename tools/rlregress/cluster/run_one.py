@@ -100,21 +100,21 @@ def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None])
     name = job.title
     with _stop_signals() as got:
         try:
-            if store.find(job) is not None:
+            if store.find_record(job) is not None:
                 # of an attempt that was killed when it had put the record in its place
                 store.drop_checkpoint(job)
                 say(f"{name}: done before")
                 return 0
             say(f"{name}: run {index} of {manifest.path} on {os.uname().nodename}")
-            found = worker_launch.run(job, store, wait=False)
-        except worker_launch.Held as error:
+            found = worker_launch.do_run(job, store, wait=False)
+        except worker_launch.HeldElsewhere as error:
             say(f"{error}; start it again when that has ended")
             return RESUMABLE
         except Stopped as error:
             return _stopped(f"{name}: {error}", got, say)
         except worker_launch.Interrupted as error:
             # a signal that the scheduler sends to all processes reaches the worker too
-            if got or error.superseded or error.by != signal.SIGKILL:
+            if got or error.is_superseded or error.signal_number != signal.SIGKILL:
                 return _stopped(f"{name}: {error}", got, say)
             say(f"{error}; was it out of memory?")
             return 1

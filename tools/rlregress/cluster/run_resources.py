@@ -87,5 +87,5 @@ def _records(
     manifest: Manifest, runs: Sequence[ManifestRun], store: Store
 ) -> list[Mapping[str, Any]]:
     every = max(1, len(runs) // _READ)
-    found = [store.find(manifest.job(run.number)) for run in runs[::every][:_READ]]
+    found = [store.find_record(manifest.job(run.number)) for run in runs[::every][:_READ]]
     return [record for record in found if record is not None and record["status"] == "finished"]

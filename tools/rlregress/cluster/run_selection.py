@@ -16,7 +16,7 @@ from rlregress.gate.session import Session
 from rlregress.gate.session_waves import Wave
 from rlregress.inside import run_record
 from rlregress.training import job_plan
-from rlregress.training.budgets import MOST_SEEDS, budget
+from rlregress.training.budgets import MAX_SEEDS, load_budget
 from rlregress.training.cell import Job
 from rlregress.training.store import MANIFESTS, Store
 
@@ -27,12 +27,12 @@ def of_selection(selection: Selection, seeds: int, first_seed: int, store: Store
     Args:
         seeds: runs of each cell; 0: the budget's number.
     """
-    if not 0 <= seeds <= MOST_SEEDS:
-        raise UserError(f"--seeds is {seeds}, expected up to {MOST_SEEDS} runs of each cell")
+    if not 0 <= seeds <= MAX_SEEDS:
+        raise UserError(f"--seeds is {seeds}, expected up to {MAX_SEEDS} runs of each cell")
     cells = choose(selection)
     known = baseline_runs.every()
-    count = seeds or budget(selection.budget).seeds
-    of_cells = [job_plan.jobs(cell, range(first_seed, first_seed + count)) for cell in cells]
+    count = seeds or load_budget(selection.budget).seeds
+    of_cells = [job_plan.plan_jobs(cell, range(first_seed, first_seed + count)) for cell in cells]
     # seed by seed: what is launched first says something of every cell
     jobs = [jobs[number] for number in range(count) for jobs in of_cells]
     per_step = {cell: baseline_runs.seconds_per_step(cell, known) for cell in cells}

@@ -16,9 +16,9 @@ from rlregress.training.lease import (
     BEAT_SECONDS,
     STALE_SECONDS,
     Holder,
-    clock,
-    this_process,
-    why_over,
+    describe_this_process,
+    find_end_reason,
+    read_server_time,
 )
 from rlregress.training.store import Store
 
@@ -42,7 +42,7 @@ def survey(
         manifests: what is to be done; a run that several list counts once.
         gone, queued: what Slurm has said before; see ``slurm_arrays.Queue``.
     """
-    there = store.contents()
+    there = store.list_contents()
     attempts = _attempts(store, there.leases)
     states = {attempt.run: attempt.state for attempt in attempts}
     unbegun = 0
@@ -76,7 +76,7 @@ def survey(
     return Survey(
         counts=counts,
         attempts=attempts,
-        reasons=Counter(map(store.why_failed, read)),
+        reasons=Counter(map(store.failure_reason, read)),
         read=len(read),
         duplicates=there.duplicates,
         damaged=there.damaged,
@@ -88,10 +88,10 @@ def survey(
 
 def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
     attempts = []
-    now, machine = clock(store.folder), this_process().machine
+    now, machine = read_server_time(store.folder), describe_this_process().machine
     for name in sorted(names):
         try:
-            of, touched = store.holder(name)
+            of, touched = store.read_lease_holder(name)
         except OSError:
             # it has ended meanwhile
             continue
@@ -112,8 +112,8 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
             continue
         why = _why_stopped(of, silent, machine)
         # one that has ended is continued from its checkpoint, however far it came after that
-        reported = None if why else store.progress(name, of.attempt)
-        progress = reported or store.checkpoint(name)
+        reported = None if why else store.read_progress(name, of.attempt)
+        progress = reported or store.read_checkpoint_progress(name)
         task = of.slurm.get("SLURM_ARRAY_TASK_ID")
         job = of.slurm.get("SLURM_ARRAY_JOB_ID") or of.slurm.get("SLURM_JOB_ID", "")
         slurm = f" (Slurm {job}{task and f'_{task}' or ''})" if job else ""
@@ -134,7 +134,7 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
 
 def _why_stopped(of: Holder | None, silent: float, machine: str) -> str:
     """Why an attempt goes on no more, as ``lease.is_over`` finds it; empty: it does."""
-    why = why_over(of) if of is not None else ""
+    why = find_end_reason(of) if of is not None else ""
     here = of is not None and of.machine == machine != ""
     if not why and silent > STALE_SECONDS and not here:
         return f"it has given no sign for more than {STALE_SECONDS / 60:.0f} min"

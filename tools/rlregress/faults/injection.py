@@ -42,7 +42,7 @@ def injected(fault: Fault) -> Iterator[dict[str, str]]:
             raise UserError(f"{unfit} {fault.file} holds {fault.old!r} {count} times")
         file.unlink()
         file.write_text(changed, "utf-8")
-        environment = worker_launch.environment()
+        environment = worker_launch.worker_environment()
         first = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
         path = os.pathsep.join([*first, environment["PYTHONPATH"]])
         yield {**environment, **variables, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}

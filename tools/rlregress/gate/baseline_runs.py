@@ -26,7 +26,7 @@ from rlregress.inside.worker import PORTABLE
 from rlregress.model import quantities
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.training import recorded_runs
-from rlregress.training.budgets import MOST_SEEDS, budget
+from rlregress.training.budgets import MAX_SEEDS, load_budget
 from rlregress.training.cell import Arithmetic, Cell, Job, Protocol
 from rlregress.training.recorded_runs import RunResult
 from rlregress.verdicts.rules import Rules
@@ -35,7 +35,7 @@ from rlregress.verdicts.rules import Rules
 _OWN = "rlregress."
 FINISHED = recorded_runs.FINISHED
 #: new runs have seeds that no stored run has, so that the two samples are independent
-FIRST_NEW_SEED = MOST_SEEDS
+FIRST_NEW_SEED = MAX_SEEDS
 _AGAIN = "record it again, with --replace"
 
 
@@ -57,7 +57,7 @@ class StoredRun(RunResult):
 
 def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
     """Return all that a record can be judged by; nan where it does not tell."""
-    run = RunResult.of(run_record)
+    run = RunResult.from_record(run_record)
     return {quantity: run.number(quantity) for quantity in (RETURNS, *quantities.SECONDARY)}
 
 
@@ -83,7 +83,7 @@ class Baseline:
     versions: Mapping[Line, Line]
     sources: Mapping[Line, Line]
     arithmetic: Arithmetic
-    platform: Mapping[Line, recorded_runs.Described]
+    platform: Mapping[Line, recorded_runs.MachineFact]
     seeds: Annotated[int, Field(ge=1)]
     runs: Annotated[tuple[StoredRun, ...], Field(alias="run")]
 
@@ -115,7 +115,7 @@ class Baseline:
         ended = [run for run in self.runs if run.status == FINISHED]
         if quantity is RETURNS:
             return ""
-        if not all(run.has_number_of(quantity) for run in ended):
+        if not all(run.has_value_of(quantity) for run in ended):
             return "its stored runs are older and tell nothing about it; record them again"
         numbers = [run.number(quantity) for run in ended]
         if not any(map(math.isnan, numbers)):
@@ -154,7 +154,7 @@ def folder() -> Path:
 
 def path_of(cell: Cell) -> Path:
     """The file of a cell, whether it exists or not."""
-    replayed = budget(cell.budget).arithmetic == PORTABLE
+    replayed = load_budget(cell.budget).arithmetic == PORTABLE
     return (folder().with_name("replays") if replayed else folder()) / f"{cell.id}.toml"
 
 
@@ -281,7 +281,7 @@ def kept(jobs: Sequence[Job]) -> dict[int, StoredRun]:
         for run in stored.runs
         if run.seed in seeds
         and run.status == FINISHED
-        and all(run.has_number_of(quantity) for quantity in secondary)
+        and all(run.has_value_of(quantity) for quantity in secondary)
     }
 
 
@@ -350,7 +350,9 @@ def write(
             )
     common = pairs[0][0].as_dict()
     del common["seed"]
-    runs = [StoredRun(seed=job.seed, **vars(RunResult.of(record))) for job, record in pairs]
+    runs = [
+        StoredRun(seed=job.seed, **vars(RunResult.from_record(record))) for job, record in pairs
+    ]
     runs += [
         replace(run, sources={} if run.sources == common["sources"] else run.sources)
         for run in earlier.values()

@@ -17,7 +17,7 @@ from rlregress.gate import baseline_runs, published
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.missing_packages import MissingPackage
 from rlregress.training import job_plan
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell
 
 #: where smoke trainings go: the cheapest environment that needs MuJoCo
@@ -53,7 +53,7 @@ def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
                 hyperparameters = selection.hyperparameters or name
                 cell = Cell(name, algorithm, environment, hyperparameters, selection.budget)
                 with suppress(MissingPackage):  # left out, and reported: ``lacking``
-                    job_plan.check(cell)
+                    job_plan.check_cell(cell)
                 cells.append(cell)
     return cells
 
@@ -118,7 +118,7 @@ def _exclusions(cells: Sequence[Cell]) -> dict[Cell, UserError]:
     for cell in dict.fromkeys(cells):
         try:
             requested_names.adapters([cell.framework])
-            job_plan.check(cell)
+            job_plan.check_cell(cell)
             if reason := job_plan.exclusion_reason(cell):
                 reasons[cell] = UserError(reason)
         except UserError as error:
@@ -177,7 +177,7 @@ def _by_name(selection: Selection) -> list[Cell]:
     """The cells that are chosen whether they have stored runs or not; none if these choose."""
     if selection.hyperparameters:
         hyperparameter_set(selection.hyperparameters)
-    of_budget = budget(selection.budget)
+    of_budget = load_budget(selection.budget)
     if selection.environments:
         if selection.cells != "default":
             raise UserError(
@@ -215,12 +215,12 @@ def check_algorithms(chosen: Sequence[Adapter], algorithms: Sequence[str]) -> No
     known = sorted({name for adapter in chosen for name in adapter.algorithms})
     for algorithm in algorithms:
         if algorithm not in known:
-            raise UserError(job_plan.not_trained(algorithm, chosen, known))
+            raise UserError(job_plan.describe_untrained(algorithm, chosen, known))
 
 
 def _of_stored(selection: Selection) -> list[Cell]:
     """Stored cells, and those of the published table of the budget."""
-    of_budget = budget(selection.budget)
+    of_budget = load_budget(selection.budget)
     chosen = _trained(selection)
     installed = {adapter.name for adapter in chosen}
     recorded = {

@@ -167,7 +167,7 @@ def _run(command: list[str]) -> None:
     process = subprocess.Popen(
         process_tree.supervised(command),
         cwd=suite.workplace(),
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         process_group=0,
     )
     try:

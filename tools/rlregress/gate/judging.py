@@ -13,7 +13,7 @@ from rlregress.gate.session import Session
 from rlregress.model.cells import Band, Verdict
 from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
 from rlregress.progress import stored_durations
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
 from rlregress.verdicts.ceiling import is_at_ceiling
@@ -42,7 +42,7 @@ def judge(session: Session) -> dict[str, Verdict]:
         verdicts.update(of_cells.cells)
         verdicts.update(of_cells.groups)
     if session.bands:
-        table = budget(session.cells[0].budget).published
+        table = load_budget(session.cells[0].budget).published
         returns = {cell: _all_returns(session, cell) for cell in session.bands}
         samples = band_samples(returns, session.bands, table)
         verdicts.update(judge_bands(samples, alpha=session.alpha_of_family))
@@ -104,7 +104,7 @@ def _missing(session: Session, course: Course) -> list[Job]:
         job
         for cell in session.stored
         for job in session.jobs(cell)[: needed(course, cell)]
-        if session.store.find(job) is None
+        if session.store.find_record(job) is None
     ]
 
 

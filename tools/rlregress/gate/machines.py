@@ -17,7 +17,7 @@ def other_machines(session: Session) -> list[str]:
     runs: Counter[tuple[str, str]] = Counter()
     for cell, stored in session.stored.items():
         expected = stored.platform
-        for found in map(session.store.find, session.jobs(cell)):
+        for found in map(session.store.find_record, session.jobs(cell)):
             new = found["platform"] if found is not None else {}
             known = [name for name in machine.FIELDS if name in expected and new.get(name)]
             if any(new[name] != expected[name] for name in known):

@@ -134,7 +134,7 @@ class NightlyRun:
     exit_code: int
     budget: Line
     frameworks: Mapping[Component, NightlyFramework]
-    machines: tuple[Mapping[Line, recorded_runs.Described], ...]
+    machines: tuple[Mapping[Line, recorded_runs.MachineFact], ...]
     cells: Mapping[Component, NightlyCell]
     throughput: Mapping[
         _Pair,

@@ -14,9 +14,9 @@ from rlregress.gate import baseline_runs, replays
 from rlregress.inside.run_record import check_writable
 from rlregress.inside.worker import PORTABLE
 from rlregress.training import job_plan, worker_launch
-from rlregress.training.budgets import budget as load_budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.store import store_in
+from rlregress.training.store import open_store
 from rlregress.verdicts.stability import check_stability
 
 
@@ -80,7 +80,7 @@ def record(
     suite.checkout("recording stored runs")
     cells = requested.cells()
     of_budget = load_budget(requested.budget)
-    of_cell = {cell: job_plan.jobs(cell, range(requested.seeds)) for cell in cells}
+    of_cell = {cell: job_plan.plan_jobs(cell, range(requested.seeds)) for cell in cells}
     if not requested.replace:
         for jobs in of_cell.values():
             baseline_runs.check_replaceable(jobs)
@@ -91,7 +91,7 @@ def record(
             baseline_runs.check_machine(cell, earlier[cell])
         of_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
     check_writable(baseline_runs.folder(), "stored runs")
-    folder = store_in(requested.store)
+    folder = open_store(requested.store)
     check_writable(folder.folder, "run records")
     # seed by seed, so that a recording that is ended has some runs of every cell
     queue = sorted((job for cell in cells for job in of_cell[cell]), key=lambda job: job.seed)
@@ -100,7 +100,7 @@ def record(
     def count(job: Job, run_record: dict[str, Any]) -> None:
         on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(done), len(queue))
 
-    worker_launch.run_all(queue, folder, workers or os.cpu_count() or 1, count)
+    worker_launch.do_runs(queue, folder, workers or os.cpu_count() or 1, count)
     useless = []
     for cell, jobs in of_cell.items():
         if not jobs:
@@ -108,7 +108,7 @@ def record(
             yield f"{path} holds all of them already; --replace does them again"
             continue
         records = [of_job for job in jobs if (of_job := folder.find(job)) is not None]
-        failed = {job.seed: why for job in jobs if (why := folder.why_failed(job.name))}
+        failed = {job.seed: why for job in jobs if (why := folder.failure_reason(job.name))}
         for seed, why in failed.items():
             yield f"seed {seed} of {cell.id} failed: {why}"
         if len(failed) == len(jobs) and not earlier[cell]:

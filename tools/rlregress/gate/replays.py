@@ -27,7 +27,7 @@ from rlregress.inside.worker import PORTABLE
 from rlregress.model.replay_result import DIFFERS, KINDS, NOT_REPLAYED, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.training import job_plan, worker_launch
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store
@@ -92,7 +92,7 @@ def recorded(cell: Cell, seed: int) -> Recorded | None:
         UserError: it was recorded with another protocol or with other hyperparameters, or the seed
             is none of those that are stored.
     """
-    name = budget(cell.budget).replay
+    name = load_budget(cell.budget).replay
     if not name:
         return None
     replayed = replace(cell, budget=name)
@@ -107,7 +107,7 @@ def recorded(cell: Cell, seed: int) -> Recorded | None:
         raise UserError(
             f"--replay-seed is {seed}, expected a seed of {path}: {', '.join(map(str, runs))}"
         )
-    [job] = job_plan.jobs(replayed, [seed])
+    [job] = job_plan.plan_jobs(replayed, [seed])
     baseline_runs.check_protocol(stored, job.protocol)
     baseline_runs.check_hyperparameters(stored, job.hyperparameters)
     return Recorded(cell, stored, runs[seed], job)
@@ -138,7 +138,7 @@ def digest_operations() -> dict[str, str]:
         UserError: it ended without them.
     """
     command = [sys.executable, "-m", "rlregress.inside.canary"]
-    environment = worker_launch.environment(portable=True)
+    environment = worker_launch.worker_environment(portable=True)
     ended = subprocess.run(command, env=environment, capture_output=True, text=True)
     try:
         found: dict[str, str] = json.loads(ended.stdout)
@@ -187,17 +187,17 @@ def replay(of: Recorded, store: Store) -> Replay:
     }
     if reason := _other_arithmetic(of, store):
         return Replay(**known, state=NOT_REPLAYED, reason=reason)
-    record = worker_launch.run(of.job, store)
+    record = worker_launch.do_run(of.job, store)
     known["seconds"] = record["time"].get("cpu_seconds", 0.0)
     arithmetic = record["platform"].get("arithmetic", "unknown: the training ended in an error")
     if arithmetic != of.stored.platform.get("arithmetic"):
         reason = f"this process does not compute as the record: {arithmetic}"
         return Replay(**known, state=NOT_REPLAYED, reason=reason)
-    first = first_difference(of.run, RunResult.of(record))
+    first = first_difference(of.run, RunResult.from_record(record))
     if not first:
         return _reproduced(of, record, known)
-    again = worker_launch.run(of.job, Store(store.folder / "again"))
-    if first_difference(RunResult.of(record), RunResult.of(again)):
+    again = worker_launch.do_run(of.job, Store(store.folder / "again"))
+    if first_difference(RunResult.from_record(record), RunResult.from_record(again)):
         reason = "it does not repeat itself here: two replays differ"
     elif not of.moved:
         reason = (
@@ -272,13 +272,13 @@ def admit(runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: 
             f"{dict(stored.versions)}; remove that file and all replays to record them anew"
         )
     again = Store(store.folder / "again")
-    worker_launch.run_all(jobs, again, workers, lambda *_: None)
+    worker_launch.do_runs(jobs, again, workers, lambda *_: None)
     for of, record in runs:
         arithmetic = record["platform"].get("arithmetic")
         if arithmetic != PORTABLE:
             raise UserError(f"the run {of.title} was not in portable arithmetic: {arithmetic}")
-        repeated = RunResult.of(worker_launch.run(of, again))
-        if first := first_difference(RunResult.of(record), repeated):
+        repeated = RunResult.from_record(worker_launch.do_run(of, again))
+        if first := first_difference(RunResult.from_record(record), repeated):
             raise UserError(f"the run {of.title} does not repeat itself here: {first} differs")
 
 

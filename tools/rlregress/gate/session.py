@@ -19,9 +19,9 @@ from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS, SECONDARY, Quantity, quantity_of
 from rlregress.model.replay_result import Replay
 from rlregress.training import job_plan, worker_launch
-from rlregress.training.budgets import MOST_SEEDS, budget
+from rlregress.training.budgets import MAX_SEEDS, load_budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.store import Store, store_in
+from rlregress.training.store import Store, open_store
 from rlregress.verdicts.looks import MIN_STORED, SEQUENTIAL_LOOKS, Looks, single_look
 
 #: new runs that a t-test against a published band takes
@@ -53,8 +53,8 @@ def open_session(
     """
     return Session(
         cells=choose(selection),
-        store=store_in(store),
-        seeds=seeds or budget(selection.budget).seeds,
+        store=open_store(store),
+        seeds=seeds or load_budget(selection.budget).seeds,
         alpha=alpha,
         pinned=pinned,
         first_seed=first_seed,
@@ -66,8 +66,8 @@ def open_session(
 
 def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
     """UserError that names the option whose number makes no sense."""
-    if not 1 <= seeds <= MOST_SEEDS:
-        raise UserError(f"--seeds is {seeds}, expected 1 to {MOST_SEEDS} new runs of each cell")
+    if not 1 <= seeds <= MAX_SEEDS:
+        raise UserError(f"--seeds is {seeds}, expected 1 to {MAX_SEEDS} new runs of each cell")
     job_plan.check_first_seed(first_seed, FIRST_NEW_SEED)
     if not 0 < alpha < 1:
         raise UserError(f"--alpha is {alpha}, expected a probability between 0 and 1, such as 0.05")
@@ -103,7 +103,7 @@ class Session:
         replays: str = "",
     ) -> None:
         check_numbers(seeds, alpha, first_seed)
-        of_budget = budget(cells[0].budget)
+        of_budget = load_budget(cells[0].budget)
         self.cells, self.store, self.first_seed = cells, store, first_seed
         self.alpha, self.pinned, self.judged = alpha, pinned, of_budget.judged
         self.stored: dict[Cell, Baseline] = {}
@@ -115,7 +115,7 @@ class Session:
         known = baseline_runs.every()
         most = max(seeds, SEQUENTIAL_LOOKS.max_runs) if sequential else seeds
         for cell in cells:
-            self._jobs[cell] = job_plan.jobs(cell, range(first_seed, first_seed + most))
+            self._jobs[cell] = job_plan.plan_jobs(cell, range(first_seed, first_seed + most))
             job = self._jobs[cell][0]
             if self.judged:
                 self._compare_with(cell, job, of_budget.published)
@@ -296,11 +296,11 @@ class Session:
     def undone(self, cell: Cell, until: int | None = None) -> list[Job]:
         """The runs of a cell that have no record yet, up to a number of runs; None: first look."""
         first = self._jobs[cell][: self.looks.seeds[0] if until is None else until]
-        return [job for job in first if self.store.find(job) is None]
+        return [job for job in first if self.store.find_record(job) is None]
 
     def damaged(self, cell: Cell) -> list[str]:
         """What is wrong with records of a cell that cannot be read."""
-        return [damage for job in self._jobs[cell] if (damage := self.store.damage(job))]
+        return [damage for job in self._jobs[cell] if (damage := self.store.describe_damage(job))]
 
     def estimated_seconds(self, cell: Cell) -> float:
         """CPU seconds of one run as far as stored runs tell, of its budget first; 0 if none do."""
@@ -311,7 +311,7 @@ class Session:
         records = [
             (cell.id, stored)
             for cell in self.cells
-            for stored in map(self.store.find, self.jobs(cell))
+            for stored in map(self.store.find_record, self.jobs(cell))
         ]
         return [
             (id, stored["time"].get("wall_seconds", 0.0))
@@ -390,7 +390,7 @@ class Session:
         values: list[float] = []
         for job in self._jobs[cell]:
             if job.key not in self._numbers:
-                run_record = self.store.find(job)
+                run_record = self.store.find_record(job)
                 if run_record is None:
                     break
                 self._numbers[job.key] = baseline_runs.numbers_of(run_record)
@@ -399,7 +399,7 @@ class Session:
 
     def train(self, job: Job) -> dict[str, Any]:
         """Do the run unless it is done; its record."""
-        return worker_launch.run(job, self.store, self.pinned)
+        return worker_launch.do_run(job, self.store, self.pinned)
 
     def help_with(self, jobs: Sequence[Job]) -> None:
         """Do one of the runs that others wait for too, or sleep while all of them are being done.
@@ -408,7 +408,7 @@ class Session:
         be queued behind a long one of another process.
         """
         for job in sorted(jobs, key=lambda job: -self.estimated_seconds(job.cell)):
-            if self.store.find(job) is None and not self.store.in_flight(job):
+            if self.store.find_record(job) is None and not self.store.is_in_progress(job):
                 self.train(job)
                 return
         time.sleep(_POLL_SECONDS)

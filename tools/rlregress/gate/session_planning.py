@@ -13,7 +13,7 @@ from rlregress.gate.proposals import proposals
 from rlregress.gate.session import Session, open_session
 from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
 from rlregress.model.quantities import RETURNS, quantity_of
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.rules import Rules
 
@@ -59,7 +59,7 @@ def plan(
         measured=len(measured),
         seconds=sum(seconds for _, seconds in session.lengths_to_do(measured, until)),
         makespan=_makespan(session, measured, until, workers),
-        evaluations=budget(selection.budget).evaluations,
+        evaluations=load_budget(selection.budget).evaluations,
         not_judged={cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
         excluded=tuple(excluded(selection)),
         wanted=() if must_detect is None else proposals(session, gates, must_detect, begun),

@@ -36,7 +36,7 @@ def next_wave(session: Session) -> Wave | None:
     course = course_of(session) if session.stored else None
     blocks = [_block(session, course, cell) for cell in session.cells]
     jobs = [job for block in blocks for job in block]
-    left = [job for job in jobs if session.store.find(job) is None]
+    left = [job for job in jobs if session.store.find_record(job) is None]
     if not left:
         return None
     looks = course.look if course is not None else 0

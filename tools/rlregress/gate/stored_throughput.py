@@ -110,7 +110,7 @@ def check(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     every()
     for adapter in adapters:
         for algorithm in set(adapter.algorithms) & set(algorithms or adapter.algorithms):
-            throughput_measurement.protocol(adapter.name, algorithm)
+            throughput_measurement.load_protocol(adapter.name, algorithm)
 
 
 def conditions(framework: str, algorithm: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def conditions(framework: str, algorithm: str) -> dict[str, Any]:
     name = framework.partition("@")[0]
     return {
         "algorithm": algorithm,
-        "protocol": asdict(throughput_measurement.protocol(name, algorithm)),
+        "protocol": asdict(throughput_measurement.load_protocol(name, algorithm)),
         "versions": identity.versions(frameworks.get(framework)),
         "python": platform.python_version(),
         "cpu": machine.cpu_name(),
@@ -177,7 +177,7 @@ def record(framework: str, processes: int) -> None:
         ended = subprocess.run(
             process_tree.supervised(command),
             cwd=suite.workplace(),
-            env=worker_launch.environment(),
+            env=worker_launch.worker_environment(),
         )
         if ended.returncode:
             raise UserError(f"the throughput of {framework} could not be measured; see above")
@@ -189,7 +189,9 @@ def new_processes(
 ) -> list[Measurement]:
     """Measure as many processes as a session does, in these environment variables."""
     return [
-        throughput_measurement.measure(framework, algorithm, FIRST_NEW_SEED + number, environment)
+        throughput_measurement.measure_throughput(
+            framework, algorithm, FIRST_NEW_SEED + number, environment
+        )
         for number in range(PROCESSES)
     ]
 

@@ -39,7 +39,11 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
     folder = Path.cwd() if suite.installed() else suite.root()
     collecting = [*command, "--collect-only", "-n", "0"]
     found = subprocess.run(
-        collecting, cwd=folder, env=worker_launch.environment(), capture_output=True, text=True
+        collecting,
+        cwd=folder,
+        env=worker_launch.worker_environment(),
+        capture_output=True,
+        text=True,
     )
     if found.returncode:
         raise UserError(

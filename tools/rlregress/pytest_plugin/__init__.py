@@ -45,7 +45,7 @@ from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.reporting import harmless, terminal, words
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 
 if TYPE_CHECKING:
     # a test of formulas or behaviour needs nothing of the gate, which takes long to import
@@ -128,7 +128,7 @@ def pytest_configure(config: pytest.Config) -> None:
             documented(chosen)
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
-        budget(config.getoption("--budget"))
+        load_budget(config.getoption("--budget"))
         requested_names.details(_names(config, "--detail"))
         if any(
             config.getoption(name) != default

@@ -55,7 +55,7 @@ class SessionRun:
             "protocol": asdict(self.job.protocol),
             "hyperparameters": dict(self.job.hyperparameters),
             "platform": record["platform"],
-            **asdict(RunResult.of(record)),
+            **asdict(RunResult.from_record(record)),
         }
 
 

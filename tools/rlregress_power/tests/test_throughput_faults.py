@@ -45,7 +45,7 @@ def measured(monkeypatch, fault):
     attribute, factor = stored_throughput.QUANTITIES[fault.turns[0]], 0.8
     if fault.turns == ("peak memory",):
         factor = 1.25
-    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
     return requested
 
 

@@ -121,13 +121,13 @@ def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     Raises:
         UserError: there are no records, or one is damaged.
     """
-    paths = recorded_runs.paths(folder)
+    paths = recorded_runs.list_records(folder)
     if not paths:
         raise UserError(
             f"{folder} holds no run records; expected the folder that a gate or record was given "
             "as --store"
         )
-    return [recorded_runs.read(path) for path in paths]
+    return [recorded_runs.read_record(path) for path in paths]
 
 
 def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
@@ -190,7 +190,7 @@ def of_kept(
     Raises:
         UserError: a name is unknown, or no runs are left.
     """
-    budgets.budget(kept.budget)
+    budgets.load_budget(kept.budget)
     for name in kept.frameworks:
         frameworks.get(name)
     if store:

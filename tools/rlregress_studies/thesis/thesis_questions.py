@@ -20,7 +20,7 @@ from rlregress.gate import baseline_runs, published
 from rlregress.gate.judging import band_samples, counted
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS
-from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell, Protocol
 from rlregress.verdicts.bands import judge_bands, smallest_band_drop
 from rlregress_studies.rank.adastop import GREATER, SMALLER
@@ -234,12 +234,12 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
     """
     tables: dict[str, dict[Cell, tuple[baseline_runs.Baseline, Band]]] = {}
     for baseline_ in stored:
-        cell, of_budget = baseline_.cell, budget(baseline_.cell.budget)
+        cell, of_budget = baseline_.cell, load_budget(baseline_.cell.budget)
         table = of_budget.published
         band = published.band_of(cell, table) if table else None
         if band is not None:
             baseline_runs.check_protocol(baseline_, of_budget.protocol(cell.algorithm))
-            baseline_runs.check_hyperparameters(baseline_, hyperparameters(cell, of_budget))
+            baseline_runs.check_hyperparameters(baseline_, resolve_hyperparameters(cell, of_budget))
             tables.setdefault(table, {})[cell] = baseline_, band
     made: list[StoredCell] = []
     for table, cells in tables.items():

@@ -32,7 +32,7 @@ def jobs(
 ) -> list[Job]:
     """Runs of one installed framework."""
     cell = Cell("sb3", "sac", environment, "sb3", "smoke")
-    return [replace(job, protocol=protocol) for job in job_plan.jobs(cell, seeds)]
+    return [replace(job, protocol=protocol) for job in job_plan.plan_jobs(cell, seeds)]
 
 
 def other_code(folder: Path) -> Path:
@@ -56,7 +56,7 @@ def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
     """``rlregress runs run``, as a launcher calls it."""
     return subprocess.Popen(
         run_one.command(of, index, store),
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -73,7 +73,7 @@ def rlregress(
     """
     return subprocess.run(
         [sys.executable, "-m", "rlregress", *arguments],
-        env=worker_launch.environment() | more,
+        env=worker_launch.worker_environment() | more,
         preexec_fn=before,
         capture_output=True,
         text=True,
@@ -84,7 +84,7 @@ def rlregress(
 def begun(store: Store, job: Job) -> Holder | None:
     """Who does a run, if somebody does, and its worker has begun."""
     try:
-        of, _ = store.holder(job.name)
+        of, _ = store.read_lease_holder(job.name)
     except OSError:
         return None
     return of if of is not None and not of.ended and _log(store, job, of).exists() else None

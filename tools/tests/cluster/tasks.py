@@ -58,14 +58,17 @@ def caught(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]:
     found: list[tuple[str, Holder]] = []
 
     def there() -> bool:
-        for name in sorted(store.contents().leases - but):
+        for name in sorted(store.list_contents().leases - but):
             with suppress(OSError):
-                of, _ = store.holder(name)
+                of, _ = store.read_lease_holder(name)
                 if of is None or of.ended or (node and of.slurm["SLURMD_NODENAME"] != node):
                     continue
                 os.kill(of.process, signal.SIGSTOP)
                 # it may have ended before it was stopped
-                if store.holder(name)[0] == of and name not in store.contents().done:
+                if (
+                    store.read_lease_holder(name)[0] == of
+                    and name not in store.list_contents().done
+                ):
                     found.append((name, of))
                     return True
                 os.kill(of.process, signal.SIGCONT)

@@ -111,7 +111,9 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
     assert "\x1b" not in shown
     reader, writer = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "rlregress", *words], env=worker_launch.environment(), stdout=writer
+        [sys.executable, "-m", "rlregress", *words],
+        env=worker_launch.worker_environment(),
+        stdout=writer,
     )
     os.close(writer)
     text = b""

@@ -152,7 +152,7 @@ class Accidents:
 
     def told(self) -> Iterator[tuple[str, str, str, str]]:
         """Accident, run, what was to be seen and what is seen."""
-        there = self.store.contents()
+        there = self.store.list_contents()
         for title, name, then in self.after:
             found = "left"
             if name in there.done:
@@ -184,7 +184,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     for title, name, then, found in rows:
         print(f"{title}: {name} is {found} (expected: {then})")
     assert "make room in" in logs(store)
-    done = store.contents().done
+    done = store.list_contents().done
     assert not done & {job.name for job in on_full_disk}
     print(f"full disk: {ON_FULL_DISK} runs are left, with a sentence in their logs")
 
@@ -194,7 +194,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     assert verified.returncode == 1
     print(f"damaged record: {verified.stdout.strip().splitlines()[-1]}")
     launches = []
-    while len(store.contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
+    while len(store.list_contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
         launches += re.findall(r"submitted: (\d+) runs", launched(manifest, store, *capped))
         if len(launches) == 1:
             # within seconds of a submission: tasks that have started may be started once more
@@ -205,7 +205,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
         wait_for_tasks()
     print(f"controller crashes at the second launch; launched again: {', '.join(launches)} runs")
 
-    there = store.contents()
+    there = store.list_contents()
     assert there.done == {run.name for run in manifest.runs()}
     assert (there.failed, there.duplicates, there.leases) == (set(), [], set())
     verified = rlregress(

@@ -55,7 +55,7 @@ def made(seeds: range) -> list[Job]:
 def process_of(store: Store, job: Job, target: str) -> int:
     """One of the processes of a run; 0 if it is not there."""
     with suppress(OSError):
-        of, _ = store.holder(job.name)
+        of, _ = store.read_lease_holder(job.name)
         if of is not None and not of.ended and not has_ended(of.process):
             return of.process if target == RUN else next(iter(workers(store, job)), 0)
     return 0
@@ -63,7 +63,7 @@ def process_of(store: Store, job: Job, target: str) -> int:
 
 def check(store: Store, runs: set[str]) -> None:
     """Each of the runs has one record, of a training that has finished; nothing else is left."""
-    there = store.contents()
+    there = store.list_contents()
     assert there.done == runs
     assert (there.failed, there.duplicates, there.damaged, there.leases) == (set(), [], [], set())
     assert not [*store.folder.rglob("*.checkpoint*"), *store.folder.rglob("*.attempts")]
@@ -77,7 +77,7 @@ def launched_here(store: Store, manifest: Manifest, workers: int) -> subprocess.
     with open(store.folder / "said", "ab") as text:
         return subprocess.Popen(
             [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-            env=worker_launch.environment(),
+            env=worker_launch.worker_environment(),
             stdout=text,
             stderr=text,
         )
@@ -89,10 +89,10 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
     runs: list[Job] = []
     launchers: list[subprocess.Popen[bytes]] = []
     counted, launches = Counter[str](), 0
-    while time.monotonic() < end or len(store.contents().done) < len(runs):
+    while time.monotonic() < end or len(store.list_contents().done) < len(runs):
         soaking = time.monotonic() < end
         assert time.monotonic() < end + 600, "it does not end"
-        if soaking and len(store.contents().done) == len(runs):
+        if soaking and len(store.list_contents().done) == len(runs):
             runs += made(range(len(runs), len(runs) + _BATCH))
             manifest = listed(store, runs)
         launchers = [each for each in launchers if each.poll() is None]
@@ -110,11 +110,11 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
                 counted[number.name] += 1
     for launcher in launchers:
         launcher.wait(120)
-    until(lambda: not store.contents().leases, 60, "a lease is left")
+    until(lambda: not store.list_contents().leases, 60, "a lease is left")
     print(
         f"\n{MINUTES:g} minutes: {counted.total()} signals ({dict(counted)}), {launches} launches"
     )
-    print(f"{launches} launches; {len(runs)} runs, {len(store.contents().done)} records")
+    print(f"{launches} launches; {len(runs)} runs, {len(store.list_contents().done)} records")
     # an interpreter that is interrupted while it starts says so itself
     text = (store.folder / "said").read_text()
     assert "Traceback" not in re.sub(_STARTING, "", text), text

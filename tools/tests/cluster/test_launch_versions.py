@@ -45,7 +45,7 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
 
     done = rlregress("runs", "launch", "--local", f"--with={tree}", *RUNS, "--store", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    (name,) = Store(tmp_path).contents().done
+    (name,) = Store(tmp_path).list_contents().done
     record = json.loads((tmp_path / f"{name}.json").read_text())
     (here,) = {job.sources[PACKAGE] for job in jobs([0])}
     assert record["status"] == "finished"

@@ -78,7 +78,7 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
     assert judged(copy) == waves
     assert waves["frameworks"]["sb3"]["verdicts"][CELL.id]["look"] == 2
     assert {path: path.stat() for path in store.folder.glob("sb3*/*.json")} == before
-    there = store.contents()
+    there = store.list_contents()
     assert there.done == {job.name for job in copy.jobs(range(1000, 1010))}
     assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
 
@@ -146,7 +146,7 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
         until(lambda: _stopped(store, killed, stopped), 120, "the second run has not begun")
         os.kill(holder(store, killed).process, signal.SIGKILL)
         names = {job.name for job in copy.jobs(range(1002, 1005))}
-        until(lambda: names <= store.contents().done, 300, "the others are not done")
+        until(lambda: names <= store.list_contents().done, 300, "the others are not done")
         again = called(line, copy)
         assert again.returncode == 75, again.stdout + again.stderr
         assert "5 runs, 2 of them to do" in again.stdout

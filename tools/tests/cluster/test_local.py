@@ -22,7 +22,7 @@ def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
     return subprocess.Popen(
         [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -49,7 +49,7 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
     text, _ = again.communicate(timeout=300)
     assert again.returncode == 0, text
     assert f"{len(every)} runs, {len(every) - len(done)} of them to do" in text
-    there = store.contents()
+    there = store.list_contents()
     assert there.done == {job.name for job in every}
     assert (there.leases, there.duplicates) == (set(), [])
     assert {path: path.stat() for path in done} == done

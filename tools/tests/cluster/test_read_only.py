@@ -40,7 +40,7 @@ def store(tmp_path_factory) -> Iterator[Store]:
     listed(made, every)
     path = made.path(every[0]).with_suffix(".lease")
     path.parent.mkdir()
-    path.write_text(json.dumps(asdict(replace(lease.this_process(), machine="elsewhere"))))
+    path.write_text(json.dumps(asdict(replace(lease.describe_this_process(), machine="elsewhere"))))
     (made.folder / "slurm").mkdir()
     folders = [made.folder, *(path for path in made.folder.rglob("*") if path.is_dir())]
     for folder in folders:
@@ -63,7 +63,7 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
     planned = called("plan", *options, "--store", str(store.folder))
     assert (planned.returncode, planned.stderr) == (0, "")
     words = f"-m rlregress runs status --watch --store {store.folder}".split()
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     # until all is done
     with pytest.raises(subprocess.TimeoutExpired):
         subprocess.run(

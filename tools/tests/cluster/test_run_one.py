@@ -53,9 +53,9 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
     killed.wait(60)
     # one that a server has forked does not end with who asked for it
     until(lambda: not workers(store, job), 120, "its worker goes on")
-    assert store.find(job) is None
+    assert store.find_record(job) is None
     ended(start(manifest, 0, store), 0, "sb3-sac-InvertedPendulum-v4-smoke seed 0: finished")
-    stored = store.find(job)
+    stored = store.find_record(job)
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["memory"]["peak_mib"] > 0
@@ -89,10 +89,10 @@ def test_a_run_that_is_stopped_is_given_back(store, monkeypatch, number):
     process.send_signal(number)
     ended(process, 75, f"stopped by {number.name}; start it again")
     until(lambda: has_ended(worker), 30, "its worker goes on")
-    left, _ = store.holder(job.name)
+    left, _ = store.read_lease_holder(job.name)
     assert left is not None
     assert left.ended == f"stopped by {number.name}"
-    assert not store.in_flight(job)
+    assert not store.is_in_progress(job)
     # a checkpoint, if it had begun to train
     assert files(store) - {".checkpoint"} == {".lease"}
 
@@ -121,17 +121,17 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     process = start(manifest, 0, store)
     of = holder(store, job)
     worker = worker_of(store, job, of)
-    until(lambda: store.progress(job.name, of.attempt), 120, "it reports no progress")
+    until(lambda: store.read_progress(job.name, of.attempt), 120, "it reports no progress")
     if number == signal.SIGKILL:
         # as every ten minutes
         os.kill(worker, signal.SIGUSR1)
-        until(lambda: store.checkpoint(job.name), 60, "it writes no checkpoint")
+        until(lambda: store.read_checkpoint_progress(job.name), 60, "it writes no checkpoint")
     process.send_signal(number)
     assert process.wait(60) == (75 if number != signal.SIGKILL else -signal.SIGKILL)
     until(lambda: has_ended(worker), 30, "its worker goes on")
     monkeypatch.setattr(sys, "executable", warm)
-    assert store.find(job) is None
-    kept = store.checkpoint(job.name)
+    assert store.find_record(job) is None
+    kept = store.read_checkpoint_progress(job.name)
     assert kept is not None
     assert 0 < kept.steps < kept.total_steps == 1200
     found = store_status.survey(store, [manifest])
@@ -139,7 +139,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
         ("stopped", kept.steps / 1200)
     ]
     ended(start(manifest, 0, store), 0, "seed 3: finished")
-    stored = store.find(job)
+    stored = store.find_record(job)
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["begun_anew"] == ""
@@ -148,7 +148,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     assert stored["time"]["wall_seconds"] > kept.wall_seconds
     assert files(store) == {".json"}
     assert not audit.verify(store, None).notes
-    never = worker_launch.run(job, Store(tmp_path / "never"))
+    never = worker_launch.do_run(job, Store(tmp_path / "never"))
     assert run_record.outcome(stored) == run_record.outcome(never)
 
 
@@ -160,7 +160,7 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
     if adapter is None:
         pytest.skip("every framework that is here can be continued")
     cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")
-    job = replace(job_plan.jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
+    job = replace(job_plan.plan_jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
     manifest = listed(store, [job])
     killed = start(manifest, 0, store)
     of = holder(store, job)
@@ -170,7 +170,7 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
     until(lambda: has_ended(worker), 30, "its worker goes on")
     assert files(store) == {".lease"}
     ended(start(manifest, 0, store), 0, "finished")
-    stored = store.find(job)
+    stored = store.find_record(job)
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["continued"] == []
@@ -183,7 +183,7 @@ def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
     command = shlex.join(run_one.command(listed(store, [job]), 0, store))
     process = subprocess.Popen(
         ["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"],
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -199,7 +199,7 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
     process = start(listed(store, [job]), 0, store)
     os.kill(worker_of(store, job, holder(store, job)), signal.SIGKILL)
     ended(process, 1, "was ended by SIGKILL", "was it out of memory?")
-    assert store.find(job) is None
+    assert store.find_record(job) is None
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, 
     def fail(*_, **__):
         raise OSError(number, os.strerror(number), str(store.folder / "x"))
 
-    monkeypatch.setattr(worker_launch, "run", fail)
+    monkeypatch.setattr(worker_launch, "do_run", fail)
     if there:
         store.folder.mkdir()
     with pytest.raises(UserError, match="is not done: ") as raised:
@@ -271,7 +271,7 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
 
     def train() -> None:
         with pytest.raises(worker_launch.Interrupted) as caught:
-            worker_launch.run(job, store)
+            worker_launch.do_run(job, store)
         raised.append(caught.value)
 
     thread = threading.Thread(target=train)
@@ -283,7 +283,7 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
     path.with_suffix(".other").write_text(other)
     path.with_suffix(".other").replace(path)
     thread.join(60)
-    assert raised[0].superseded
+    assert raised[0].is_superseded
     assert "ended by SIGKILL; another attempt took it over" in str(raised[0])
     assert path.read_text() == other
 
@@ -320,8 +320,8 @@ def test_a_run_of_other_versions_is_not_done(store, command, do):
     assert "is about other versions: found numpy " in error
     assert ", expected 1.0" in error
     assert "Traceback" not in error
-    assert store.find(other) is None
-    left, _ = store.holder(other.name)
+    assert store.find_record(other) is None
+    left, _ = store.read_lease_holder(other.name)
     assert left is not None
     assert "other versions" in left.ended
 
@@ -339,5 +339,5 @@ def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
     monkeypatch.setattr(Store, "claim", without_folder)
     text = "could not be written to .*: No such file .*; the folder .* is not there"
     with pytest.raises(UserError, match=text):
-        worker_launch.run(job, store)
-    assert store.find(job) is None
+        worker_launch.do_run(job, store)
+    assert store.find_record(job) is None

@@ -87,8 +87,8 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
     of = listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0})
     for seed in (0, 2):
         measured = {"time": {"wall_seconds": 1200.0}, "memory": {"peak_mib": 1000.0}}
-        Store(tmp_path).put(job(seed), {**content(job(seed)), **measured}, "one")
-    done = Store(tmp_path).contents().done
+        Store(tmp_path).put_record(job(seed), {**content(job(seed)), **measured}, "one")
+    done = Store(tmp_path).list_contents().done
     more = listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0, 4: 600.0})
     scripts, text = made(more, tmp_path, done=done)
     assert [("--time=50\n" in s.text, "--mem=1536M\n" in s.text) for s in scripts] == [

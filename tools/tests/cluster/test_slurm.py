@@ -90,9 +90,9 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     for job in (warned, cancelled):
         go_on(frozen[job.key].process)
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    left = [run.name for run in manifest.runs() if run.name not in store.contents().done]
+    left = [run.name for run in manifest.runs() if run.name not in store.list_contents().done]
     assert set(left) == {killed.name, cancelled.name}
-    stored = store.find(warned)
+    stored = store.find_record(warned)
     assert stored is not None
     assert stored["attempt"]["slurm"]["SLURM_RESTART_COUNT"] == "1"
 
@@ -101,7 +101,7 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     assert f"{number} runs, 2 of them to do" in again
     assert re.findall(r"(\d+) runs from (\d+) on", again) == [("1", "1"), ("1", "4")]
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    there = store.contents()
+    there = store.list_contents()
     assert there.done == {job.name for job in every}
     assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
     finished = Counter(re.findall(r"seed (\d+): finished", logs(store)))
@@ -151,7 +151,7 @@ def test_a_store_may_lie_anywhere(ask, tmp_path):
     for task in ask("squeue", "-h", "-o", "%A").split():
         ask("scontrol", "update", f"jobid={task}", "StartTime=now")
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    assert store.contents().done == {job.name for job in every}
+    assert store.list_contents().done == {job.name for job in every}
     finished = re.findall(r"seed (\d+): finished", logs(store))
     assert sorted(finished) == ["0", "1", "2", "3"]
     error = Store(tmp_path / "a\\b")
@@ -174,7 +174,9 @@ def test_tasks_of_a_launch_with_another_version_find_it(ask, store, tmp_path):
     text = rlregress("runs", "launch", "--slurm", *with_it, *options, *where)
     assert text.returncode == 0, text.stderr
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    records = [json.loads((store.folder / f"{n}.json").read_text()) for n in store.contents().done]
+    records = [
+        json.loads((store.folder / f"{n}.json").read_text()) for n in store.list_contents().done
+    ]
     assert [record["status"] for record in records] == ["finished"] * 2, logs(store)
     (here,) = {job.sources[PACKAGE] for job in jobs([0])}
     assert here not in {record["job"]["sources"][PACKAGE] for record in records}

@@ -22,7 +22,7 @@ from ..training.test_records import content
 from ..training.test_records import job as imaginary
 
 FAILED = {"status": "failed", "failure": "...\nValueError: nan", "final_return": None}
-SMOKE = budgets.budget("smoke").protocol("ppo")
+SMOKE = budgets.load_budget("smoke").protocol("ppo")
 
 
 def job(seed: int = 0, **changes):
@@ -33,12 +33,14 @@ def job(seed: int = 0, **changes):
 def put(store: Store, seed: int, **changes) -> None:
     """The record of a run, with what is different about it."""
     of = job(seed)
-    store.put(of, {**content(of), **changes}, "one")
+    store.put_record(of, {**content(of), **changes}, "one")
 
 
 def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **changes) -> None:
     """The lease of an attempt on another machine, and how far it has come."""
-    of = replace(lease.this_process(), attempt=f"a{seed}", machine="elsewhere", host="node7")
+    of = replace(
+        lease.describe_this_process(), attempt=f"a{seed}", machine="elsewhere", host="node7"
+    )
     of = replace(of, **{"process": 42, **changes})
     path = store.path(job(seed))
     path.with_suffix(".lease").write_text(json.dumps(asdict(of)))
@@ -87,8 +89,8 @@ def test_a_status_counts_every_run_once(store):
         (200, {}, "stuck"),
         (400, {}, "stopped"),
         # its process is there: it may be stopped, and nobody else does its run
-        (400, {"machine": lease.this_process().machine, "process": os.getpid()}, "stuck"),
-        (0, {"machine": lease.this_process().machine, "begun": 1}, "stopped"),
+        (400, {"machine": lease.describe_this_process().machine, "process": os.getpid()}, "stuck"),
+        (0, {"machine": lease.describe_this_process().machine, "begun": 1}, "stopped"),
         (0, {"ended": "stopped by SIGTERM"}, "stopped"),
     ],
 )
@@ -96,7 +98,7 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     """By its process, its word or its age; the next launch takes it."""
     made = Store(tmp_path)
     made.path(job(0)).parent.mkdir()
-    attempt(made, 0, silent=silent, **{"begun": lease.this_process().begun, **changes})
+    attempt(made, 0, silent=silent, **{"begun": lease.describe_this_process().begun, **changes})
     (found,) = store_status.survey(made, []).attempts
     assert (found.state, bool(found.why)) == (state, state == "stopped")
     assert lease.is_over(made.path(job(0)).with_suffix(".lease")) == (state == "stopped")
@@ -183,7 +185,7 @@ def _sealed(store: Store, **changes) -> None:
 
 def _of_another_protocol(store: Store) -> None:
     other = job(0, protocol=Protocol(2048, 2048, 1))
-    store.put(other, content(other), "one")
+    store.put_record(other, content(other), "one")
 
 
 def _edited(store: Store, change: Callable[[str], str]) -> None:
@@ -221,7 +223,7 @@ def test_what_is_wrong_with_a_store_is_named(store, kind):
 def test_runs_of_other_versions_and_machines_are_noted(store):
     """They are no fault of a store, but never judged together without being told."""
     other = job(20, versions={"some": "1.1"})
-    store.put(other, {**content(other), "platform": {"cpu": "A", "python": "3.11"}}, "one")
+    store.put_record(other, {**content(other), "platform": {"cpu": "A", "python": "3.11"}}, "one")
     put(store, 21, platform={"cpu": "B", "python": "3.11"})
     of = audit.verify(store, None)
     assert of.wrong == []
@@ -245,13 +247,13 @@ def test_stores_are_merged_by_what_was_run(tmp_path, store):
     assert (of.new, of.equal) == (4, 1)
     assert of.differing == [f"{other.path(job(1))} differs from {into.path(job(1))}"]
     assert len(of.damaged) == 1
-    there = into.contents()
+    there = into.list_contents()
     assert there.done == {job(seed).name for seed in (0, 1, 30, 77)}
     assert there.failed == {job(1).name}
     assert len(there.duplicates) == 1
-    stored = into.find(job(0))
+    stored = into.find_record(job(0))
     assert stored is not None
     assert stored["time"] == {}
     again = audit.merge([store, other], into)
     assert (again.new, again.equal, len(again.differing)) == (0, 5, 1)
-    assert into.contents() == there
+    assert into.list_contents() == there

@@ -16,7 +16,7 @@ from rlregress.frameworks.base import TrainingRequest
 from rlregress.frameworks.isolation import isolated
 from rlregress.hyperparameters import hyperparameter_set, names
 from rlregress.training import job_plan
-from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
 
 ENVIRONMENT = "InvertedPendulum-v4"
@@ -69,7 +69,7 @@ def cell_of(framework: str, algorithm: str, name: str, budget_name: str = "full"
 
 def given_to(cell: Cell) -> dict:
     """The hyperparameters of its runs."""
-    return hyperparameters(cell, budget(cell.budget))
+    return resolve_hyperparameters(cell, load_budget(cell.budget))
 
 
 @pytest.mark.parametrize("combination", EVERY, ids="-".join)

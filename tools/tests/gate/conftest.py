@@ -71,7 +71,7 @@ def trained(monkeypatch):
         }  # fmt: skip
         run_record.write(attempt.record, made | (FAILED if job.seed in dial["failing"] else {}))
 
-    monkeypatch.setattr(worker_launch, "_train", train)
+    monkeypatch.setattr(worker_launch, "_train_with_retry", train)
     monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)
     return done, dial
 

@@ -13,7 +13,7 @@ from rlregress.gate.cell_selection import Selection
 from rlregress.gate_options import GateOptions
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.reporting import plan_text
-from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
 
 THESIS = published.table("thesis_returns")
@@ -107,7 +107,9 @@ def test_what_can_be_trained_is_trained_although_something_is_refused():
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
     """Every hyperparameter of the set is given; what it does not name is the framework's own."""
-    given = hyperparameters(Cell("torchrl", "td3", "any", "sb3", "full"), budget("full"))
+    given = resolve_hyperparameters(
+        Cell("torchrl", "td3", "any", "sb3", "full"), load_budget("full")
+    )
     assert given == {**hyperparameter_set("torchrl")["td3"], **hyperparameter_set("sb3")["td3"]}
     assert given["adam_epsilon"] == 0.0001
     assert given["hidden_sizes"] == [400, 300]
@@ -115,7 +117,9 @@ def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
 
 def test_what_belongs_to_a_frameworks_code_stays_with_it():
     """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
-    given = hyperparameters(Cell("sb3", "ppo", "any", "torchrl", "full"), budget("full"))
+    given = resolve_hyperparameters(
+        Cell("sb3", "ppo", "any", "torchrl", "full"), load_budget("full")
+    )
     assert given["value_coefficient"] == 0.25
     assert given.keys() == hyperparameter_set("sb3")["ppo"].keys()
     assert {"policy_gain", "value_gain"} <= hyperparameter_set("torchrl")["ppo"].keys()
@@ -131,7 +135,7 @@ def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():
     """A set with one learning rate leaves none to the framework's own set."""
     cell = Cell("cleanrl", "sac", "any", "torchrl", "full")
-    given = hyperparameters(cell, budget("full"))
+    given = resolve_hyperparameters(cell, load_budget("full"))
     assert hyperparameter_set("cleanrl")["sac"]["critic_learning_rate"] == 0.001
     assert given["critic_learning_rate"] == given["temperature_learning_rate"] == 0.0003
 
@@ -139,7 +143,9 @@ def test_the_learning_rate_of_a_set_is_that_of_all_networks():
 def test_a_budget_changes_a_set_whatever_framework_it_is_for():
     """Short runs learn something with the sets that start late, in every framework."""
     for framework in ("sb3", "torchrl"):
-        given = hyperparameters(Cell(framework, "sac", "any", "original", "short"), budget("short"))
+        given = resolve_hyperparameters(
+            Cell(framework, "sac", "any", "original", "short"), load_budget("short")
+        )
         assert given["learning_starts"] == 400
 
 

@@ -23,7 +23,7 @@ def session(folder, text: str, *options: str) -> list[dict]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_some.py").write_text(text)
     (folder / "test_other.py").write_text("def (\n")
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
         + ["--continue-on-collection-errors", "--evidence", "evidence.json", *options],

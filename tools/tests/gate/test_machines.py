@@ -30,7 +30,7 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
     platforms = [same, same | {"cpu": "Other"}, same | {"cpu": "Other"}, {}]
     for job, platform in zip(session.jobs(stored.cell), platforms, strict=True):
         session.store.path(job).parent.mkdir(exist_ok=True)
-        session.store.put(job, {**content(job), "platform": platform}, "one")
+        session.store.put_record(job, {**content(job), "platform": platform}, "one")
     [note] = other_machines(session)
     assert note.startswith("2 new runs come from another class of machine (Other, Python ")
     known = replace(stored, platform=of | {"instructions": "AVX512"})

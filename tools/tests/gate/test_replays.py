@@ -62,7 +62,7 @@ def trainings(tmp_path, monkeypatch):
     monkeypatch.setattr(replays, "canary_path", lambda: tmp_path / "canary.toml")
     monkeypatch.setattr(replays, "digest_operations", lambda: canary)
     for cell in cell_selection.choose(cell_selection.Selection("short", cells=",".join(CELLS))):
-        jobs = job_plan.jobs(replace(cell, budget="replay"), SEEDS)
+        jobs = job_plan.plan_jobs(replace(cell, budget="replay"), SEEDS)
         baseline_runs.write(jobs, [result(job.seed) for job in jobs])
     versions = {name: jobs[0].versions[name] for name in ("numpy", "torch")}
     (tmp_path / "canary.toml").write_text(
@@ -77,7 +77,7 @@ def trainings(tmp_path, monkeypatch):
         head = {"schema": run_record.SCHEMA, "job": job.as_dict() | {"key": job.key}}
         run_record.write(attempt.record, {**head, "key": job.key, **content})
 
-    monkeypatch.setattr(worker_launch, "_train", train)
+    monkeypatch.setattr(worker_launch, "_train_with_retry", train)
     return done, dial, canary
 
 
@@ -120,17 +120,20 @@ def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
 )  # fmt: skip
 def test_where_a_run_differs_first_is_named(changes, first):
     """The first update with another digest, and of it what comes about first."""
-    old = RunResult.of(result(0))
-    assert replays.first_difference(old, RunResult.of(result(0) | changes)) == first
-    assert replays.first_difference(old, RunResult.of(result(0))) == ""
+    old = RunResult.from_record(result(0))
+    assert replays.first_difference(old, RunResult.from_record(result(0) | changes)) == first
+    assert replays.first_difference(old, RunResult.from_record(result(0))) == ""
 
 
 def test_a_line_that_is_written_otherwise_is_no_other_number():
     """Renamed, or made two of: the digests of the updates are compared."""
-    old = RunResult.of(result(0))
+    old = RunResult.from_record(result(0))
     names = ("ppo.py: policy.optimizer.step()", "ppo.py: x.step()", "ppo.py: y.step()")
     new = replace(trail((ROWS[0], "2 2 ab bc cd de", ROWS[2])), names=names)
-    assert replays.first_difference(old, RunResult.of(result(0) | {"trail": asdict(new)})) == ""
+    assert (
+        replays.first_difference(old, RunResult.from_record(result(0) | {"trail": asdict(new)}))
+        == ""
+    )
 
 
 def test_other_numbers_without_another_version_are_no_change_of_the_framework(session, trainings):
@@ -218,7 +221,7 @@ def test_a_replay_is_never_taken_from_the_store_of_runs(session, trainings, tmp_
     """A record of an earlier session is trained again."""
     done, _, _ = trainings
     [cell] = [cell for cell in session.cells if cell.id == CELLS[0]]
-    worker_launch.run(session.replays[cell].job, Store(tmp_path / "runs"))
+    worker_launch.do_run(session.replays[cell].job, Store(tmp_path / "runs"))
     session.replay(cell)
     assert len(done) == 2
 

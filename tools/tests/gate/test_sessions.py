@@ -130,7 +130,7 @@ def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
 ):
     """Four stored runs of a cell of the thesis leave it to the band of five; five stand for it."""
     hopper = Cell("sb3", "ppo", "Hopper-v4", "sb3", "full")
-    job = job_plan.jobs(hopper, [0])[0]
+    job = job_plan.plan_jobs(hopper, [0])[0]
     folder = tmp_path / "few"
     folder.mkdir()
     content = tomllib.loads(baseline_runs.path_of(replace(hopper, budget="short")).read_text())

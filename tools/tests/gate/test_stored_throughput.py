@@ -59,7 +59,7 @@ def slower(factor: float = 0.8) -> list[Measurement]:
 def test_whatever_is_trained_can_be_measured(of):
     """It has a protocol whose numbers fit each other, installed or not."""
     for algorithm in frameworks.get(of).algorithms:
-        assert throughput_measurement.protocol(of, algorithm).total_steps() > 0
+        assert throughput_measurement.load_protocol(of, algorithm).total_steps() > 0
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
         seeds.append(seed)
         return SOUND
 
-    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
     stored_throughput.new_processes(name, "ppo", {})
     assert seeds == list(range(1000, 1005))
 

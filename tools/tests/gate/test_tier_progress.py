@@ -131,7 +131,7 @@ def test_a_session_says_how_far_it_is(workers):
     ran = subprocess.run(
         [sys.executable, *suite.pytest_arguments(), *requested, "-q", "--progress", "-n", workers]
         + ["-p", "no:cacheprovider", "-o", "console_output_style=classic"],
-        cwd=suite.root(), env=worker_launch.environment(),
+        cwd=suite.root(), env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     lines = [line for line in ran.stdout.splitlines() if line and "node" not in line]

@@ -37,7 +37,7 @@ def run_python(arguments, portable=True, prefix=(), **variables):
     """Return what a process in portable arithmetic prints, as JSON; each warning is an error."""
     ended = subprocess.run(
         [*prefix, sys.executable, "-W", "error", *arguments],
-        env={**worker_launch.environment(portable=portable), **variables},
+        env={**worker_launch.worker_environment(portable=portable), **variables},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr

@@ -44,7 +44,7 @@ SMALL = {
 def job_of(framework: str, algorithm: str, environment: str, **more: Any) -> dict[str, Any]:
     """A run of 260 steps, which is longer than an episode of Pendulum, as its worker gets it."""
     cell = Cell(framework, algorithm, environment, framework, "smoke")
-    made = job_plan.jobs(cell, [7])[0]
+    made = job_plan.plan_jobs(cell, [7])[0]
     given = {**made.hyperparameters, **SMALL[algorithm], **more}
     made = replace(made, protocol=Protocol(260, 130, 1), hyperparameters=given)
     read: dict[str, Any] = json.loads(json.dumps({**made.as_dict(), "key": made.key}))

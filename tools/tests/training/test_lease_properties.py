@@ -95,7 +95,7 @@ class Leases(RuleBasedStateMachine):
         return self._claimed(seed, host)
 
     def _claimed(self, seed: int, host: str) -> Any:
-        self.patch.setattr(lease, "_machine", lambda: host)
+        self.patch.setattr(lease, "_identify_machine", lambda: host)
         held = self.held.get(seed)
         over = held is None or (
             held.ended
@@ -123,7 +123,7 @@ class Leases(RuleBasedStateMachine):
         held = self.held.get(trying.seed)
         mine = held is None or held.by is trying
         assert trying.attempt.lease._touch() == mine
-        assert trying.attempt.lease.lost != mine
+        assert trying.attempt.lease.is_lost != mine
         trying.holds, trying.silent = mine, 0
         if mine:
             self.held[trying.seed] = Held(trying)
@@ -145,12 +145,12 @@ class Leases(RuleBasedStateMachine):
     def kill(self, trying: Trying) -> None:
         """A process ends without a word: its host can see that, others cannot."""
         trying.holds = False
-        trying.attempt.lease._over.set()
+        trying.attempt.lease._ended.set()
         held = self.held.get(trying.seed)
         if held and held.by is trying and not held.ended:
             path = self._lease(trying.seed)
             written = path.stat().st_mtime
-            left = lease.holder(path)
+            left = lease.read_holder(path)
             assert left is not None
             trying.attempt.lease._write(replace(left, begun=left.begun - 1))
             os.utime(path, (written,) * 2)
@@ -176,7 +176,7 @@ class Leases(RuleBasedStateMachine):
         of = job(trying.seed)
         made = content(of) | {"final_return": found, "time": {"wall_seconds": float(len(results))}}
         with trying.attempt:
-            assert self.store.put(of, made, trying.attempt.id) == (not results)
+            assert self.store.put_record(of, made, trying.attempt.id) == (not results)
         results.append(found)
         self._gives_back(trying, ended=False)
 
@@ -205,7 +205,7 @@ class Leases(RuleBasedStateMachine):
                 if each.seed == seed and each.holds and each.silent <= STALE_SECONDS
             ]  # fmt: skip
             assert len(alive) <= 1
-            said, held = lease.holder(self._lease(seed)), self.held.get(seed)
+            said, held = lease.read_holder(self._lease(seed)), self.held.get(seed)
             assert (said and said.attempt) == (held and held.by.attempt.id)
             assert all(held is not None and held.by is each for each in alive)
 
@@ -214,7 +214,7 @@ class Leases(RuleBasedStateMachine):
         """The first is the record, and another one is beside it."""
         for seed, results in self.results.items():
             path = self.store.path(job(seed))
-            record = self.store.find(job(seed))
+            record = self.store.find_record(job(seed))
             assert (record and record["final_return"]) == (results[0] if results else None)
             assert record is None or record["time"] == {"wall_seconds": 0.0}
             kept = [record] if record else []
@@ -224,7 +224,7 @@ class Leases(RuleBasedStateMachine):
     def teardown(self) -> None:
         """End the threads of those that are left."""
         for trying in self.all:
-            trying.attempt.lease._over.set()
+            trying.attempt.lease._ended.set()
         self.patch.undo()
         shutil.rmtree(self.store.folder)
 

@@ -17,7 +17,7 @@ import pytest
 
 import rlregress
 from rlregress.training import lease
-from rlregress.training.lease import BEAT_SECONDS, STALE_SECONDS, Lease, holder
+from rlregress.training.lease import BEAT_SECONDS, STALE_SECONDS, Lease, read_holder
 
 HOLD = """
 import sys, time
@@ -36,7 +36,7 @@ def path(tmp_path) -> Path:
 
 def left_by(path: Path, **changes) -> None:
     """The lease of an attempt, with what is different about it."""
-    path.write_text(json.dumps(asdict(replace(lease.this_process(), **changes))))
+    path.write_text(json.dumps(asdict(replace(lease.describe_this_process(), **changes))))
 
 
 def taken(path: Path, later: float = 0.0) -> bool:
@@ -62,7 +62,7 @@ def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
             won = [
                 lease_ for lease_, got in zip(leases, threads.map(take, leases), strict=True) if got
             ]
-            final = holder(path)
+            final = read_holder(path)
             assert final is not None
             assert [each.holder.attempt for each in won] == [final.attempt]
             won[0].give_back()
@@ -132,9 +132,9 @@ def test_who_is_taken_for_dead_sees_that_it_has_lost_its_lease(path, monkeypatch
     path.unlink()
     left_by(path, attempt="the-other")
     assert values.wait(10)
-    assert held.lost
+    assert held.is_lost
     held.give_back("stopped")
-    other = holder(path)
+    other = read_holder(path)
     assert other is not None
     assert (other.attempt, other.ended) == ("the-other", "")
 
@@ -164,8 +164,8 @@ def test_a_name_is_given_once(tmp_path, monkeypatch, links):
         monkeypatch.setattr(os, "link", refuses)
     for name in ("first", "second"):
         (tmp_path / name).write_text(name)
-    assert lease.put_once(tmp_path / "first", tmp_path / "there")
-    assert not lease.put_once(tmp_path / "second", tmp_path / "there")
+    assert lease.rename_if_free(tmp_path / "first", tmp_path / "there")
+    assert not lease.rename_if_free(tmp_path / "second", tmp_path / "there")
     assert (tmp_path / "there").read_text() == "first"
     assert not (tmp_path / "first").exists()
     assert (tmp_path / "second").exists()

@@ -58,7 +58,7 @@ def store(tmp_path):
 
 def test_a_record_is_read_as_it_was_written(store):
     """What was written is found again, by what was run."""
-    assert store.find(job()) == content(job())
+    assert store.find_record(job()) == content(job())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_record_is_read_as_it_was_written(store):
 )
 def test_a_run_of_anything_else_is_not_found(store, changes):
     """A run with another seed, budget, hyperparameter, version or code is another run."""
-    assert store.find(job(**{"seed": 0, **changes})) is None
+    assert store.find_record(job(**{"seed": 0, **changes})) is None
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, messa
     path = store.path(job())
     path.write_text(damage(path.read_text()))
     with pytest.warns(DamagedRecord, match=message) as warned:
-        store.set_aside(job())
+        store.set_aside_damaged(job())
     message = str(warned[0].message)
     assert message.startswith(f"the run record {path} is damaged: ")
     assert message.endswith(f"; it is now called {path.stem}.damaged, and the run is done again")
@@ -122,21 +122,23 @@ def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
     """A run whose record is damaged counts as not done, and asking so changes no file."""
     path = store.path(job())
     path.write_text("{")
-    assert store.find(job()) is None
-    assert store.damage(job()).startswith(f"the run record {path} is damaged: expected one JSON")
+    assert store.find_record(job()) is None
+    assert store.describe_damage(job()).startswith(
+        f"the run record {path} is damaged: expected one JSON"
+    )
     assert path.read_text() == "{"
 
 
 def test_a_record_that_can_be_read_is_not_set_aside(store):
     """Only damage moves a record."""
-    store.set_aside(job())
-    assert store.damage(job()) == ""
-    assert store.find(job()) == content(job())
+    store.set_aside_damaged(job())
+    assert store.describe_damage(job()) == ""
+    assert store.find_record(job()) == content(job())
 
 
 def test_a_store_makes_nothing_until_something_is_written(tmp_path):
     """To look into a store whose folder is not there leaves it so."""
-    assert Store(tmp_path / "runs").find(job()) is None
+    assert Store(tmp_path / "runs").find_record(job()) is None
     assert not (tmp_path / "runs").exists()
 
 
@@ -156,15 +158,15 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
 def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
     """A record that was moved to another run's place is none of that run."""
     store.path(job()).rename(store.path(job(seed=1)))
-    assert store.find(job(seed=1)) is None
-    assert "belongs to another run, of another seed" in store.damage(job(seed=1))
+    assert store.find_record(job(seed=1)) is None
+    assert "belongs to another run, of another seed" in store.describe_damage(job(seed=1))
 
 
 def test_a_link_to_nothing_in_the_place_of_a_record_is_said(store, tmp_path):
     """It is neither a record nor a place for one."""
     store.path(job(seed=1)).symlink_to(tmp_path / "gone")
     with pytest.raises(UserError, match="there is a link to what is not there; remove it"):
-        store.put(job(seed=1), content(job(seed=1)), "attempt")
+        store.put_record(job(seed=1), content(job(seed=1)), "attempt")
 
 
 def test_a_record_that_contradicts_itself_is_set_aside(store):
@@ -172,7 +174,7 @@ def test_a_record_that_contradicts_itself_is_set_aside(store):
     path = store.path(job())
     run_record.write(path, {**content(job()), "final_return": None})
     with pytest.raises(UserError, match="contradicts itself: status 'finished' with the return"):
-        recorded_runs.read(path)
+        recorded_runs.read_record(path)
 
 
 def test_what_is_not_finite_has_a_word_in_json():
@@ -191,7 +193,7 @@ def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
     monkeypatch.setattr(run_record.os, "replace", dies)
     with pytest.raises(OSError, match="no space"):
         run_record.write(path, {**content(job()), "final_return": 2.0})
-    assert store.find(job())["final_return"] == 1.5
+    assert store.find_record(job())["final_return"] == 1.5
 
 
 def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):

@@ -32,7 +32,7 @@ def adapter():
 @pytest.fixture(scope="module")
 def short(adapter) -> Protocol:
     """A training of a few hundred steps."""
-    wanted = throughput_measurement.protocol(adapter.name, "ppo")
+    wanted = throughput_measurement.load_protocol(adapter.name, "ppo")
     return replace(wanted, hyperparameters={**wanted.hyperparameters, "rollout_steps": 64})
 
 
@@ -129,7 +129,7 @@ def test_an_algorithm_without_a_plan_is_named():
     """Its name, and those that there are."""
     name = frameworks.installed()[-1].name
     with pytest.raises(UserError, match=r"throughput.toml has no algorithm 'a2c'; .*ppo"):
-        throughput_measurement.protocol(name, "a2c")
+        throughput_measurement.load_protocol(name, "a2c")
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_what_is_wrong_with_the_protocol_is_named(
     monkeypatch.setattr(throughput_measurement, "hyperparameter_set", lambda name: sets)
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=message):
-        throughput_measurement.protocol(adapter.name, "ppo")
+        throughput_measurement.load_protocol(adapter.name, "ppo")
 
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_process_that_fails_tells_its_last_words(adapter):
     """What it ended with is in the sentence."""
     with pytest.raises(UserError, match="has no algorithm 'a2c'"):
-        throughput_measurement.measure(adapter.name, "a2c", 0)
+        throughput_measurement.measure_throughput(adapter.name, "a2c", 0)

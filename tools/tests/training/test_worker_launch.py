@@ -26,7 +26,7 @@ def job() -> Job:
     trained = [found for found in frameworks.installed() if "ppo" in found.algorithms]
     adapter = next(found for found in trained if not found.no_resume_reason)
     cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
-    made = job_plan.jobs(cell, [0])[0]
+    made = job_plan.plan_jobs(cell, [0])[0]
     return replace(made, protocol=Protocol(512, 256, 2))
 
 
@@ -34,7 +34,7 @@ def job() -> Job:
 def finished(job, tmp_path_factory):
     """The store, the record and the elapsed seconds of a finished run."""
     store = Store(tmp_path_factory.mktemp("runs"))
-    return store, worker_launch.run(job, store)
+    return store, worker_launch.do_run(job, store)
 
 
 def test_a_run_leaves_one_record(finished, job):
@@ -74,7 +74,7 @@ def test_a_run_that_is_done_is_not_done_again(finished, job):
     """The second request reads the record of the first."""
     store, found = finished
     started = time.monotonic()
-    assert worker_launch.run(job, store) == found
+    assert worker_launch.do_run(job, store) == found
     assert time.monotonic() - started < 1.0
 
 
@@ -132,15 +132,15 @@ def test_a_failed_run_is_one_whose_framework_failed(job, tmp_path, monkeypatch, 
     other = replace(job, cell=replace(job.cell, environment="accidents:Accident-v0"))
     store = Store(tmp_path / "runs")
     if isinstance(left, str):
-        found = worker_launch.run(other, store)
+        found = worker_launch.do_run(other, store)
         assert found["status"] == "failed"
         assert left in found["failure"]
         assert found["final_return"] is None
         return
     with pytest.raises(left):
-        worker_launch.run(other, store)
-    assert not store.contents().done
-    assert not store.contents().failed
+        worker_launch.do_run(other, store)
+    assert not store.list_contents().done
+    assert not store.list_contents().failed
 
 
 def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_path):
@@ -154,7 +154,7 @@ def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_pat
     values = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
     head = {**checkpoint.identity(short.key, suite), **values}
     checkpoint.write(kept, tmp_path / "draft", head, wrong)
-    found = worker_launch.run(short, store)
+    found = worker_launch.do_run(short, store)
     assert found["status"] == "finished", found["failure"]
     assert "continued from its checkpoint it failed" in found["attempt"]["begun_anew"]
     assert kept.with_name(f"{kept.name}.damaged").exists()
@@ -165,7 +165,7 @@ def test_a_worker_refuses_other_code_than_planned(job, tmp_path):
     module = next(iter(job.sources))
     other = replace(job, sources={**job.sources, module: "0123456789abcdef"})
     with pytest.raises(UserError, match=f"other code than planned: '{module}' has the digest"):
-        worker_launch.run(other, Store(tmp_path))
+        worker_launch.do_run(other, Store(tmp_path))
     assert not Store(tmp_path).path(other).exists()
 
 
@@ -173,11 +173,13 @@ def test_a_worker_imports_what_its_parent_imports(monkeypatch, tmp_path):
     """A relative entry of the path means the same folder in a worker."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("copy")
-    assert worker_launch.environment()["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path / "copy")
+    assert worker_launch.worker_environment()["PYTHONPATH"].split(os.pathsep)[0] == str(
+        tmp_path / "copy"
+    )
 
 
 def test_an_unpinned_worker_keeps_the_machine_default():
     """Without pinning no thread limit is set; with it every library has the limit of one."""
     limits = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
-    assert {worker_launch.environment(pinned=True)[name] for name in limits} == {"1"}
-    assert limits & set(worker_launch.environment(pinned=False)) == set()
+    assert {worker_launch.worker_environment(pinned=True)[name] for name in limits} == {"1"}
+    assert limits & set(worker_launch.worker_environment(pinned=False)) == set()
