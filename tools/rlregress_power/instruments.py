@@ -274,14 +274,14 @@ def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[
     for fault in faults:
         of = fault.framework, fault.algorithm
         try:
-            if stored_throughput.stored(*of) is None:
+            if stored_throughput.find_comparable(*of) is None:
                 raise UserError(
                     f"no throughput of {' '.join(of)} is stored; measure it with: "
-                    f"{stored_throughput.how_to_record(fault.framework)}"
+                    f"{stored_throughput.record_command(fault.framework)}"
                 )
             with injection.injected(fault) as environment:
-                measured = stored_throughput.new_processes(*of, environment)
-            judged = stored_throughput.verdicts({of: measured}, 0.05)[of]
+                measured = stored_throughput.measure_processes(*of, environment)
+            judged = stored_throughput.judge_processes({of: measured}, 0.05)[of]
             verdicts = {name: asdict(each) for name, each in judged.items()}
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))

@@ -18,7 +18,7 @@ from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.gate import cell_selection, replays
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.replays import Recorded
+from rlregress.gate.replays import ReplayableRun
 from rlregress.inside import child_environment, process_tree, run_record
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.tracing.child_processes import last_words
@@ -39,7 +39,7 @@ class _Replayed:
         lines: file -> lines that ran.
     """
 
-    recorded: Recorded
+    recorded: ReplayableRun
     lines: Mapping[str, Collection[int]]
 
 
@@ -72,11 +72,11 @@ def draw(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
     ]
 
 
-def _stored(framework: str, algorithm: str) -> Recorded:
+def _stored(framework: str, algorithm: str) -> ReplayableRun:
     """Return the first seed of the first replay of an algorithm; UserError if none is stored."""
     selection = Selection("short", [framework], [algorithm], cells="all")
-    for cell in cell_selection.choose(selection):
-        if (recorded := replays.recorded(cell, 0)) is not None:
+    for cell in cell_selection.choose_cells(selection):
+        if (recorded := replays.find_replayable(cell, 0)) is not None:
             return recorded
     raise UserError(f"no run of {framework} {algorithm} is stored to be replayed")
 
@@ -86,13 +86,13 @@ def _without_fault(framework: str, algorithm: str) -> _Replayed:
     """Replay what is installed; UserError if it has not the numbers of the record."""
     recorded = _stored(framework, algorithm)
     content = _train(recorded, worker_launch.worker_environment(), to_its_end=True)
-    if first := replays.first_difference(recorded.run, RunResult.from_record(content)):
+    if first := replays.describe_first_difference(recorded.run, RunResult.from_record(content)):
         raise UserError(f"without a fault, {recorded.job.title} differs from its record: {first}")
     return _Replayed(recorded, content["trail"]["executed"])
 
 
 def _train(
-    recorded: Recorded, environment: Mapping[str, str], to_its_end: bool = False
+    recorded: ReplayableRun, environment: Mapping[str, str], to_its_end: bool = False
 ) -> dict[str, Any]:
     """Train a stored run, up to where it differs, with the code that the environment names.
 
@@ -140,7 +140,7 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
             content = _train(replayed.recorded, environment)
         except (UserError, subprocess.TimeoutExpired) as error:
             return replace(found, detected=True, by={"replay": str(error)}, failure=str(error))
-    first = replays.first_difference(replayed.recorded.run, RunResult.from_record(content))
+    first = replays.describe_first_difference(replayed.recorded.run, RunResult.from_record(content))
     failure = last_words(content["failure"]) if content["failure"] else ""
     if replayed_run.Differs.__name__ in failure:
         failure = ""

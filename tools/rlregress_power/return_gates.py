@@ -93,7 +93,7 @@ def _options(framework: str, algorithm: str, cells: str, workers: int, folder: s
 def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcomes:
     """What the run of the first seed of each cell comes to; its record stays in the store."""
     one = replace(options, seeds=1, one_look=True)
-    entries = gate_run.returns_alone(sys.executable, one, environment)
+    entries = gate_run.run_returns_only(sys.executable, one, environment)
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]
@@ -101,10 +101,10 @@ def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcome
 
 
 def _judged(fault: Fault, options: GateOptions, environment: Mapping[str, str]) -> FaultResult:
-    entries = gate_run.returns_alone(sys.executable, options, environment)
+    entries = gate_run.run_returns_only(sys.executable, options, environment)
     if isinstance(entries, str):
         return FaultResult(fault=fault, trouble=entries)
-    broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
+    broken = [str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)]
     records = [entry["record"] for entry in entries if "record" in entry]
     verdicts = evidence.verdicts(entries)
     return FaultResult(

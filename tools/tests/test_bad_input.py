@@ -72,8 +72,8 @@ def copied_suite(tmp_path, monkeypatch):
 @pytest.fixture
 def stored():
     """Some stored cell of the short budget, which can be trained here."""
-    cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
-    return next(found for found in baseline_runs.every() if found.cell == cell)
+    cell = cell_selection.choose_cells(cell_selection.Selection("short", cells="all"))[0]
+    return next(found for found in baseline_runs.load_all_baselines() if found.cell == cell)
 
 
 #: a command line -> what its one sentence says.
@@ -251,7 +251,7 @@ def test_damaged_stored_runs(copied_suite, stored, damage, message):
     path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
     path.write_text(damage(path.read_text()))
     with pytest.raises(UserError, match=f"{path.name}.*{re.escape(message)}"):
-        baseline_runs.load(path)
+        baseline_runs.load_baseline(path)
 
 
 def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored, tmp_path):
@@ -612,7 +612,7 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
 @pytest.mark.usefixtures("uncollected_tests")
 def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):
     """One new run beside ten rejects no cell: no gate of one run is said to see a common drop."""
-    cells = [item.cell for item in baseline_runs.every() if len(item.runs) >= 10]
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if len(item.runs) >= 10]
     with_returns_alone(cells, tmp_path / "stored", monkeypatch)
     code, out, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "1")
     assert code == 0

@@ -141,9 +141,9 @@ def test_what_a_check_was_given_is_written_as_it_was_typed(command, monkeypatch,
     given = []
     monkeypatch.setattr(check, "judge", lambda options, *_: given.append(options) or 0)
     command("check", *words.split())
-    assert gate_run.repeat_command(given[0]) == f"rlregress check {words}"
+    assert gate_run.build_repeat_command(given[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]
-    assert set(typed) <= set(gate_run.pytest_command(given[0]))
+    assert set(typed) <= set(gate_run.build_pytest_command(given[0]))
 
 
 @pytest.mark.parametrize("name", sorted(option.of(GateOptions).keys() - {"report", "workers"}))
@@ -152,7 +152,7 @@ def test_every_option_of_a_check_is_in_the_command_that_repeats_it(name):
     declared, default = option.of(GateOptions)[name]
     other = {bool: True, int: 7, float: 0.5}.get(type(default), "other")
     given = replace(GateOptions(), **{name: other})
-    assert declared.flag in shlex.split(gate_run.repeat_command(given))
+    assert declared.flag in shlex.split(gate_run.build_repeat_command(given))
 
 
 @pytest.mark.parametrize("owner", [GateOptions, Options])

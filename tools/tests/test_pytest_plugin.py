@@ -469,5 +469,5 @@ def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp
     monkeypatch.setitem(of.stored.versions, "torch", "2.13.0+cpu")
     config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
     _, most, seconds, _ = pytest_plugin._runs(config)
-    assert most == session.size
+    assert most == session.max_runs
     assert (seconds > 2 * of.run.time.cpu_seconds + 5) == (torch == "2.0.0")

@@ -71,7 +71,7 @@ def returns(cell_id: str) -> Symptom:
     Raises:
         UserError: there is no such cell.
     """
-    cells = {known.cell.id: known.cell for known in baseline_runs.every()}
+    cells = {known.cell.id: known.cell for known in baseline_runs.load_all_baselines()}
     if cell_id not in cells:
         raise UserError(
             f"--returns is '{cell_id}', which is no stored cell; {nearest(cell_id, cells)}"
@@ -114,7 +114,7 @@ def _trained(cell: Cell, first: int, count: int) -> Callable[[Prepared], Any]:
                 first_seed=first,
                 store=str(Path(folder) / "runs"),
             )
-            entries = gate_run.returns_alone(side.python, options, side.environment())
+            entries = gate_run.run_returns_only(side.python, options, side.environment())
         if isinstance(entries, str):
             raise Unchecked(entries)
         found = numbers_of(entries, cell.id)

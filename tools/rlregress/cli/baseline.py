@@ -87,7 +87,7 @@ def record(
         # a recording takes hours: its lines are read while it goes on
         print(terminal.recorded_line(run_record, done, total), flush=True)
 
-    for line in recording.record(wanted, workers, on_done):
+    for line in recording.record_baselines(wanted, workers, on_done):
         typer.echo(line)
 
 
@@ -105,8 +105,8 @@ def _throughput(chosen: Sequence[str], processes: int) -> None:
     # what is stored is that of all copies of a framework; one that is named has to be here
     adapters = requested_names.adapters(chosen) if processes or "@" in "".join(chosen) else []
     for adapter in adapters if processes else []:
-        stored_throughput.record(adapter.full_name, processes)
-    every = stored_throughput.every()
+        stored_throughput.record_throughput(adapter.full_name, processes)
+    every = stored_throughput.load_all_throughput()
     own = [name.partition("@")[0] for name in chosen]
     missing = [f"'{name}'" for name in own if name not in {stored for stored, _ in every}]
     if missing or not every:

@@ -68,14 +68,14 @@ def compare(
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = html_option.begin(html, as_typed())
     adapters = requested_names.adapters(frameworks)
-    comparison.check(adapters)
+    comparison.check_adapters(adapters)
     chosen = requested_names.details(names("--detail", detail))
     algorithms = names("--algorithm", algorithm)
     _check_algorithms(adapters, algorithms)
     left_out = requested_names.other_families(algorithms)
     if not chosen and not left_out:
         waiting.probe_all(adapters)
-    compared = comparison.compare(adapters, chosen, left_out)
+    compared = comparison.compare_adapters(adapters, chosen, left_out)
     if only_different:
         compared = compared.only_different()
     output.decided()

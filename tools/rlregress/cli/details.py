@@ -78,7 +78,7 @@ def show_missing(chosen: frozenset[str], adapters: Sequence[Adapter]) -> None:
     """Print what frameworks lack to be checked for details; none chosen: all."""
     chosen = chosen or frozenset(catalogue.ids())
     for adapter in adapters:
-        lacking, has_none = probe_counts.missing(adapter, chosen), absent(adapter)
+        lacking, has_none = probe_counts.find_missing(adapter, chosen), absent(adapter)
         who = f"{adapter.full_name} {adapter.version()}"
         details_text.missing(who, lacking, len(chosen - has_none.keys()))
 
@@ -104,8 +104,8 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
         raise UserError(f"no framework here has one of these details: {'; '.join(why)}")
     if not chosen:
         waiting.probe_all(adapters)
-    probed_ = installed_fingerprints.collect(adapters, chosen)
-    differing = installed_fingerprints.differing(probed_)
+    probed_ = installed_fingerprints.collect_fingerprint(adapters, chosen)
+    differing = installed_fingerprints.list_undocumented(probed_)
     output.decided()
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
@@ -127,7 +127,7 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
     """
     if id is None:
         items = source_index.load(suite.baselines() / "sources")
-        counted = [probe_counts.count(adapter) for adapter in adapters]
+        counted = [probe_counts.count_probes(adapter) for adapter in adapters]
         details_text.counts(catalogue.all_details(), items, counted)
     elif id not in catalogue.ids() and (several := catalogue.of_family(id) or catalogue.naming(id)):
         details_text.several(several)

@@ -34,7 +34,9 @@ class Page:
         if self.path is None:
             return
         seconds = round(time.monotonic() - self.clock, 1)
-        text = made(Facts(title, self.started, seconds, report_data.machine(), self.command))
+        text = made(
+            Facts(title, self.started, seconds, report_data.describe_machine(), self.command)
+        )
         write_atomically(self.path, text)
         typer.echo(f"page: {self.path}", err=True)
 
@@ -48,4 +50,4 @@ def begin(path: str, command: str) -> Page:
     place = files.absolute(path) if path else None
     if place is not None:
         check_file(place, "the page")
-    return Page(place, command, report_data.now(), time.monotonic())
+    return Page(place, command, report_data.format_time(), time.monotonic())

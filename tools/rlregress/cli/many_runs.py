@@ -20,7 +20,7 @@ from rlregress.cluster import local as local_runs
 from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate.cell_selection import Selection, excluded
+from rlregress.gate.cell_selection import Selection, describe_exclusions
 from rlregress.inside.run_record import check_writable
 from rlregress.model.store_state import LEFT, Survey
 from rlregress.reporting import cluster_text, harmless, next_steps
@@ -50,7 +50,7 @@ def listed(manifest: Path, store: str) -> Manifest:
 def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
     """The manifest of the runs that options choose; says what is left out of them."""
     made = run_selection.of_selection(selection, seeds, first_seed, open_store(store))
-    for left_out in excluded(selection):
+    for left_out in describe_exclusions(selection):
         typer.echo(f"left out: {left_out}")
     return made
 

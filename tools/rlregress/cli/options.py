@@ -18,7 +18,7 @@ from rlregress.cli import complete
 from rlregress.details.requested_names import names
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
-from rlregress.gate.cell_selection import usual_budget
+from rlregress.gate.cell_selection import default_budget
 from rlregress.gate_options import GateOptions
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
@@ -151,7 +151,7 @@ def as_typed() -> str:
 
 def with_budget(given: GateOptions) -> GateOptions:
     """The same with the budget that its cells usually have, if none is named."""
-    return replace(given, budget=given.budget or usual_budget(given.cells))
+    return replace(given, budget=given.budget or default_budget(given.cells))
 
 
 def refuse(context: typer.Context, fields: Collection[str], who: str, advice: str) -> None:

@@ -43,8 +43,8 @@ def plan(
 def show(options: GateOptions, must_detect: float | None = None) -> None:
     """Print what a session would do, and the command that does it."""
     workers = options.workers or os.cpu_count() or 1
-    chosen = gate_run.selection_of(options)
-    planned = session_planning.plan(
+    chosen = gate_run.build_selection(options)
+    planned = session_planning.plan_session(
         chosen,
         options.seeds,
         options.store,
@@ -53,7 +53,7 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         workers,
         gate_run.replay_seed(options),
     )
-    collected = gate_run.pytest_command(options, tiers=gate_run.TIERS[:2])
+    collected = gate_run.build_pytest_command(options, tiers=gate_run.TIERS[:2])
     tests = tier_progress.seconds_of_tests(tuple(collected))
     nightly = [plan_text.NIGHTLY, ""] if planned.detects else []
     for line in (*plan_text.answer(planned, workers, tests), "", *nightly):
@@ -63,13 +63,16 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
     study = cell_selection.is_study(chosen.cells)
     name, more = ("runs launch", ", as docs/running.md shows") if study else ("check", "")
     if not planned.wanted:
-        output.next_steps([f"{gate_run.repeat_command(options, name)}{more}"])
+        output.next_steps([f"{gate_run.build_repeat_command(options, name)}{more}"])
         return
     plain = replace(options, seeds=0, one_look=False)
     commands = {
-        of.what: f"{gate_run.repeat_command(_proposed(plain, of.gate, planned.begun), name)}{more}"
-        for of in planned.wanted
-        if of.gate is not None
+        wanted.what: gate_run.build_repeat_command(
+            _proposed(plain, wanted.gate, planned.begun), name
+        )
+        + more
+        for wanted in planned.wanted
+        if wanted.gate is not None
     }
     different = set(commands.values())
     if len(different) == 1 and len(commands) == len(planned.wanted):

@@ -137,7 +137,7 @@ def launch(
         listed = many_runs.listed(Path(manifest), options.store)
     else:
         options = with_budget(options)
-        chosen = gate_run.selection_of(options)
+        chosen = gate_run.build_selection(options)
         listed = many_runs.chosen(chosen, options.seeds, options.first_seed, options.store)
     folder = open_store(options.store)
     if local:

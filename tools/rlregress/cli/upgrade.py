@@ -124,12 +124,12 @@ def judge(
     # the last report stays until there is another
     check_writable(options.report, "the report")
     cached_folders.check()
-    started, date = time.monotonic(), report_data.now()
+    started, date = time.monotonic(), report_data.format_time()
     with kept_alive(options.say) as say:
         result = cascade.run(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)
-    facts = Facts(title, date, seconds, report_data.machine(), _command(options))
+    facts = Facts(title, date, seconds, report_data.describe_machine(), _command(options))
     write(result, options.report, facts)
     output.decided()
     ci_annotations.annotate(upgrade_findings.findings(result, _repository(result)))

@@ -12,7 +12,7 @@ from rlregress.cli import check, many_runs
 from rlregress.cluster import run_one, run_selection, slurm_arrays
 from rlregress.gate import gate_run
 from rlregress.gate.session import Session
-from rlregress.gate.session_waves import Wave, next_wave, standing
+from rlregress.gate.session_waves import Wave, build_next_wave, current_standing
 from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
 from rlregress.reporting import waves_text
@@ -47,7 +47,7 @@ def run(waves: Waves) -> int:
     """
     # what is wrong with the report is said before anything is trained
     check_writable(waves.gate.report, "the report")
-    session = gate_run.session_of(waves.gate)
+    session = gate_run.open_gate_session(waves.gate)
     many_runs.say(f"waves: {session.describe()}")
     with _alone(session, waves.wait) as other:
         if other:
@@ -59,8 +59,8 @@ def run(waves: Waves) -> int:
 
 def dry_run(waves: Waves) -> None:
     """Print the scripts for Slurm of the next wave."""
-    session = gate_run.session_of(waves.gate)
-    wave = next_wave(session)
+    session = gate_run.open_gate_session(waves.gate)
+    wave = build_next_wave(session)
     if wave is None:
         many_runs.say("no runs are left to do: the check has a verdict")
     else:
@@ -70,7 +70,7 @@ def dry_run(waves: Waves) -> None:
 @contextmanager
 def _alone(session: Session, wait: bool) -> Iterator[str]:
     """Keep others from the same waves; who does them, in words, if somebody does already."""
-    keys = " ".join(job.key for cell in session.cells for job in session.jobs(cell))
+    keys = " ".join(job.key for cell in session.cells for job in session.cell_jobs(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
     folder = run_selection.folder_in(session.store, MANIFESTS, "manifests")
     lease = Lease(folder / name)
@@ -89,25 +89,25 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
 def _train(waves: Waves, session: Session) -> int | None:
     """Have the runs done that the verdict needs; None: all are, else the exit code."""
     before: tuple[int, int] | None = None
-    for line in waves_text.standing(standing(session)):
+    for line in waves_text.standing(current_standing(session)):
         many_runs.say(line)
-    wave = next_wave(session)
+    wave = build_next_wave(session)
     while wave is not None:
-        if waves.site is not None and before == (wave.number, len(wave.left)):
+        if waves.site is not None and before == (wave.number, len(wave.undone)):
             many_runs.say(
-                f"wave {wave.number}: none of {len(wave.left)} runs was done, and none is in the "
+                f"wave {wave.number}: none of {len(wave.undone)} runs was done, and none is in the "
                 f"queue; why is in the logs in {session.store.folder / 'slurm'}"
             )
             return 1
-        before = wave.number, len(wave.left)
-        left = len(wave.left)
-        many_runs.say(waves_text.wave(wave.number, wave.of, len(wave.jobs), wave.cells, left))
+        before = wave.number, len(wave.undone)
+        left = len(wave.undone)
+        many_runs.say(waves_text.wave(wave.number, wave.total, len(wave.jobs), wave.cells, left))
         code = _do(waves, session, wave)
         if code is not None:
             return code
-        following = next_wave(session)
+        following = build_next_wave(session)
         if following is None or following.number > wave.number:
-            for line in waves_text.standing(standing(session)):
+            for line in waves_text.standing(current_standing(session)):
                 many_runs.say(line)
         # asked once: it reads every record of the wave
         wave = following
@@ -123,7 +123,7 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
             return run_one.RESUMABLE
         _wait(session, wave)
         return None
-    done = {job.name for job in wave.jobs} - {job.name for job in wave.left}
+    done = {job.name for job in wave.jobs} - {job.name for job in wave.undone}
     manifest = run_selection.of_wave(wave, session)
     code = many_runs.local(manifest, session.store, waves.gate.workers, done)
     if code == run_one.RESUMABLE and waves.wait:
@@ -144,9 +144,9 @@ def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -
 
 def _wait(session: Session, wave: Wave) -> None:
     """Wait until the runs of a wave are done, or no more of them are in Slurm's queue."""
-    names = {job.name for job in wave.left}
+    names = {job.name for job in wave.undone}
     asked_at = time.monotonic()
-    while not all(session.store.path(job).exists() for job in wave.left):
+    while not all(session.store.path(job).exists() for job in wave.undone):
         time.sleep(_LOOK_SECONDS)
         if time.monotonic() - asked_at < _QUEUE_SECONDS:
             continue

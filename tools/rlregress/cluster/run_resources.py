@@ -48,7 +48,7 @@ def needs(
     peaks = [record["memory"]["peak_mib"] for record in records if record.get("memory")]
     of_peaks = f"{len(peaks)} records of this store"
     if not peaks:
-        stored = stored_throughput.every()
+        stored = stored_throughput.load_all_throughput()
         peaks = [
             process.peak_mib
             for (framework, algorithm), measured in stored.items()

@@ -11,7 +11,7 @@ from rlregress import datafiles, files
 from rlregress.cluster.manifest import NAMED, Manifest, is_same, put, write
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
-from rlregress.gate.cell_selection import Selection, choose
+from rlregress.gate.cell_selection import Selection, choose_cells
 from rlregress.gate.session import Session
 from rlregress.gate.session_waves import Wave
 from rlregress.inside import run_record
@@ -29,8 +29,8 @@ def of_selection(selection: Selection, seeds: int, first_seed: int, store: Store
     """
     if not 0 <= seeds <= MAX_SEEDS:
         raise UserError(f"--seeds is {seeds}, expected up to {MAX_SEEDS} runs of each cell")
-    cells = choose(selection)
-    known = baseline_runs.every()
+    cells = choose_cells(selection)
+    known = baseline_runs.load_all_baselines()
     count = seeds or load_budget(selection.budget).seeds
     of_cells = [job_plan.plan_jobs(cell, range(first_seed, first_seed + count)) for cell in cells]
     # seed by seed: what is launched first says something of every cell

@@ -1,4 +1,4 @@
-"""The fingerprint of the installed frameworks: every detail, in every scope, as it is probed."""
+"""Fingerprints of the installed frameworks: the probed variant of every detail in every scope."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from rlregress.details.implementation import implementations
 from rlregress.frameworks.base import Adapter
 
 
-def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Probe everything, or the details whose ids are ``chosen``.
+def collect_fingerprint(
+    adapters: Sequence[Adapter], detail_ids: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Probe all details, or only those in ``detail_ids``.
 
     Returns:
         ``versions``: framework -> package -> version; ``details``: id -> framework -> scope ->
@@ -19,7 +21,7 @@ def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -
     """
     details: dict[str, Any] = {}
     for detail in catalogue.all_details():
-        if chosen and detail.id not in chosen:
+        if detail_ids and detail.id not in detail_ids:
             continue
         for adapter in adapters:
             for implementation in implementations(adapter, detail.id):
@@ -36,8 +38,8 @@ def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -
     return {"versions": {a.full_name: dict(a.versions()) for a in adapters}, "details": details}
 
 
-def differing(fingerprint: dict[str, Any]) -> list[str]:
-    """What is not as documented: ``detail framework scope``."""
+def list_undocumented(fingerprint: dict[str, Any]) -> list[str]:
+    """List ``detail framework scope`` of probed variants that are not the documented ones."""
     return [
         f"{id} {framework} {scope}"
         for id, frameworks in fingerprint["details"].items()

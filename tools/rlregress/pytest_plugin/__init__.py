@@ -190,7 +190,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         from rlregress.gate import cell_selection
 
         lines += [
-            f"left out: {sentence}" for sentence in cell_selection.excluded(_selection(config))
+            f"left out: {sentence}"
+            for sentence in cell_selection.describe_exclusions(_selection(config))
         ]
     return lines
 
@@ -282,12 +283,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
     if "judged_group" in names:
-        groups = [subjects.JudgedSubject(session, name) for name in session.groups()]
+        groups = [subjects.JudgedSubject(session, name) for name in session.group_names()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
     for quantity in (TRAINING, CRITIC):
         if (fixture := f"judged_{quantity.name}") in names:
-            of = [quantity.named(cell.id) for cell in session.judged_by(quantity)]
-            of += session.groups(quantity)
+            of = [quantity.named(cell.id) for cell in session.cells_judged_by(quantity)]
+            of += session.group_names(quantity)
             metafunc.parametrize(
                 fixture, [subjects.JudgedSubject(session, name) for name in of], ids=of
             )
@@ -446,14 +447,14 @@ def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
     from rlregress.gate import judging
 
     entries = config.stash[_COLLECTED]
-    session = session_of(config).without(evidence_file.reproduced(entries))
-    most, ended = session.size, evidence_file.replays(entries)
+    session = session_of(config).without_cells(evidence_file.reproduced(entries))
+    most, ended = session.max_runs, evidence_file.replays(entries)
     pending = {cell: of for cell, of in session.replays.items() if cell.id not in ended}
-    expected = [cell.id for cell, of in pending.items() if of.is_expected]
+    expected = [cell.id for cell, of in pending.items() if of.expects_same_numbers]
     measured = evidence_file.measured(entries)
     start = progress.stored_durations().start
     replays = sum(start + of.run.time.cpu_seconds for of in pending.values())
-    left = judging.seconds_to_do(session.without(expected), measured) + replays
+    left = judging.seconds_to_do(session.without_cells(expected), measured) + replays
     return sum("record" in entry for entry in entries), most, left, bool(measured)
 
 
@@ -699,8 +700,10 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     info = gate_run.SessionInfo(
         config.getoption("--alpha"),
         config.getoption("--budget"),
-        report_data.now(seconds),
+        report_data.format_time(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
-    lacking = cell_selection.lacking(_selection(config)) if trained else {}
-    return gate_run.conclude(_adapters(config), session, entries, wanted, info, seconds, lacking)
+    lacking = cell_selection.cells_without_package(_selection(config)) if trained else {}
+    return gate_run.build_result(
+        _adapters(config), session, entries, wanted, info, seconds, lacking
+    )

@@ -41,11 +41,11 @@ class SessionRun:
 
         Skips the test if the run is of a later look, and its cell was decided before.
         """
-        from rlregress.gate.judging import why_not_needed
+        from rlregress.gate.judging import explain_not_needed
 
-        if reason := why_not_needed(self.session.with_fresh_seeds, self.job):
+        if reason := explain_not_needed(self.session.with_fresh_seeds, self.job):
             pytest.skip(reason)
-        return self.session.train(self.job)
+        return self.session.run_job(self.job)
 
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
         """What a report keeps of a record."""
@@ -87,14 +87,14 @@ class JudgedSubject:
     def not_judged(self) -> dict[str, str]:
         """What a cell could be judged by beside its returns and is not -> why."""
         of = [cell for cell in self.session.stored if cell.id == self.name]
-        return self.session.not_judged(of[0]) if of else {}
+        return self.session.unjudged_quantities(of[0]) if of else {}
 
 
 @cache
 def _verdicts(session: Session) -> dict[str, Verdict]:
-    from rlregress.gate.judging import judge
+    from rlregress.gate.judging import judge_session
 
-    return judge(session)
+    return judge_session(session)
 
 
 def parameters(item: pytest.Item) -> Mapping[str, Any]:
@@ -117,7 +117,7 @@ def framework_of(item: pytest.Item) -> str:
         return params["training"].job.cell.framework
     for name in JUDGED:
         if name in params:
-            return params[name].session.framework_of(params[name].name)
+            return params[name].session.find_framework(params[name].name)
     return ""
 
 
@@ -166,7 +166,7 @@ def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:
         algorithm = params["training"].job.cell.algorithm
     for name in JUDGED:
         if isinstance(judged := params.get(name), JudgedSubject):
-            algorithm = judged.session.algorithm_of(judged.name)
+            algorithm = judged.session.find_algorithm(judged.name)
     marks = {framework_of(item).partition("@")[0], algorithm} & selectable
     slow = "training" in params or judgement_of(item) or item.get_closest_marker(NIGHTLY)
     return marks | ({SLOW} if slow else set())

@@ -14,7 +14,7 @@ from rlregress.details.implementation import stated
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import source_links
-from rlregress.gate.source_diff import hunk
+from rlregress.gate.source_diff import diff_texts
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED
@@ -109,10 +109,10 @@ def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Chang
         first = [own.first if own is not None else 1 for own in (function.a, function.b)]
         rank = _ranked(function, executed)
         links = [
-            source_links.address(path, function.file_on(side))
+            source_links.find_source_url(path, function.file_on(side))
             for side, path in zip("ab", function.paths, strict=True)
         ]
-        found = hunk(str(function), one, other, (first[0], first[1]), rank)
+        found = diff_texts(str(function), one, other, (first[0], first[1]), rank)
         hunks[function] = replace(found, links=(links[0], links[1]))
     return hunks
 

@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any
 
 from rlregress.gate import baseline_runs
-from rlregress.gate.judging import worst_returns
+from rlregress.gate.judging import find_worst_returns
 from rlregress.model.quantities import CRITIC, quantity_of, scale_of
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
@@ -59,14 +59,14 @@ def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
         name: of a cell, or of what is judged beside its returns; see ``Quantity.named``.
 
     Returns:
-        Numbers of ``baseline_runs.numbers_of``, nan for a run that has none.
+        Numbers of ``baseline_runs.read_numbers``, nan for a run that has none.
     """
     records = [entry["record"] for entry in entries if "record" in entry]
     own = sorted(
         (r for r in records if quantity_of(name).named(r["cell"]) == name),
         key=lambda record: record["seed"],
     )
-    return [baseline_runs.numbers_of(record)[quantity_of(name)] for record in own]
+    return [baseline_runs.read_numbers(record)[quantity_of(name)] for record in own]
 
 
 def confirm(
@@ -84,7 +84,7 @@ def confirm(
         new: the same of the runs of the new version that raised the alarm.
         alpha: probability of confirming any of them if the new version is as good.
     """
-    worst = worst_returns()
+    worst = find_worst_returns()
     samples = {
         name: CellSample(
             old[name],
@@ -103,7 +103,9 @@ def confirm(
     every += [of.verdict for of in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
     stored = {
-        name: baseline_runs.load(baseline_runs.path_of(cell)).numbers(quantity_of(name))
+        name: baseline_runs.load_baseline(baseline_runs.baseline_path(cell)).numbers(
+            quantity_of(name)
+        )
         for name, cell in cells.items()
     }
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]

@@ -32,9 +32,11 @@ def fault():
 @pytest.fixture
 def measured(monkeypatch, fault):
     """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
-    here = stored_throughput.conditions(fault.framework, fault.algorithm)
+    here = stored_throughput.current_conditions(fault.framework, fault.algorithm)
     known = stored_throughput.Stored(**here, process=tuple(SOUND))
-    monkeypatch.setattr(stored_throughput, "load", lambda framework: {fault.algorithm: known})
+    monkeypatch.setattr(
+        stored_throughput, "load_throughput", lambda framework: {fault.algorithm: known}
+    )
     requested = []
 
     def measure(framework, algorithm, seed, environment):
@@ -80,7 +82,7 @@ def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
 
 def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkeypatch):
     """It is no fault that was not seen."""
-    monkeypatch.setattr(stored_throughput, "load", lambda framework: {})
+    monkeypatch.setattr(stored_throughput, "load_throughput", lambda framework: {})
     (judged,) = seed(fault)
     assert "measure it with: rlregress baseline record --framework" in judged.trouble
     assert not judged.detected

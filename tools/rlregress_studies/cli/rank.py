@@ -82,14 +82,14 @@ def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> in
     """Print and write; 0, or 3 where a pair needs more runs."""
     check_writable(options.report, "the report")
     missing_packages.require("matplotlib")
-    started, date = time.monotonic(), report_data.now()
+    started, date = time.monotonic(), report_data.format_time()
     ranked = run_ranking.rank(
         runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
     )
     figure = ranking_report.figure(ranked)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(
-        ranking_report.title(ranked), date, seconds, report_data.machine(), options.command
+        ranking_report.title(ranked), date, seconds, report_data.describe_machine(), options.command
     )
     files = {
         "rank.json": _json(run_ranking.as_dict(ranked)),

@@ -198,10 +198,10 @@ def of_kept(
         cells = {job.cell for job, _ in every}
         runs = of_records([record for record in every if kept.cell(record[0].cell)])
     else:
-        stored = baseline_runs.every()
+        stored = baseline_runs.load_all_baselines()
         cells = {stored_cell.cell for stored_cell in stored}
         runs = of_stored(stored_cell for stored_cell in stored if kept.cell(stored_cell.cell))
-    place = store or str(baseline_runs.folder())
+    place = store or str(baseline_runs.returns_folder())
     _check_known(kept, cells, place)
     if not runs:
         raise UserError(

@@ -278,7 +278,7 @@ def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
 
 def test_stored_runs_are_compared_only_under_one_budget():
     """No task of the stored runs mixes environments, steps or episodes."""
-    stored = baseline_runs.every()
+    stored = baseline_runs.load_all_baselines()
     by_task = {}
     for baseline_ in stored:
         key = (
@@ -295,7 +295,7 @@ def test_stored_runs_are_compared_only_under_one_budget():
 
 def test_the_command_ranks_stored_runs(command):
     """Without a CSV the frameworks are ranked by baselines/returns."""
-    environment = baseline_runs.every()[0].cell.environment
+    environment = baseline_runs.load_all_baselines()[0].cell.environment
     code, value, error = command("study", "rank", "--environment", environment)
     assert code == 0, error
     assert f"{environment} (" in value
@@ -304,7 +304,7 @@ def test_the_command_ranks_stored_runs(command):
 @pytest.fixture
 def store(tmp_path):
     """A store with five runs each of two versions of one implementation."""
-    stored = baseline_runs.every()[0]
+    stored = baseline_runs.load_all_baselines()[0]
     folder = tmp_path / "runs"
     for version, mean in (("1.0", 100.0), ("2.0", 300.0)):
         for seed, value in enumerate(normal(seed=9, mean=mean, count=5)):
@@ -330,7 +330,7 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
 @pytest.mark.parametrize("names", ["foo", "{},foo"])
 def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
     """It is not left out in silence beside others that have runs."""
-    algorithm = baseline_runs.every()[0].cell.algorithm
+    algorithm = baseline_runs.load_all_baselines()[0].cell.algorithm
     code, _, error = command(
         "study", "rank", "--store", store, "--algorithm", names.format(algorithm)
     )
@@ -341,9 +341,11 @@ def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
 def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
     """Of known names too: CleanRL's PPO has no runs on HalfCheetah."""
     every = [
-        item for item in baseline_runs.every() if item.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"
+        item
+        for item in baseline_runs.load_all_baselines()
+        if item.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"
     ]
-    monkeypatch.setattr(baseline_runs, "every", lambda: every)
+    monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: every)
     requested = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
     code, text, error = command("study", "rank", *requested.split())
     assert code == 0, error

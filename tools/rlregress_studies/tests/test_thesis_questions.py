@@ -12,7 +12,7 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, published
-from rlregress.gate.judging import worst_returns
+from rlregress.gate.judging import find_worst_returns
 from rlregress_studies.thesis import thesis_text
 from rlregress_studies.thesis.thesis_answers import (
     BETTER,
@@ -41,7 +41,7 @@ def found():
 
 def test_the_originals_are_those_of_the_paper():
     """Table 1 of Fujimoto et al. 2018 has seven environments, ten trials each."""
-    originals = published.originals()
+    originals = published.load_original_bands()
     assert originals["td3", "HalfCheetah"].mean == 9636.95
     assert originals["td3", "HalfCheetah"].sd == 859.065
     assert originals["td3", "InvertedPendulum"].half == 0
@@ -146,7 +146,11 @@ def test_stored_runs_answer_or_say_why_not(found):
 @pytest.fixture(scope="module")
 def reacher():
     """The stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
-    return next(item for item in baseline_runs.every() if item.cell.id == "sb3-ppo-Reacher-v4-full")
+    return next(
+        item
+        for item in baseline_runs.load_all_baselines()
+        if item.cell.id == "sb3-ppo-Reacher-v4-full"
+    )
 
 
 def shifted(stored, by):
@@ -185,7 +189,7 @@ def test_runs_that_failed_count_and_are_said(found, reacher, failed):
     (paper,) = against_papers([replace(reacher, cell=own, runs=runs)])
     assert only.failed == paper.failed == failed
     kept = reacher.returns[failed:]
-    counted = [*[min([worst_returns()["Hopper-v4"], *kept])] * failed, *kept]
+    counted = [*[min([find_worst_returns()["Hopper-v4"], *kept])] * failed, *kept]
     assert paper.mean == pytest.approx(sum(counted) / 5)
     text = "\n".join(
         thesis_text.lines(replace(found, stored_cells=(only,), stored_reproduction=(paper,)))
@@ -196,7 +200,7 @@ def test_runs_that_failed_count_and_are_said(found, reacher, failed):
 
 def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
     """Its square would overflow, and no question could be answered."""
-    monkeypatch.setattr(baseline_runs, "every", lambda: [shifted(reacher, 1e300)])
+    monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: [shifted(reacher, 1e300)])
     with pytest.raises(UserError, match=r"1e\+300 of sb3-ppo on Reacher-v4 .* is too large"):
         study()
 
@@ -207,10 +211,10 @@ def papers(tmp_path, monkeypatch):
     folder = tmp_path / "paper"
     shutil.copytree(suite.baselines() / "paper", folder)
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
-    for cached in (published.table, published.originals):
+    for cached in (published.load_table, published.load_original_bands):
         cached.cache_clear()
     yield folder
-    for cached in (published.table, published.originals):
+    for cached in (published.load_table, published.load_original_bands):
         cached.cache_clear()
 
 

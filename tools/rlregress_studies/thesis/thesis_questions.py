@@ -17,7 +17,7 @@ import numpy as np
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, published
-from rlregress.gate.judging import band_samples, counted
+from rlregress.gate.judging import build_band_samples, replace_failed
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS
 from rlregress.training.budgets import load_budget, resolve_hyperparameters
@@ -63,7 +63,7 @@ ORIGINAL_STEPS = 1_000_000
 
 def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
     """(framework, algorithm, environment) against the originals that are known, as one family."""
-    originals = published.originals()
+    originals = published.load_original_bands()
     pairs = {
         key: (band, originals[key[1], key[2].partition("-v")[0]])
         for key, band in cells.items()
@@ -113,7 +113,7 @@ def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproducti
         and baseline_.protocol.total_steps >= ORIGINAL_STEPS
         and len(baseline_.runs) > 1
     }
-    returns = counted(
+    returns = replace_failed(
         {baseline_.cell: baseline_.numbers(RETURNS) for baseline_ in long_enough.values()}, TABLE
     )
     bands = {key: _band(returns[baseline_.cell]) for key, baseline_ in long_enough.items()}
@@ -140,7 +140,8 @@ def _check_complete(table: Mapping[published.Key, Band]) -> None:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         every = "; ".join(", ".join(sorted(of_place)) for of_place in names)
         raise UserError(
-            f"{published.path_of(TABLE)} lacks {', '.join(missing[:3])}{more}; expected a line for "
+            f"{published.table_path(TABLE)} lacks {', '.join(missing[:3])}{more}; expected a "
+            "line for "
             f"each combination of its frameworks, algorithms, environments and sets ({every}): "
             "add what is missing, or correct the name that is misspelt"
         )
@@ -236,7 +237,7 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
     for baseline_ in stored:
         cell, of_budget = baseline_.cell, load_budget(baseline_.cell.budget)
         table = of_budget.published
-        band = published.band_of(cell, table) if table else None
+        band = published.find_band(cell, table) if table else None
         if band is not None:
             baseline_runs.check_protocol(baseline_, of_budget.protocol(cell.algorithm))
             baseline_runs.check_hyperparameters(baseline_, resolve_hyperparameters(cell, of_budget))
@@ -245,7 +246,7 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
     for table, cells in tables.items():
         returns = {cell: stored_cell.numbers(RETURNS) for cell, (stored_cell, _) in cells.items()}
         bands = {cell: band for cell, (_, band) in cells.items()}
-        samples = band_samples(returns, bands, table)
+        samples = build_band_samples(returns, bands, table)
         judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
         made += [
             StoredCell(
@@ -268,7 +269,7 @@ def study() -> Study:
     Raises:
         UserError: a data file cannot be read.
     """
-    table = published.table(TABLE)
+    table = published.load_table(TABLE)
     _check_complete(table)
     frameworks = sorted({key[0] for key in table})
     rest = sorted({key[1:] for key in table})
@@ -293,7 +294,7 @@ def study() -> Study:
     )
     tested = sum(pair.difference.tested for pair in compared) or 1
     orders, tested_order = _orders(table)
-    stored = baseline_runs.every()
+    stored = baseline_runs.load_all_baselines()
     check_size(of_stored(stored))
     order = _ranked(
         of_stored(
@@ -303,7 +304,7 @@ def study() -> Study:
         ),
         "no framework has stored runs of two algorithms on one environment with as many steps",
     )
-    printed = {algorithm for algorithm, _ in published.originals()}
+    printed = {algorithm for algorithm, _ in published.load_original_bands()}
     return Study(
         reproduction=_reproduced(
             {key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}

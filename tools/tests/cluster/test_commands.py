@@ -25,7 +25,7 @@ def test_what_is_launched_is_what_a_gate_judges(tmp_path):
     selection = Selection("short", cells="sb3-ppo-*")
     manifest = run_selection.of_selection(selection, 0, 1000, Store(tmp_path))
     session = open_session(selection, 0, str(tmp_path))
-    first = [job for job in session.ordered_jobs() if session.number(job) < 5]
+    first = [job for job in session.ordered_jobs() if session.run_index(job) < 5]
     assert {run.name for run in manifest.runs()} == {job.name for job in first}
     seconds = [run.seconds for run in manifest.runs()]
     assert seconds == sorted(seconds, reverse=True)

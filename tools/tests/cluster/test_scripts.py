@@ -108,7 +108,7 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
 
 def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     """And without any measurement the site's own limits hold."""
-    framework, algorithm = next(iter(stored_throughput.every()))
+    framework, algorithm = next(iter(stored_throughput.load_all_throughput()))
     cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
     of = manifest.write([(job(cell=cell), 0.0)], tmp_path / "manifests")
     ((script,), (text,)) = made(of, tmp_path)

@@ -32,7 +32,7 @@ FAILED = {
 def chosen(tmp_path, monkeypatch):
     """Three stored cells of one group: ten returns of each."""
     cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
-    here = cell_selection.choose(cell_selection.Selection("short", cells=",".join(cells)))
+    here = cell_selection.choose_cells(cell_selection.Selection("short", cells=",".join(cells)))
     group = [cell for cell in here if cell.group == here[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
     return cell_selection.Selection("short", cells=",".join(cell.id for cell in group))
@@ -57,7 +57,9 @@ def trained(monkeypatch):
             raise Ended
         dial["left"] -= 1
         done.append((job.cell.id, job.seed))
-        stored = np.array(baseline_runs.load(baseline_runs.path_of(job.cell)).returns)
+        stored = np.array(
+            baseline_runs.load_baseline(baseline_runs.baseline_path(job.cell)).returns
+        )
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
         of_training = dial["training"]
@@ -80,7 +82,7 @@ def trained(monkeypatch):
 def with_stored_critics(chosen, tmp_path, monkeypatch):
     """The cells of ``chosen``, whose stored runs have critics."""
     ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch)
     return cells
 
@@ -89,6 +91,6 @@ def with_stored_critics(chosen, tmp_path, monkeypatch):
 def with_stored_training(chosen):
     """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
     ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_training(cells)
     return cells

@@ -16,7 +16,7 @@ from rlregress.reporting import plan_text
 from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
 
-THESIS = published.table("thesis_returns")
+THESIS = published.load_table("thesis_returns")
 
 
 def test_the_study_has_every_framework_algorithm_environment_and_set():
@@ -30,7 +30,10 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
     """What cannot be trained here is counted and named, and nothing is lost between the two."""
     monkeypatch.delenv(frameworks.get("cleanrl").checkout, raising=False)
     chosen = Selection("full", cells="thesis")
-    cells, left_out = cell_selection.choose(chosen), cell_selection.excluded(chosen)
+    cells, left_out = (
+        cell_selection.choose_cells(chosen),
+        cell_selection.describe_exclusions(chosen),
+    )
     counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
     assert len(cells) + sum(counts) == 288
     assert {cell.framework for cell in cells} >= {"sb3", "torchrl"}
@@ -40,29 +43,33 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
 
 def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
     """Default cells under a set: the framework's own, and all that others have stored."""
-    chosen = cell_selection.choose(
+    chosen = cell_selection.choose_cells(
         Selection("short", ("torchrl",), ("ppo",), hyperparameters="sb3")
     )
     assert [cell.id for cell in chosen] == [
         f"torchrl-ppo-{environment}-sb3-short"
         for environment in ("Hopper-v4", "InvertedPendulum-v4")
     ]
-    own = cell_selection.choose(Selection("short", ("sb3",), hyperparameters="sb3"))
-    assert own == cell_selection.choose(Selection("short", ("sb3",)))
+    own = cell_selection.choose_cells(Selection("short", ("sb3",), hyperparameters="sb3"))
+    assert own == cell_selection.choose_cells(Selection("short", ("sb3",)))
     with pytest.raises(UserError, match="no default cell .* stored: torchrl-.*choose with"):
-        cell_selection.choose(Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3"))
+        cell_selection.choose_cells(
+            Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3")
+        )
 
 
 def test_a_set_that_is_named_begins_no_study():
     """Cells of a published table that nobody has recorded are trained by name alone."""
     with pytest.raises(UserError, match="names no cells of budget 'full'"):
-        cell_selection.choose(Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3"))
+        cell_selection.choose_cells(
+            Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3")
+        )
 
 
 def test_a_study_can_be_narrowed():
     """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
     chosen = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
-    cells = cell_selection.choose(chosen)
+    cells = cell_selection.choose_cells(chosen)
     assert len(cells) == 8
     assert {cell.group for cell in cells} == {"sb3-td3"}
     assert {cell.hyperparameters for cell in cells} == {"torchrl"}
@@ -70,14 +77,16 @@ def test_a_study_can_be_narrowed():
 
 def test_a_study_has_the_budget_of_its_table():
     """Nobody has to name the budget of a study."""
-    assert cell_selection.usual_budget("thesis") == "full"
-    assert cell_selection.usual_budget("default") == cell_selection.usual_budget("all") == "short"
+    assert cell_selection.default_budget("thesis") == "full"
+    assert (
+        cell_selection.default_budget("default") == cell_selection.default_budget("all") == "short"
+    )
 
 
 def test_a_plan_of_a_study_states_its_hours(tmp_path):
     """Seeds times cells are the runs; environments without stored runs count with the others."""
     chosen = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
-    made = session_planning.plan(chosen, 0, str(tmp_path))
+    made = session_planning.plan_session(chosen, 0, str(tmp_path))
     lines = plan_text.lines(made, processes=2)
     assert lines[0].startswith("40 runs of budget full in 8 cells, 40 of them to do")
     seconds = [cell.seconds for cell in made.cells]
@@ -90,19 +99,21 @@ def test_a_plan_of_a_study_states_its_hours(tmp_path):
 def test_cells_of_another_set_name_it():
     """A cell with a set that is not its framework's own says so in its id."""
     chosen = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
-    (cell,) = cell_selection.choose(chosen)
+    (cell,) = cell_selection.choose_cells(chosen)
     assert cell.id == "sb3-ppo-InvertedPendulum-v4-cleanrl-smoke"
-    assert "--hyperparameters cleanrl" in baseline_runs.how_to_record(cell)
+    assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording(cell)
 
 
 def test_what_can_be_trained_is_trained_although_something_is_refused():
     """A set that one algorithm cannot take is trained with the others."""
     chosen = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
-    assert [cell.algorithm for cell in cell_selection.choose(chosen)] == ["ppo"]
-    (reason,) = cell_selection.excluded(chosen)
+    assert [cell.algorithm for cell in cell_selection.choose_cells(chosen)] == ["ppo"]
+    (reason,) = cell_selection.describe_exclusions(chosen)
     assert "policy_delay is 1 and no argument sets it, found 2" in reason
     with pytest.raises(UserError, match="policy_delay is 1 and no argument sets it"):
-        cell_selection.choose(Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl"))
+        cell_selection.choose_cells(
+            Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl")
+        )
 
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
@@ -127,9 +138,9 @@ def test_what_belongs_to_a_frameworks_code_stays_with_it():
 
 def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
     """The command that does the work trains with the set that the gate was asked for."""
-    words = gate_run.pytest_command(GateOptions(tmp_path, hyperparameters="original"))
+    words = gate_run.build_pytest_command(GateOptions(tmp_path, hyperparameters="original"))
     assert words[words.index("--hyperparameters") + 1] == "original"
-    assert "--hyperparameters" not in gate_run.pytest_command(GateOptions(tmp_path))
+    assert "--hyperparameters" not in gate_run.build_pytest_command(GateOptions(tmp_path))
 
 
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():
@@ -160,4 +171,4 @@ def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
         with pytest.raises(
             UserError, match="cannot be the name of a folder of runs; .*rename .*ya"
         ):
-            cell_selection.choose(requested)
+            cell_selection.choose_cells(requested)

@@ -13,7 +13,7 @@ from rlregress import suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate.comparison import compare, compare_documented
+from rlregress.gate.comparison import compare_adapters, compare_documented
 from rlregress.reporting import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.reporting.html import comparison_page
 from rlregress.reporting.html.page import Facts
@@ -75,7 +75,7 @@ def markdown(compared):
 
 def test_differences_are_told_from_what_is_alike(pair):
     """A detail is different, alike, or about something that only one framework has."""
-    found = compare(pair)
+    found = compare_adapters(pair)
     assert [row.detail.id for row in found.different] == [SCALE]
     assert [row.detail.id for row in found.same] == [DISTANCE]
     assert [row.detail.id for row in found.alone] == [MINIMUM]
@@ -89,7 +89,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
     other.name = "unknown"
     unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
     other.probes = lambda: unknown
-    found = compare((one, other))
+    found = compare_adapters((one, other))
     (row,) = found.undecided
     assert row.detail.id == DISTANCE
     assert row not in found.different + found.same + found.alone
@@ -98,7 +98,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
 
 def test_markdown_has_differences_first_with_their_consequences(pair):
     """The page opens with the differences; each says what follows from it."""
-    text = markdown(compare(pair))
+    text = markdown(compare_adapters(pair))
     same, alone = "## 1 details are the same", "## Only one of them has it"
     assert text.index(f"### {SCALE}") < text.index(same) < text.index(alone)
     assert catalogue.get(SCALE).consequence in text
@@ -107,7 +107,7 @@ def test_markdown_has_differences_first_with_their_consequences(pair):
 
 def test_a_page_begins_with_a_table_of_each_family(pair):
     """Each difference in one row; of three frameworks, how many differ between any two."""
-    glance, _, _ = markdown(compare(pair)).partition("\n### ")
+    glance, _, _ = markdown(compare_adapters(pair)).partition("\n### ")
     assert "| sac | 1 |\n" in glance
     row = f"| {SCALE} | half | the variant 'none' |"
     head = "## What differs of sac\n\n| detail | one | other |\n|---|---|---|\n"
@@ -115,13 +115,15 @@ def test_a_page_begins_with_a_table_of_each_family(pair):
     one, other = pair
     third = copy.copy(one)
     third.name = "third"
-    glance, _, _ = markdown(compare((one, other, third))).partition("\n## 1 details differ")
+    glance, _, _ = markdown(compare_adapters((one, other, third))).partition(
+        "\n## 1 details differ"
+    )
     assert "| family | differ | one and other | one and third | other and third |" in glance
     assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
     assert f"| {SCALE} | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
     third.probes = one.probes
-    same = markdown(compare((one, third)))
+    same = markdown(compare_adapters((one, third)))
     assert "| family |" not in same
 
 
@@ -131,22 +133,22 @@ def test_what_two_do_not_share_is_not_counted_as_equal(pair):
     third, alien = copy.copy(one), copy.copy(one)
     third.name, alien.name = "third", "alien"
     alien.probes = lambda: {(MINIMUM, "library"): one.probes()[MINIMUM, "library"]}
-    found = compare((one, other, third, alien))
+    found = compare_adapters((one, other, third, alien))
     for shown in (found, found.only_different()):
         glance, _, _ = markdown(shown).partition("\n## 1 details differ")
         assert "| sac | 1 |\n" in glance
         assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
         assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
-    nothing = compare((other, alien))
+    nothing = compare_adapters((other, alien))
     for found in (nothing, nothing.only_different()):
         assert comparison_page.card(found).badge.word == "no detail that both have"
-    alike = compare((one, third)).only_different()
+    alike = compare_adapters((one, third)).only_different()
     assert comparison_page.card(alike).badge.word == "no detail differs"
 
 
 def test_json_says_the_same(pair):
     """The JSON form carries variants and what is absent, differences first."""
-    found = json.loads(comparison_text.as_json(compare(pair)))
+    found = json.loads(comparison_text.as_json(compare_adapters(pair)))
     first = found["details"][0]
     assert first["id"] == SCALE
     assert first["differs"]
@@ -156,14 +158,16 @@ def test_json_says_the_same(pair):
 def test_a_comparison_can_be_of_some_details_alone(pair):
     """By id, by family, and without what is the same; what could not be compared stays."""
     one, other = pair
-    assert [row.detail.id for row in compare(pair, [SCALE]).rows] == [SCALE]
-    assert [row.detail.id for row in compare(pair, (), ["sac"]).rows] == [MINIMUM]
-    assert [row.detail.id for row in compare(pair).only_different().rows] == [SCALE]
-    text = markdown(compare(pair).only_different())
+    assert [row.detail.id for row in compare_adapters(pair, [SCALE]).rows] == [SCALE]
+    assert [row.detail.id for row in compare_adapters(pair, (), ["sac"]).rows] == [MINIMUM]
+    assert [row.detail.id for row in compare_adapters(pair).only_different().rows] == [SCALE]
+    text = markdown(compare_adapters(pair).only_different())
     assert "1 details differ, 2 that do not differ are left out." in text
     other.name, unknown = "another", {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
     other.probes = lambda: unknown
-    assert [row.detail.id for row in compare((one, other)).only_different().rows] == [DISTANCE]
+    assert [row.detail.id for row in compare_adapters((one, other)).only_different().rows] == [
+        DISTANCE
+    ]
 
 
 @pytest.mark.parametrize("width", [10, 16, 34, 80])
@@ -180,7 +184,7 @@ def test_a_path_is_broken_between_its_words(width):
 def test_a_framework_is_not_compared_with_itself(pair):
     """Two different names are needed; one sentence says so."""
     with pytest.raises(UserError, match="expected two or more different frameworks"):
-        compare((pair[0], pair[0]))
+        compare_adapters((pair[0], pair[0]))
 
 
 def test_every_detail_says_what_follows_from_it():

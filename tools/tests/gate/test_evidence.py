@@ -59,7 +59,7 @@ def test_what_went_wrong_is_evidence(tmp_path):
     assert by_name["test_assertion"]["message"].startswith("assert 1 == 2")
     [broken] = [entry for entry in entries if "test_other" in entry["test"]]
     assert broken["outcome"] == "error"
-    assert outcome.broken([broken])
+    assert outcome.find_broken_tests([broken])
     kinds = {kind: {entry.get(kind) for entry in entries} for kind in ("cell", "group")}
     assert "sb3-ppo-Reacher-v4-short" in kinds["cell"]
     assert {"sb3-ppo", None} <= kinds["group"]

@@ -39,7 +39,7 @@ def judged(tmp_path, monkeypatch):
     """
 
     def judge(without="nothing", of=""):
-        monkeypatch.setattr(gate_run, "run", lambda options: evidence(options, without))
+        monkeypatch.setattr(gate_run, "run_gate", lambda options: evidence(options, without))
         options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), frameworks=of or None)
         return gate_command.judge(options), tmp_path
 
@@ -60,7 +60,7 @@ def judged(tmp_path, monkeypatch):
         selected = cell_selection.Selection("short", (of,) if of else ())
         session = open_session(selected, 0, "", 0.05, 1000)
         for name in session.verdict_names():
-            passed = {**cell(name, "holds"), "framework": session.framework_of(name)}
+            passed = {**cell(name, "holds"), "framework": session.find_framework(name)}
             found.append({**passed, "tier": "performance"})
         options.evidence.write_text(json.dumps({"schema": 1, "tests": found}))
 
@@ -75,7 +75,7 @@ def test_every_installed_framework_has_a_verdict(judged):
     assert set(found["frameworks"]) == names == set(found["versions"])
     verdicts = {name: of["verdict"] for name, of in found["frameworks"].items()}
     session = open_session(cell_selection.Selection("short"), 0, "", 0.05, 1000)
-    trained = {session.framework_of(name) for name in session.verdict_names()}
+    trained = {session.find_framework(name) for name in session.verdict_names()}
     assert {"sb3", "torchrl"} <= trained
     expected = {name: "holds" if name in trained else "formulas hold" for name in names}
     assert verdicts == expected

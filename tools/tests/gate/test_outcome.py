@@ -73,7 +73,7 @@ def result_of(outcomes: Sequence[FrameworkOutcome], **more) -> GateResult:
 
 def judged(*entries: dict) -> tuple[str, int]:
     """Verdict of the only framework, and the exit code."""
-    found = outcome.outcomes(list(entries))
+    found = outcome.build_outcomes(list(entries))
     assert len(found) == 1
     return found[0].verdict, outcome.exit_code(found, list(entries))
 
@@ -175,7 +175,7 @@ def test_evidence_comes_to_one_verdict(case):
 def test_a_tier_without_a_passed_test_is_named():
     """A framework of which no behaviour was tested has not been judged."""
     entries = [entry("a"), {**cell("x", "holds"), "tier": "performance"}]
-    [of] = outcome.outcomes(entries, to_probe={"some": ()})
+    [of] = outcome.build_outcomes(entries, to_probe={"some": ()})
     assert (of.untested, of.verdict) == (("behavior",), "could not judge")
     assert outcome.exit_code([of], entries) == 2
 
@@ -189,7 +189,7 @@ def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
     """The outcome of a framework of which two details are to be asked, one in two scopes."""
     wanted = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
     rest = [{**entry("x"), "tier": "behavior"}, {**cell("x", "holds"), "tier": "performance"}]
-    [of] = outcome.outcomes(
+    [of] = outcome.build_outcomes(
         [*entries, *rest], {"some"} if trained else set(), to_probe={"some": wanted}
     )
     return of
@@ -223,7 +223,7 @@ def test_a_regression_stays_one_where_details_are_missing():
 
 def test_a_framework_of_which_no_test_ran_could_not_be_judged():
     """A framework that was selected and is in no entry has a verdict all the same."""
-    [of] = outcome.outcomes([], set(), to_probe={"some": {("sac.a", "library")}})
+    [of] = outcome.build_outcomes([], set(), to_probe={"some": {("sac.a", "library")}})
     assert (of.verdict, of.untested) == ("could not judge", ("unit", "behavior"))
 
 
@@ -231,20 +231,20 @@ def test_a_critic_that_regressed_is_a_regression():
     """Whatever the returns say; that it is not the return is known."""
     entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
     assert judged(*entries) == ("regressed", 1)
-    [of] = outcome.outcomes(entries)
+    [of] = outcome.build_outcomes(entries)
     assert of.critics_alone == ("x critic",)
     text = "What got worse is the critic; no return fell: x critic.\n"
     assert text in markdown_page.text(gate_page.page(result_of([of], exit_code=1)))
     # beside a return that fell or a failed test, that is not said
     for other in (cell("y", "regressed"), RED):
-        assert outcome.outcomes([entries[1], other])[0].critics_alone == ()
+        assert outcome.build_outcomes([entries[1], other])[0].critics_alone == ()
 
 
 def test_what_was_not_judged_is_said():
     """Cells and reason stand in one line, and in the outcome of the framework."""
     old, none = "they are older", "it exposes none"
     entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
-    [of] = outcome.outcomes(entries)
+    [of] = outcome.build_outcomes(entries)
     assert of.not_judged == {"x": {"critic": old}}
     assert words.not_judged(of.not_judged) == [f"critic not judged of x: {old}"]
     every = {"b": {"critic": old, "entropy": old, "kl": none}, "a": {"critic": old, "entropy": old}}
@@ -258,7 +258,7 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
     moved = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
     entries = [cell("x", "holds") | {"diagnostics": {"x entropy": moved}}]
     assert judged(*entries) == ("moved", 0)
-    assert outcome.unjudged(["x", "x entropy"], entries) == []
+    assert outcome.find_unjudged(["x", "x entropy"], entries) == []
     assert list(evidence.verdicts(entries)) == ["x", "x entropy"]
     still = {"x entropy": {**moved, "verdict": "inconclusive"}}
     assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
@@ -283,7 +283,7 @@ def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity,
 def test_a_failure_of_the_suite_itself_is_no_verdict():
     """A red test about no framework means that the suite could not judge, exit code 2."""
     entries = [cell("x", "holds"), entry("suite", framework="", result="failed")]
-    found = outcome.outcomes(entries)
+    found = outcome.build_outcomes(entries)
     assert outcome.exit_code(found, entries) == 2
     assert outcome.exit_code([], []) == 2
 
@@ -291,15 +291,15 @@ def test_a_failure_of_the_suite_itself_is_no_verdict():
 def test_a_verdict_that_is_missing_is_no_verdict():
     """A cell of the session that no test has judged makes the gate one that could not judge."""
     entries = [cell("x", "holds")]
-    missing = outcome.unjudged(["x", "y"], entries)
+    missing = outcome.find_unjudged(["x", "y"], entries)
     assert missing == ["y"]
-    assert outcome.exit_code(outcome.outcomes(entries), entries, missing) == 2
+    assert outcome.exit_code(outcome.build_outcomes(entries), entries, missing) == 2
 
 
 def test_each_framework_has_its_own_verdict():
     """What is said of one framework does not touch another; the worst one sets the exit code."""
     entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]
-    found = outcome.outcomes(entries)
+    found = outcome.build_outcomes(entries)
     assert [(o.framework, o.verdict) for o in found] == [("other", "regressed"), ("some", "holds")]
     assert outcome.exit_code(found, entries) == 1
 
@@ -323,7 +323,7 @@ def test_old_files_that_could_not_be_loaded_are_listed_first(results, verdict):
             ("ppo model", "sac model"), results.split(), (OF_PYTHON, "same (1)"), strict=True
         )
     ]
-    (found,) = outcome.outcomes(entries, trained=())
+    (found,) = outcome.build_outcomes(entries, trained=())
     assert found.verdict == verdict
     result = result_of([found])
     lines = [line for line in markdown_page.text(gate_page.page(result)).splitlines() if line]
@@ -351,13 +351,15 @@ def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     """It has a verdict of its own, owes no returns, and does not spoil the others' exit code."""
     own = [entry("u", "bare@1"), {**entry("b", "bare@1"), "tier": "behavior"}]
     entries = [*own, cell("x", "holds")]
-    found = outcome.outcomes(entries, {"some"})
+    found = outcome.build_outcomes(entries, {"some"})
     assert [(each.framework, each.verdict) for each in found] == [
         ("bare@1", FORMULAS_HOLD), ("some", "holds")
     ]  # fmt: skip
-    bare = {name: outcome.outcomes(own, {name}, {"bare@1": ()})[0] for name in ("some", "bare")}
+    bare = {
+        name: outcome.build_outcomes(own, {name}, {"bare@1": ()})[0] for name in ("some", "bare")
+    }
     assert bare["some"].untested == ()
     assert bare["bare"].untested == ("performance",)
     assert outcome.exit_code(found, entries) == 0
-    red = outcome.outcomes([entry("u", "bare@1", result="failed")], {"some"})
+    red = outcome.build_outcomes([entry("u", "bare@1", result="failed")], {"some"})
     assert (red[0].verdict, outcome.exit_code(red, entries)) == ("regressed", 1)

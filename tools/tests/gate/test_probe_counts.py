@@ -25,14 +25,14 @@ def sb3():
 
 def test_a_framework_of_this_repository_lacks_nothing(framework):
     """Whatever the catalogue has is probed, documented and made to fail, or is absent."""
-    assert probe_counts.missing(framework, catalogue.ids()) == []
+    assert probe_counts.find_missing(framework, catalogue.ids()) == []
 
 
 def test_what_is_not_probed_is_named_with_what_measures_it_elsewhere(sb3, monkeypatch):
     """The measurement, where a driver is enough; else the probes of the other frameworks."""
     kept = {key: probe for key, probe in sb3.probes().items() if key[0] not in (DRIVEN, PROBED)}
     monkeypatch.setattr(sb3, "probes", lambda: kept)
-    found = {row.detail: row for row in probe_counts.missing(sb3, catalogue.ids())}
+    found = {row.detail: row for row in probe_counts.find_missing(sb3, catalogue.ids())}
     assert set(found) == {DRIVEN, PROBED}
     assert {row.lacks for row in found.values()} == {"probe"}
     assert found[DRIVEN].example == "rlregress.measurements.dqn.loss_kind, on a driver"
@@ -46,7 +46,7 @@ def test_a_detail_without_an_expectation_or_a_fault_is_named(sb3, monkeypatch):
     every = fault_tables.load(DETAILS, ["sb3"])
     faults = [of for of in every if DRIVEN not in (*of.turns, *of.also)]
     monkeypatch.setattr(fault_tables, "load", lambda *_: faults)
-    assert probe_counts.missing(sb3, {DRIVEN, PROBED, "dqn.target.double"}) == [
+    assert probe_counts.find_missing(sb3, {DRIVEN, PROBED, "dqn.target.double"}) == [
         Missing(detail="dqn.target.double", lacks="expectation"),
         Missing(detail=DRIVEN, lacks="fault"),
     ]

@@ -55,15 +55,17 @@ def trainings(tmp_path, monkeypatch):
     """
     done, dial, canary = [], {}, dict(OPERATIONS)
     for name in CELLS:
-        stored = baseline_runs.folder() / f"{name}.toml"
+        stored = baseline_runs.returns_folder() / f"{name}.toml"
         (tmp_path / "returns").mkdir(exist_ok=True)
         (tmp_path / "returns" / f"{name}.toml").write_text(stored.read_text())
-    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path / "returns")
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path / "returns")
     monkeypatch.setattr(replays, "canary_path", lambda: tmp_path / "canary.toml")
     monkeypatch.setattr(replays, "digest_operations", lambda: canary)
-    for cell in cell_selection.choose(cell_selection.Selection("short", cells=",".join(CELLS))):
+    for cell in cell_selection.choose_cells(
+        cell_selection.Selection("short", cells=",".join(CELLS))
+    ):
         jobs = job_plan.plan_jobs(replace(cell, budget="replay"), SEEDS)
-        baseline_runs.write(jobs, [result(job.seed) for job in jobs])
+        baseline_runs.write_baseline(jobs, [result(job.seed) for job in jobs])
     versions = {name: jobs[0].versions[name] for name in ("numpy", "torch")}
     (tmp_path / "canary.toml").write_text(
         tomli_w.dumps({"versions": versions, "operations": OPERATIONS})
@@ -121,8 +123,10 @@ def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
 def test_where_a_run_differs_first_is_named(changes, first):
     """The first update with another digest, and of it what comes about first."""
     old = RunResult.from_record(result(0))
-    assert replays.first_difference(old, RunResult.from_record(result(0) | changes)) == first
-    assert replays.first_difference(old, RunResult.from_record(result(0))) == ""
+    assert (
+        replays.describe_first_difference(old, RunResult.from_record(result(0) | changes)) == first
+    )
+    assert replays.describe_first_difference(old, RunResult.from_record(result(0))) == ""
 
 
 def test_a_line_that_is_written_otherwise_is_no_other_number():
@@ -131,7 +135,9 @@ def test_a_line_that_is_written_otherwise_is_no_other_number():
     names = ("ppo.py: policy.optimizer.step()", "ppo.py: x.step()", "ppo.py: y.step()")
     new = replace(trail((ROWS[0], "2 2 ab bc cd de", ROWS[2])), names=names)
     assert (
-        replays.first_difference(old, RunResult.from_record(result(0) | {"trail": asdict(new)}))
+        replays.describe_first_difference(
+            old, RunResult.from_record(result(0) | {"trail": asdict(new)})
+        )
         == ""
     )
 
@@ -204,7 +210,7 @@ def test_a_process_in_another_arithmetic_is_not_compared(session, trainings):
 def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings):
     """A reproduced cell is owed no verdict, and its group has the rest; each is trained once."""
     done, dial, _ = trainings
-    assert session.groups() == ["sb3-ppo"]
+    assert session.group_names() == ["sb3-ppo"]
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
     rest = session.with_fresh_seeds
     assert [cell.id for cell in rest.cells] == [CELLS[0]]
@@ -235,7 +241,7 @@ def test_a_seed_that_is_not_stored_is_one_sentence(trainings, tmp_path):
 
 def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
     """Three days replay all three stored seeds, where no seed is given."""
-    [cell] = cell_selection.choose(cell_selection.Selection("short", cells=CELLS[0]))
+    [cell] = cell_selection.choose_cells(cell_selection.Selection("short", cells=CELLS[0]))
 
     class Day(date):
         today = classmethod(lambda of: of.day)
@@ -244,7 +250,7 @@ def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
     seeds = set()
     for day in (1, 2, 3):
         Day.day = date(2026, 11, day)
-        seeds.add(replays.recorded(cell, -1).run.seed)
+        seeds.add(replays.find_replayable(cell, -1).run.seed)
     assert seeds == {0, 1, 2}
 
 
@@ -278,7 +284,7 @@ def of_framework(replay, **verdict):
     ]
     if verdict:
         entries.append({**entry, "test": "v", "tier": "performance", "verdict": verdict})
-    [made] = outcome.outcomes(entries)
+    [made] = outcome.build_outcomes(entries)
     return made
 
 

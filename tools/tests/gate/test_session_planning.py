@@ -79,7 +79,7 @@ def test_runs_of_others_correct_what_has_none_of_its_own(session):
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     """Before the first look is over; without stored runs to judge by there is none."""
     several = open_session(SELECTION, 0, str(tmp_path))
-    first = sum(START + of_run for _, of_run in several.lengths_to_do([]))
+    first = sum(START + of_run for _, of_run in several.estimate_remaining([]))
     further = {
         cell: expected_new_runs(several, cell, several.looks) - several.looks.seeds[0]
         for cell in several.cells
@@ -90,7 +90,7 @@ def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
 
 
 def _write(session, cell, seconds, status="finished"):
-    job = session.jobs(cell)[0]
+    job = session.cell_jobs(cell)[0]
     path = session.store.path(job)
     path.parent.mkdir(parents=True)
     failure = "" if status == "finished" else "NaN"
@@ -107,13 +107,13 @@ def _cost(plan):
 @pytest.mark.nightly
 def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     """One run at four times the estimate: what is left is planned so, and the plan says why."""
-    first = session_planning.plan(SELECTION, 2, str(tmp_path))
+    first = session_planning.plan_session(SELECTION, 2, str(tmp_path))
     assert "as fast as the stored runs; a busy or slower machine" in _cost(first)
     cell = session.cells[0]
     estimate = session.estimated_seconds(cell)
     _write(session, cell, 4 * estimate)
     _write(session, session.cells[1], 0.1, status="failed")
-    then = session_planning.plan(SELECTION, 2, str(tmp_path))
+    then = session_planning.plan_session(SELECTION, 2, str(tmp_path))
     left = first.seconds - estimate - session.estimated_seconds(session.cells[1])
     assert (then.measured, then.seconds) == (1, pytest.approx(4 * left))
     assert "at the speed of the 1 runs that are done" in _cost(then)
@@ -121,12 +121,12 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, tmp_path):
     """Its cells say so, a gate would only judge, and it is its own that is proposed."""
-    before = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
+    before = session_planning.plan_session(chosen, 0, str(tmp_path), must_detect=0.9)
     assert (before.begun, before.wanted[-1].gate.name) == (False, "--seeds 5")
     whole(chosen, tmp_path)
     done, _ = trained
     runs = Counter(cell for cell, _ in done)
-    then = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
+    then = session_planning.plan_session(chosen, 0, str(tmp_path), must_detect=0.9)
     listed = plan_text.lines(then, 1)
     assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
@@ -138,7 +138,7 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, 
 
 def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path):
     """Tests and trainings each have their noun."""
-    planned = session_planning.plan(SELECTION, 2, str(tmp_path))
+    planned = session_planning.plan_session(SELECTION, 2, str(tmp_path))
     for tests, minutes in ((1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")):
         first = plan_text.answer(planned, 1, tests)[0]
         assert re.search(rf" with one process: {minutes} for tests, \d+ minutes for tra", first)
@@ -146,7 +146,7 @@ def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path):
 
 def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
     """The smaller drop may be one of training returns alone; each is that of the gate's table."""
-    planned = session_planning.plan(SELECTION, 2, str(tmp_path))
+    planned = session_planning.plan_session(SELECTION, 2, str(tmp_path))
     (gate,) = [gate for gate in planned.gates if gate.chosen]
     either, alone = planned.detects["sb3"]["ppo"]
     drops = {name: drop for name, drop in {**gate.cells, **gate.groups}.items() if drop}
@@ -159,7 +159,7 @@ def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
 def test_a_plan_without_trainings_says_so(chosen, trained, tmp_path):
     """Where every cell is decided, only the tests take time."""
     whole(chosen, tmp_path)
-    line = plan_text.answer(session_planning.plan(chosen, 0, str(tmp_path)), 1, 120.0)[0]
+    line = plan_text.answer(session_planning.plan_session(chosen, 0, str(tmp_path)), 1, 120.0)[0]
     assert line == "2 minutes here with one process: 2 minutes for tests, no trainings."
 
 
@@ -172,16 +172,18 @@ def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, look
     session = open_session(chosen, 0, str(tmp_path))
     before = (0, 5, 10)[looks]
     for cell in session.cells:
-        for job in session.jobs(cell)[:before]:
-            session.train(job)
+        for job in session.cell_jobs(cell)[:before]:
+            session.run_job(job)
     open_ = [
-        cell for cell in session_planning.plan(chosen, 0, str(tmp_path)).cells if not cell.decided
+        cell
+        for cell in session_planning.plan_session(chosen, 0, str(tmp_path)).cells
+        if not cell.decided
     ]
     assert len(open_) > 1
     # the last one of the next look, as another process may have done it first
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)
-    session.train(session.jobs(cell)[until - 1])
-    planned = session_planning.plan(chosen, 0, str(tmp_path))
+    session.run_job(session.cell_jobs(cell)[until - 1])
+    planned = session_planning.plan_session(chosen, 0, str(tmp_path))
     listed = plan_text.lines(planned, 1)
     left = {cell.name: until - before for cell in open_}
     left[open_[0].name] -= 1
@@ -202,8 +204,8 @@ def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
     """What it does not see another gate may, of runs that were not looked at."""
     _, dial = trained
     session = open_session(chosen, 5, str(tmp_path))
-    session.train(session.jobs(session.cells[0])[0])
-    planned = session_planning.plan(chosen, 5, str(tmp_path))
+    session.run_job(session.cell_jobs(session.cells[0])[0])
+    planned = session_planning.plan_session(chosen, 5, str(tmp_path))
     five = next(gate for gate in planned.gates if gate.chosen)
     many = next(gate for gate in planned.gates if gate.seeds == 20)
     [group] = {cell.group for cell in session.cells}

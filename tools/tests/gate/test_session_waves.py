@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.judging import judge
+from rlregress.gate.judging import judge_session
 from rlregress.gate.session import open_session
-from rlregress.gate.session_waves import next_wave, standing
+from rlregress.gate.session_waves import build_next_wave, current_standing
 from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import waves_text
@@ -21,10 +21,10 @@ from .working import Ended, whole
 def through(session) -> list:
     """Do wave after wave until none is left; the waves."""
     waves = []
-    while (wave := next_wave(session)) is not None:
+    while (wave := build_next_wave(session)) is not None:
         waves.append(wave)
-        for job in wave.left:
-            session.train(job)
+        for job in wave.undone:
+            session.run_job(job)
     return waves
 
 
@@ -44,9 +44,13 @@ def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
     waves = through(session)
     assert Counter(done) == once
     assert [wave.number for wave in waves] == [1, 2, 3][: len(sizes)]
-    assert [len(wave.jobs) for wave in waves] == [len(wave.left) for wave in waves] == sizes
+    assert [len(wave.jobs) for wave in waves] == [len(wave.undone) for wave in waves] == sizes
     done.clear()
-    assert judge(session) == judge(open_session(chosen, 0, str(tmp_path / "b"))) == alone
+    assert (
+        judge_session(session)
+        == judge_session(open_session(chosen, 0, str(tmp_path / "b")))
+        == alone
+    )
     assert done == []
 
 
@@ -56,7 +60,7 @@ def test_a_wave_has_the_runs_of_undecided_cells_alone(chosen, trained, tmp_path)
     dial["lost"] = 0.2
     session = open_session(chosen, 0, str(tmp_path))
     _, second, *_ = through(session)
-    of_cells = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
+    of_cells = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
     decided = {name for name, verdict in of_cells.items() if verdict.look == 1}
     trained_again = {job.cell.id for job in second.jobs}
     assert decided
@@ -78,10 +82,10 @@ def test_ended_at_any_moment_a_wave_is_gone_on_with(chosen, trained, tmp_path):
         dial["left"] = 7
         session = open_session(chosen, 0, str(tmp_path / "b"))
         try:
-            wave = next_wave(session)
+            wave = build_next_wave(session)
             if wave is not None:
                 assert found.setdefault(wave.number, wave.jobs) == wave.jobs
-                assert len(wave.left) == len(wave.jobs) - sum(
+                assert len(wave.undone) == len(wave.jobs) - sum(
                     (job.cell.id, job.seed) in done for job in wave.jobs
                 )
             through(session)
@@ -98,11 +102,11 @@ def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
     _, dial = trained
     dial["lost"] = 0.3
     session = open_session(chosen, 0, str(tmp_path))
-    assert standing(session) is None
+    assert current_standing(session) is None
     assert waves_text.standing(None) == []
     fallen: set[str] = set()
-    while (wave := next_wave(session)) is not None:
-        looked = standing(session)
+    while (wave := build_next_wave(session)) is not None:
+        looked = current_standing(session)
         if looked is not None:
             assert looked.look == wave.number - 1
             assert set(looked.undecided) == {job.cell.id for job in wave.jobs}
@@ -110,12 +114,12 @@ def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
             fallen |= {n for n, v in looked.verdicts.items() if v.verdict == REGRESSED}
             text = waves_text.standing(looked)
             assert text[-1].endswith(f"; undecided: {', '.join(looked.undecided)}")
-        for job in wave.left:
-            session.train(job)
-    last = standing(session)
+        for job in wave.undone:
+            session.run_job(job)
+    last = current_standing(session)
     assert last is not None
     assert last.undecided == ()
-    verdicts = judge(session)
+    verdicts = judge_session(session)
     assert last.verdicts == verdicts
     regressed = {name for name, verdict in verdicts.items() if verdict.verdict == REGRESSED}
     assert fallen <= regressed != set()
@@ -136,7 +140,7 @@ def test_a_cell_whose_critic_is_doubtful_is_in_the_next_wave(
     session = open_session(chosen, 0, str(tmp_path / "b"))
     through(session)
     assert Counter(done) == once
-    assert judge(session) == alone
+    assert judge_session(session) == alone
 
 
 def test_a_damaged_record_puts_its_run_into_a_wave_again(chosen, trained, tmp_path):
@@ -144,7 +148,7 @@ def test_a_damaged_record_puts_its_run_into_a_wave_again(chosen, trained, tmp_pa
     session = open_session(chosen, 0, str(tmp_path))
     first, *_ = through(session)
     session.store.path(first.jobs[2]).write_text("{")
-    again = next_wave(open_session(chosen, 0, str(tmp_path)))
+    again = build_next_wave(open_session(chosen, 0, str(tmp_path)))
     assert again is not None
     assert (again.number, again.jobs, again.left) == (1, first.jobs, (first.jobs[2],))
 
@@ -153,8 +157,8 @@ def test_runs_that_are_not_judged_are_one_wave(tmp_path):
     """All of them, as the budget says."""
     smoke = Selection("smoke", environments=["InvertedPendulum-v4"], frameworks=["sb3"])
     session = open_session(smoke, 2, str(tmp_path))
-    wave = next_wave(session)
+    wave = build_next_wave(session)
     assert wave is not None
-    assert (wave.number, wave.of, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
-    assert wave.jobs == wave.left
-    assert standing(session) is None
+    assert (wave.number, wave.total, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
+    assert wave.jobs == wave.undone
+    assert current_standing(session) is None

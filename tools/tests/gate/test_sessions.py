@@ -20,7 +20,7 @@ import tomli_w
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, published, session_planning
-from rlregress.gate.judging import band_samples, judge
+from rlregress.gate.judging import build_band_samples, judge_session
 from rlregress.gate.session import open_session
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
@@ -39,10 +39,10 @@ def test_a_decided_cell_starts_no_run_more(chosen, trained, tmp_path):
     done, _ = trained
     session = open_session(chosen, 0, str(tmp_path))
     reasons = work(session, session.ordered_jobs())
-    verdicts = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
+    verdicts = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
     assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
     lines = [reason for reason in reasons if reason]
-    assert len(lines) == session.size - len(done) > 0
+    assert len(lines) == session.max_runs - len(done) > 0
     assert "decided at look 1, with 5 new runs" in lines[0]
 
 
@@ -50,7 +50,7 @@ def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
     """No run of a later look comes before one of an earlier; inside a look the longest lead."""
     session = open_session(chosen, 0, str(tmp_path))
     jobs = session.ordered_jobs()
-    looks = [session.looks.find_look(session.number(job)) for job in jobs]
+    looks = [session.looks.find_look(session.run_index(job)) for job in jobs]
     assert looks == sorted(looks)
     first = [session.estimated_seconds(job.cell) for job in jobs[: looks.count(0)]]
     assert first == sorted(first, reverse=True)
@@ -93,7 +93,7 @@ def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tm
         share = [job for job in jobs if (job.seed % 5 == 0) == (name == "few")]
         random.Random(name).shuffle(share)
         work(session, sorted(share, key=jobs.index))
-        found[name] = judge(session)
+        found[name] = judge_session(session)
 
     threads = [threading.Thread(target=worker, args=[name]) for name in ("few", "many")]
     for thread in threads:
@@ -133,18 +133,20 @@ def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
     job = job_plan.plan_jobs(hopper, [0])[0]
     folder = tmp_path / "few"
     folder.mkdir()
-    content = tomllib.loads(baseline_runs.path_of(replace(hopper, budget="short")).read_text())
-    monkeypatch.setattr(baseline_runs, "folder", lambda: folder)
+    content = tomllib.loads(
+        baseline_runs.baseline_path(replace(hopper, budget="short")).read_text()
+    )
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
     content.update(
         seeds=count, run=content["run"][:count], cell=asdict(hopper), protocol=asdict(job.protocol)
     )
-    baseline_runs.path_of(hopper).write_text(tomli_w.dumps(content))
+    baseline_runs.baseline_path(hopper).write_text(tomli_w.dumps(content))
     session = open_session(
         cell_selection.Selection("full", cells=hopper.id), 0, str(tmp_path / "runs")
     )
     assert (hopper in session.bands, hopper in session.stored) == (by_band, not by_band)
     text = f"{hopper.id} has 4 stored runs and is judged by its published band" if by_band else ""
-    assert session.one_look_because == text
+    assert session.one_look_reason == text
 
 
 def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
@@ -157,12 +159,12 @@ def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
 def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
     """Of the new runs, the published means and the stored runs of the environment."""
     ant = Cell("sb3", "ppo", "Ant-v4", "sb3", "full")
-    table = published.table("thesis_returns")
+    table = published.load_table("thesis_returns")
     least = min(band.mean for key, band in table.items() if key[2] == "Ant-v4")
-    band = {ant: published.band_of(ant, "thesis_returns")}
+    band = {ant: published.find_band(ant, "thesis_returns")}
     for worst in (least, least - 100.0):
         returns = {ant: [math.nan, worst, 4000.0]}
-        (sample,) = band_samples(returns, band, "thesis_returns").values()
+        (sample,) = build_band_samples(returns, band, "thesis_returns").values()
         assert sample.new == [worst, worst, 4000.0]
 
 
@@ -170,28 +172,28 @@ def test_a_study_of_which_nothing_is_left_is_said():
     """A set that the published table does not have."""
     mine = cell_selection.Selection("full", cells="thesis", hyperparameters="mine")
     with pytest.raises(UserError, match="'thesis' is left .* it has the sets cleanrl, original, "):
-        cell_selection._of_study(mine, "thesis_returns")
+        cell_selection._select_study_cells(mine, "thesis_returns")
 
 
 @pytest.mark.parametrize("others", every(2, [False, True]))
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
     """There is no return to compare with, whether or not others know the environment's worst."""
-    known = baseline_runs.every()
-    texts = {item.cell: baseline_runs.path_of(item.cell).read_text() for item in known}
-    cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
+    known = baseline_runs.load_all_baselines()
+    texts = {item.cell: baseline_runs.baseline_path(item.cell).read_text() for item in known}
+    cell = cell_selection.choose_cells(cell_selection.Selection("short", cells="all"))[0]
     content = tomllib.loads(texts[cell])
     for run in content["run"]:
         run.update(status="failed", failure="out of memory")
         del run["final_return"]
     texts[cell] = tomli_w.dumps(content)
-    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
     for each, text in texts.items():
         if others or each == cell:
-            baseline_runs.path_of(each).write_text(text)
+            baseline_runs.baseline_path(each).write_text(text)
     selected = cell_selection.Selection("short", cells=cell.id)
-    holds = f"{baseline_runs.path_of(cell)} holds {len(content['run'])} runs, all failed"
+    holds = f"{baseline_runs.baseline_path(cell)} holds {len(content['run'])} runs, all failed"
     held = f"{holds}; record it again, with --replace"
-    for query in (session_planning.plan, open_session):
+    for query in (session_planning.plan_session, open_session):
         with pytest.raises(UserError, match=f"^{re.escape(held)}$"):
             query(selected, 0, str(tmp_path / "runs"))
 
@@ -205,7 +207,7 @@ def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
     job = session.ordered_jobs()[0]
     session.store.path(job).write_text("{")
     with pytest.warns(UserWarning, match="is done again"):
-        again = judge(open_session(chosen, 0, str(tmp_path)))
+        again = judge_session(open_session(chosen, 0, str(tmp_path)))
     assert (again, len(done)) == (verdicts, runs + 1)
     with pytest.raises(UserError, match="--seeds is 2000"):
         open_session(chosen, 2000, str(tmp_path))
@@ -244,13 +246,13 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(chosen, trained,
     verdicts = whole(chosen, tmp_path / "a")
     assert set(verdicts) == set(session.verdict_names())
     of_critics = {name: v for name, v in verdicts.items() if name.endswith(" critic")}
-    assert len(of_critics) == len(session.judged_by(CRITIC)) + 1 == len(verdicts) / 2
+    assert len(of_critics) == len(session.cells_judged_by(CRITIC)) + 1 == len(verdicts) / 2
     assert {v.verdict for v in of_critics.values()} == {"regressed"}
     assert "regressed" not in {v.verdict for n, v in verdicts.items() if n not in of_critics}
-    assert {session.framework_of(name) for name in verdicts} == {session.cells[0].framework}
+    assert {session.find_framework(name) for name in verdicts} == {session.cells[0].framework}
     runs = Counter(done)
     done.clear()
-    assert judge(open_session(chosen, 0, str(tmp_path / "b"))) == verdicts
+    assert judge_session(open_session(chosen, 0, str(tmp_path / "b"))) == verdicts
     assert Counter(done) == runs
 
 
@@ -258,7 +260,7 @@ def test_a_failed_run_says_nothing_of_a_critic(chosen, trained, tmp_path, with_s
     """Where half of the new runs fail it is inconclusive; one stored run blinds it to nothing."""
     _, dial = trained
     dial |= {"worse": 0.0, "failing": range(1000, 1020, 2)}
-    path = baseline_runs.path_of(with_stored_critics[0])
+    path = baseline_runs.baseline_path(with_stored_critics[0])
     content = tomllib.loads(path.read_text())
     content["run"][0] = {
         k: v for k, v in content["run"][0].items() if k not in ("final_return", "critic")
@@ -281,13 +283,13 @@ def test_critics_that_cannot_get_worse_are_not_judged(
 ):
     """Where an error 1.65 times as large is beyond what is counted, no growth is looked for."""
     cell = with_stored_critics[0]
-    content = tomllib.loads(baseline_runs.path_of(cell).read_text())
+    content = tomllib.loads(baseline_runs.baseline_path(cell).read_text())
     for number, run in enumerate(content["run"]):
         run["critic"]["bias"] = error * (1 + 0.01 * (number % 2))
-    baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))
+    baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))
     session = open_session(chosen, 0, str(tmp_path))
-    assert (cell not in session.judged_by(CRITIC)) == far
-    text = session.not_judged(cell).get("critic")
+    assert (cell not in session.cells_judged_by(CRITIC)) == far
+    text = session.unjudged_quantities(cell).get("critic")
     assert text == ("its stored critics are as far off as is counted" if far else None)
 
 
@@ -299,14 +301,14 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     dial["worse"] = 0.1
     session = open_session(chosen, 0, str(tmp_path))
     reasons = work(session, session.ordered_jobs())
-    verdicts = judge(session)
+    verdicts = judge_session(session)
     used = {
         cell.id: max(verdicts[name].new_seeds for name in (cell.id, f"{cell.id} critic"))
         for cell in with_stored_critics
     }
     assert Counter(cell for cell, _ in done) == used
     assert any(v > verdicts[name].new_seeds for name, v in used.items())
-    assert sum(map(bool, reasons)) == session.size - len(done)
+    assert sum(map(bool, reasons)) == session.max_runs - len(done)
 
 
 def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_path, monkeypatch):
@@ -314,7 +316,7 @@ def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_pat
     done, dial = trained
     dial["worse"], dial["entropy"] = 0.0, 1.1
     ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch, entropies=True)
     verdicts = whole(chosen, tmp_path / "runs")
     session = open_session(chosen, 0, str(tmp_path / "runs"))
@@ -322,8 +324,8 @@ def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_pat
     assert moved == {f"{name} entropy" for name in [*ids, cells[0].group]}
     assert set(verdicts) == set(session.verdict_names())
     why = "its framework does not expose it"
-    assert all(session.not_judged(cell)["kl"] == why for cell in cells)
-    assert all(session.not_judged(cell).keys() == {"training", "kl"} for cell in cells)
+    assert all(session.unjudged_quantities(cell)["kl"] == why for cell in cells)
+    assert all(session.unjudged_quantities(cell).keys() == {"training", "kl"} for cell in cells)
     before = Counter(done)
     done.clear()
     dial["entropy"] = 1.4
@@ -337,20 +339,20 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     _, dial = trained
     dial["worse"] = 0.0
     ids = chosen.cells.split(",")
-    before = {item.cell.id: item for item in baseline_runs.every()}
-    originals = {id: baseline_runs.path_of(before[id].cell).read_text() for id in ids}
+    before = {item.cell.id: item for item in baseline_runs.load_all_baselines()}
+    originals = {id: baseline_runs.baseline_path(before[id].cell).read_text() for id in ids}
     with_critics([before[ids[0]].cell], tmp_path / "stored", monkeypatch)
     for id in ids[1:]:
-        baseline_runs.path_of(before[id].cell).write_text(originals[id])
+        baseline_runs.baseline_path(before[id].cell).write_text(originals[id])
     session = open_session(chosen, 0, str(tmp_path / "runs"))
-    assert [cell.id for cell in session.judged_by(CRITIC)] == ids[:1]
-    assert session.verdict_names() == [*ids, *session.groups(), f"{ids[0]} critic"]
-    assert set(judge(session)) == set(session.verdict_names())
-    why = {cell.id: session.not_judged(cell) for cell in session.stored}
+    assert [cell.id for cell in session.cells_judged_by(CRITIC)] == ids[:1]
+    assert session.verdict_names() == [*ids, *session.group_names(), f"{ids[0]} critic"]
+    assert set(judge_session(session)) == set(session.verdict_names())
+    why = {cell.id: session.unjudged_quantities(cell) for cell in session.stored}
     assert "critic" not in why[ids[0]]
     older = "its stored runs are older and tell nothing about it; record them again"
     assert all(of["critic"] == older for id, of in why.items() if id != ids[0])
-    planned = session_planning.plan(chosen, 0, str(tmp_path / "runs"))
+    planned = session_planning.plan_session(chosen, 0, str(tmp_path / "runs"))
     assert planned.not_judged == why
     text = plan_text.lines(planned, 1)
     assert (
@@ -373,8 +375,8 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
         with_three_runs(cell)
     two = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
     session = open_session(two, seeds, str(tmp_path / "runs"), alpha)
-    verdicts = judge(session)
-    assert session.groups() == session.groups(CRITIC) == []
+    verdicts = judge_session(session)
+    assert session.group_names() == session.group_names(CRITIC) == []
     assert set(session.verdict_names()) == set(verdicts)
     of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
     assert all(of.verdict == "inconclusive" for of in of_few)

@@ -34,7 +34,7 @@ def name() -> str:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty folder of stored throughput."""
-    monkeypatch.setattr(stored_throughput, "folder", lambda: tmp_path)
+    monkeypatch.setattr(stored_throughput, "throughput_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -42,10 +42,15 @@ def written(name: str, processes: int = 10) -> Path:
     """Write the file of a framework with two algorithms, as pytest-benchmark does; its path."""
     measured = [vars(replace(SOUND, ratio=0.5 + n / 1000)) for n in range(processes)]
     benchmarks = [
-        {"extra_info": {**stored_throughput.conditions(name, algorithm), "process": measured}}
+        {
+            "extra_info": {
+                **stored_throughput.current_conditions(name, algorithm),
+                "process": measured,
+            }
+        }
         for algorithm in ("ppo", "sac")
     ]
-    path = stored_throughput.path_of(name)
+    path = stored_throughput.throughput_path(name)
     path.write_text(json.dumps({"version": "5", "benchmarks": benchmarks}))
     return path
 
@@ -100,11 +105,11 @@ def test_floor(benchmark, pytestconfig):
 def test_what_pytest_benchmark_writes_is_read_again(name, folder, session):
     """Every process with its versions; what it cost, in units of the floor, is its time."""
     session(SHORT)
-    stored_throughput.record(name, 2)
-    found = stored_throughput.load(name)["short"]
+    stored_throughput.record_throughput(name, 2)
+    found = stored_throughput.load_throughput(name)["short"]
     assert [process.ratio for process in found.process] == [0.25, 0.2]
     assert found.versions == {"torch": "2"}
-    (measured,) = json.loads(stored_throughput.path_of(name).read_text())["benchmarks"]
+    (measured,) = json.loads(stored_throughput.throughput_path(name).read_text())["benchmarks"]
     assert measured["stats"]["data"] == [4.0, 5.0]
     assert not [*folder.glob(".new-*")]
 
@@ -114,14 +119,14 @@ def test_a_recording_that_fails_leaves_what_is_stored(name, folder, session):
     before = written(name).read_text()
     session(SHORT.replace('"0"', '"1"'))
     with pytest.raises(UserError, match=f"throughput of {name} could not be measured; see above"):
-        stored_throughput.record(name, 2)
-    assert stored_throughput.path_of(name).read_text() == before
+        stored_throughput.record_throughput(name, 2)
+    assert stored_throughput.throughput_path(name).read_text() == before
 
 
 def test_one_process_is_too_few(name, folder):
     """A sample of one has no deviation."""
     with pytest.raises(UserError, match="--throughput is 1, expected 2 or more processes"):
-        stored_throughput.record(name, 1)
+        stored_throughput.record_throughput(name, 1)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +148,11 @@ def test_what_was_recorded_otherwise_is_not_compared_with(name, folder, key, val
     with pytest.raises(
         UserError, match=f"under other conditions: {message}; record .*--throughput 10"
     ):
-        stored_throughput.stored(name, "ppo")
-    assert stored_throughput.stored(name, "sac")
-    judged = stored_throughput.verdicts({(name, "ppo"): slower(), (name, "sac"): slower()}, 0.05)
+        stored_throughput.find_comparable(name, "ppo")
+    assert stored_throughput.find_comparable(name, "sac")
+    judged = stored_throughput.judge_processes(
+        {(name, "ppo"): slower(), (name, "sac"): slower()}, 0.05
+    )
     assert [*judged] == [(name, "sac")]
 
 
@@ -153,7 +160,7 @@ def test_a_slower_session_regressed(name, folder):
     """Of new processes at four fifths of the speed the training regressed, and nothing else."""
     written(name)
     measured = {(name, "ppo"): slower(), (name, "sac"): slower(1.0), (name, "td3"): slower()}
-    judged = stored_throughput.verdicts(measured, 0.05)
+    judged = stored_throughput.judge_processes(measured, 0.05)
     found = {pair[1]: {of: v.verdict for of, v in by.items()} for pair, by in judged.items()}
     assert found == {
         "ppo": {"training": "regressed", "peak memory": "holds"},
@@ -171,15 +178,15 @@ def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
         return SOUND
 
     monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
-    stored_throughput.new_processes(name, "ppo", {})
+    stored_throughput.measure_processes(name, "ppo", {})
     assert seeds == list(range(1000, 1005))
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"benchmarks": [{"extra_info": {"cpu": 3}}]}'])
 def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, monkeypatch, content):
     """An emptied one, too: in one sentence with what to do, and nothing is run."""
-    monkeypatch.setattr(gate_run, "run", lambda options: pytest.fail("it ran"))
-    stored_throughput.path_of(name).write_text(content)
+    monkeypatch.setattr(gate_run, "run_gate", lambda options: pytest.fail("it ran"))
+    stored_throughput.throughput_path(name).write_text(content)
     options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     with pytest.raises(UserError, match=f"{name}.json.*; restore the file, or record it again"):
         check.judge(options)
@@ -230,12 +237,12 @@ def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, messa
     """The worst of returns and throughput is the verdict; without returns formulas alone hold."""
     result = "failed" if verdict == "regressed" else "passed"
     entries = throughput_entries(verdict, result) + [cell("x", "holds")] * (trained is None)
-    assert outcome.outcomes(entries, trained)[0].verdict == message
+    assert outcome.build_outcomes(entries, trained)[0].verdict == message
 
 
 def test_the_report_shows_what_was_measured_and_judged():
     """The table and the line of the verdict stand below the framework."""
-    found = outcome.outcomes([*throughput_entries("holds"), cell("x", "holds")])
+    found = outcome.build_outcomes([*throughput_entries("holds"), cell("x", "holds")])
     text = markdown_page.text(gate_page.page(result_of(found)))
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
@@ -245,7 +252,10 @@ def test_the_report_shows_what_was_measured_and_judged():
 def test_a_gate_measures_throughput_only_if_asked(tmp_path):
     """Its session leaves the file out, and a second one, without other processes, runs it."""
     options = GateOptions(report=tmp_path, frameworks="some", throughput=True)
-    first, second = gate_run.pytest_command(options), gate_run.throughput_command(options)
+    first, second = (
+        gate_run.build_pytest_command(options),
+        gate_run.build_throughput_command(options),
+    )
     assert first[first.index("--ignore") + 1] == gate_run.THROUGHPUT == second[3]
     assert "-n" not in second
     assert second[second.index("--framework") + 1] == "some"
@@ -271,7 +281,7 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))
         options.throughput_evidence.write_text(json.dumps({"schema": 1, "tests": second}))
 
-    monkeypatch.setattr(gate_run, "run", sessions)
+    monkeypatch.setattr(gate_run, "run_gate", sessions)
     options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     check.judge(options)
     found = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
@@ -295,7 +305,7 @@ def test_a_copy_that_is_not_here_is_named():
 
 def test_the_stored_files_can_be_read():
     """They hold known frameworks, every algorithm, and ratios below the floor."""
-    found = stored_throughput.every()
+    found = stored_throughput.load_all_throughput()
     assert {framework for framework, _ in found} <= set(frameworks.names())
     assert {algorithm for _, algorithm in found} == {"ppo", "sac", "td3"}
     assert all(0 < process.ratio < 1 for stored in found.values() for process in stored.process)

@@ -53,7 +53,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
         figures: bool = False,
     ) -> tuple[int, str, Path]:
         def evidence(options: GateOptions) -> None:
-            session = gate_run.session_of(options)
+            session = gate_run.open_gate_session(options)
             known = {cell.id: stored for cell, stored in session.stored.items()}
             found = simulated.of_details(without, frameworks)
             if cells == PPO:
@@ -64,7 +64,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
             options.evidence.write_text(text)
             options.junit.write_text("<testsuites/>")
 
-        monkeypatch.setattr(gate_run, "run", evidence)
+        monkeypatch.setattr(gate_run, "run_gate", evidence)
         if not figures:
             monkeypatch.setattr(svg, "drawn", _empty_figure)
         report = tmp_path / "report"

@@ -26,7 +26,7 @@ _SEED = 1
 
 def stored_cells() -> dict[str, Baseline]:
     """The stored cells of the short budget, by id."""
-    return {s.cell.id: s for s in baseline_runs.every() if s.cell.budget == "short"}
+    return {s.cell.id: s for s in baseline_runs.load_all_baselines() if s.cell.budget == "short"}
 
 
 def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[dict[str, Any]]:
@@ -67,13 +67,13 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
     samples = {
         quantity.named(name): CellSample(
             stored.numbers(quantity),
-            [baseline_runs.numbers_of(record)[quantity] for record in records[name]],
+            [baseline_runs.read_numbers(record)[quantity] for record in records[name]],
             group=quantity.named(stored.cell.group),
             quantity=quantity,
         )
         for name, stored in cells.items()
         for quantity in (RETURNS, *baseline_runs.secondary_quantities(stored.cell.algorithm))
-        if not stored.why_not(quantity)
+        if not stored.exclusion_reason(quantity)
     }
     judged = judge_cells(samples, SEQUENTIAL_LOOKS, Rules())
     frameworks_of = {n: stored.cell.framework for n, stored in cells.items()}

@@ -12,7 +12,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.gate import baseline_runs, gate_run, report_data
-from rlregress.gate.outcome import outcomes
+from rlregress.gate.outcome import build_outcomes
 from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.quantities import CRITIC, TRAINING
@@ -81,7 +81,7 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     assert all(of.get("aria-label") for tag, of in page.tags if tag == "svg")
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
-    stored = next(s for s in baseline_runs.every() if s.cell.id == HOPPER)
+    stored = next(s for s in baseline_runs.load_all_baselines() if s.cell.id == HOPPER)
     (cell,) = [of for of in page.texts("article", "cell") if of.startswith(HOPPER)]
     for run_ in stored.runs:
         assert f"stored {run_.seed} {words.number(run_.final_return)}" in cell
@@ -109,7 +109,11 @@ def test_a_drop_is_said_first_with_what_to_do(night):
 
 def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path, monkeypatch):
     """Returns that vary too much, and nothing beside them: the numbers of seeds stand in front."""
-    cell = next(s.cell for s in baseline_runs.every() if s.cell.id == "sb3-sac-Pendulum-v1-short")
+    cell = next(
+        s.cell
+        for s in baseline_runs.load_all_baselines()
+        if s.cell.id == "sb3-sac-Pendulum-v1-short"
+    )
     with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)
     code, text, _ = night(cells=cell.id)
     (card,) = stands_alone(text).texts("article", "card")
@@ -224,7 +228,7 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     message = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
     message = f"not judged here: {message}{len(new)} is {words.number(mean)} ({share})"
     judged_by = [
-        baseline_runs.numbers_of({**record, "status": "finished"})[CRITIC] for record in new
+        baseline_runs.read_numbers({**record, "status": "finished"})[CRITIC] for record in new
     ]
     factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(judged_by))
     markdown = (report / "summary.md").read_text()
@@ -260,13 +264,16 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
         options.evidence.write_text("half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gate_run, "run", ends)
+    monkeypatch.setattr(gate_run, "run_gate", ends)
     options = GateOptions(report=report, cells=HOPPER, frameworks="sb3")
-    with pytest.raises(KeyboardInterrupt), gate_run.new_report(options) as new:
-        gate_run.judge(new, lambda line: None)
+    with pytest.raises(KeyboardInterrupt), gate_run.replace_report_folder(options) as new:
+        gate_run.judge_gate(new, lambda line: None)
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
     # nor is a file dropped that nobody listed
-    with pytest.raises(ValueError, match="verdicts.csv"), gate_run.new_report(options) as new:
+    with (
+        pytest.raises(ValueError, match="verdicts.csv"),
+        gate_run.replace_report_folder(options) as new,
+    ):
         (new.report / "verdicts.csv").write_text("")
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
 
@@ -383,7 +390,7 @@ def test_earlier_nightly_runs_are_listed(night):
 
 def result_of(entries, broken=(), trained=(), **given) -> GateResult:
     """A gate of SB3 with no verdict on a training."""
-    found = outcomes(entries, trained=trained)
+    found = build_outcomes(entries, trained=trained)
     none = {of.framework: {} for of in found}
     return GateResult(
         outcomes=found, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
@@ -395,12 +402,12 @@ def result_of(entries, broken=(), trained=(), **given) -> GateResult:
 def test_72_cells_fit_into_two_megabytes():
     """Of cells with all that a page shows, with the new runs that the looks of one family ask."""
     every = simulated.stored_cells().items()
-    known = [(n, stored) for n, stored in every if not stored.why_not(TRAINING)]
+    known = [(n, stored) for n, stored in every if not stored.exclusion_reason(TRAINING)]
     cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((known * 72)[:72])}
     # a loss that most cells are long in doubt about
     entries = simulated.of_runs(cells, dict.fromkeys(cells, 0.1))
-    new, found = report_data.runs(entries), outcomes(entries)
-    like = report_data.runs([{"cell": stored.cell.id} for stored in cells.values()])
+    new, found = report_data.collect_runs(entries), build_outcomes(entries)
+    like = report_data.collect_runs([{"cell": stored.cell.id} for stored in cells.values()])
     runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
     versions = {of.framework: {} for of in found}
     result = GateResult(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.gate.source_diff import hunk
+from rlregress.gate.source_diff import diff_texts
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.differences import VIOLATED, Entry
@@ -139,7 +139,7 @@ def parted():
         changed=[upgrades.SCALE],
         executions=(upgrades.reached("sac"),),
         causes={"sac": Cause(place=(function,), alone=function)},
-        hunks={function: hunk("SAC.train", a, b, (270, 270))},
+        hunks={function: diff_texts("SAC.train", a, b, (270, 270))},
         defaults=(upgrades.BATCH,),
     )
 
@@ -195,7 +195,7 @@ def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
     """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
     a = [f"    line {number}" for number in range(30)]
     b = [*a[:5], "    new", *a[5:20], *a[21:]]
-    listed = hunk("f", a, b, (1, 101))
+    listed = diff_texts("f", a, b, (1, 101))
     first, second = listed.groups
     assert [row.b for row in first if not row.same] == [(106, "new")]
     assert [row.a for row in first if not row.same] == [None]

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from rlregress.cli import window
-from rlregress.gate.source_diff import hunk
+from rlregress.gate.source_diff import diff_texts
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Crash
@@ -44,7 +44,7 @@ def hostile(name):
         for number, kind in enumerate(model.KINDS) for state in model.STATES
     ]  # fmt: skip
     function = upgrades.function(name, f"{name}.py")
-    source = hunk(name, [f"    {name} = 1"] * 9, [f"    {name} = 2"] * 9, (1, 1))
+    source = diff_texts(name, [f"    {name} = 1"] * 9, [f"    {name} = 2"] * 9, (1, 1))
     trained = upgrades.traced(name, "diverged")
     part = upgrades.of(
         *(replace(trained, name=f"{name} {number}") for number in range(20)),
@@ -99,7 +99,9 @@ def test_every_kind_of_result_has_room(result, width):
 def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     """Once, however many trainings there are; a training without one is counted."""
     function = upgrades.function()
-    source = hunk("SAC.train", ["    loss = 0.5 * sum(x)"], ["    loss = 1.0 * sum(x)"], (276, 276))
+    source = diff_texts(
+        "SAC.train", ["    loss = 0.5 * sum(x)"], ["    loss = 1.0 * sum(x)"], (276, 276)
+    )
     cause = Cause(place=(function,), alone=function)
     names = [f"sac scenario{number}" for number in range(40)]
     framework = upgrades.of(

@@ -27,8 +27,12 @@ def false_alarms(sessions: int, share: float, seed: int = 0) -> list[bool]:
         share: probability that a cell differs from its replay.
     """
     rng = np.random.default_rng([seed, int(100 * share)])
-    cells = cell_selection.choose(cell_selection.Selection("short"))
-    known = {of.cell: np.array(of.returns) for of in baseline_runs.every() if of.cell in cells}
+    cells = cell_selection.choose_cells(cell_selection.Selection("short"))
+    known = {
+        of.cell: np.array(of.returns)
+        for of in baseline_runs.load_all_baselines()
+        if of.cell in cells
+    }
     alarms = []
     for _ in range(sessions):
         differing = [cell for cell in known if rng.random() < share]
