@@ -205,10 +205,10 @@ def probe_faults(
     from rlregress import frameworks
     from rlregress.details import catalogue
     from rlregress.details.fingerprint import run_probe
-    from rlregress.details.implementation import documented
+    from rlregress.details.implementation import load_documented
 
     adapter = frameworks.get(framework)
-    known = documented(adapter)
+    known = load_documented(adapter)
     changed: dict[str, dict[str, str]] = {}
     names = []
     for (id, scope), probe in adapter.probes().items():
@@ -218,7 +218,7 @@ def probe_faults(
         probed = run_probe(catalogue.get(id), probe)
         entry = known.get((id, scope))
         if entry is None or probed.variant != entry.variant:
-            changed.setdefault(id, {})[scope] = probed.found
+            changed.setdefault(id, {})[scope] = probed.variant_or_reason
     return changed, names
 
 

@@ -112,7 +112,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
     ("baseline record --throughput 0 --framework sb3,zzz", "no throughput is stored of 'zzz'"),
     # runs that cannot be trained, or are not stored
     ("plan --cells all --hyperparameters original",
-     "no stored cell of budget 'short' is left after --framework"),
+     "no stored cell of budget 'short' remains after --framework"),
     (f"baseline record --framework sb3@2.8.0 {HOPPER}",
      "--framework is 'sb3@2.8.0'", "expected 'sb3'"),
     ("plan --framework sb3 --algorithm sac --environment CartPole-v1",
@@ -498,7 +498,9 @@ def test_an_interrupt_says_what_is_kept(words, message):
 
 def test_an_interrupt_is_one_sentence(command, monkeypatch):
     """Ctrl-C ends a command with exit code 130, without a traceback."""
-    monkeypatch.setattr(requested_names, "adapters", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(
+        requested_names, "find_adapters", lambda *_: signal.raise_signal(signal.SIGINT)
+    )
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -196,7 +196,7 @@ def _implementations(*markers):
 
 def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
     """Every probe of a framework has a test, whose id is detail, framework and scope."""
-    monkeypatch.setattr(pytest_plugin, "implementations", _undocumented)
+    monkeypatch.setattr(pytest_plugin, "list_implementations", _undocumented)
     assert _implementations() == [
         f"{detail.id}-some-{scope}"
         for detail in catalogue.all_details()
@@ -206,7 +206,7 @@ def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
 
 def test_a_test_of_a_detail_asks_it_alone(monkeypatch):
     """The marker names it."""
-    monkeypatch.setattr(pytest_plugin, "implementations", _undocumented)
+    monkeypatch.setattr(pytest_plugin, "list_implementations", _undocumented)
     assert _implementations(SimpleNamespace(args=("sac.actor_loss",))) == [
         "sac.actor_loss-some-library",
         "sac.actor_loss-some-script",
@@ -230,7 +230,7 @@ def test_a_test_of_several_details_is_refused(arguments):
 
 def test_details_are_named_whole_or_by_their_beginning():
     """A family, a part of it, an id; a name that only begins the same way is another one."""
-    chosen = requested_names.details(["sac.critic_loss", "gae.value_target"])
+    chosen = requested_names.find_detail_ids(["sac.critic_loss", "gae.value_target"])
     assert chosen == {
         "gae.value_target",
         "sac.critic_loss.distance",
@@ -238,11 +238,11 @@ def test_details_are_named_whole_or_by_their_beginning():
         "sac.critic_loss.scale",
     }
     sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
-    assert requested_names.details(["sac"]) == sac
+    assert requested_names.find_detail_ids(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
-    assert "ppo.value_clip" in requested_names.details(["ppo.value_clip"])
-    assert "ppo.value_loss.scale" not in requested_names.details(["ppo.value_clip"])
-    assert requested_names.details([]) == frozenset()
+    assert "ppo.value_clip" in requested_names.find_detail_ids(["ppo.value_clip"])
+    assert "ppo.value_loss.scale" not in requested_names.find_detail_ids(["ppo.value_clip"])
+    assert requested_names.find_detail_ids([]) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_details_are_named_whole_or_by_their_beginning():
 def test_a_detail_that_does_not_exist_is_an_error(name, message):
     """The nearest names are offered, or the families."""
     with pytest.raises(UserError) as raised:
-        requested_names.details(["sac", name])
+        requested_names.find_detail_ids(["sac", name])
     assert str(raised.value).startswith(message)
     assert str(raised.value).endswith("(rlregress details lists the families)")
 
@@ -287,7 +287,9 @@ def test_the_folder_of_formulas_asks_every_detail():
         cwd=suite.root(), env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    wanted = {f"{id}-sb3-{scope}" for id, scope in requested_names.to_probe(frameworks.get("sb3"))}
+    wanted = {
+        f"{id}-sb3-{scope}" for id, scope in requested_names.list_probes(frameworks.get("sb3"))
+    }
     collected = {
         line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
     }
@@ -305,7 +307,7 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
-    every = len({id for id, _ in requested_names.to_probe(frameworks.get("sb3"))})
+    every = len({id for id, _ in requested_names.list_probes(frameworks.get("sb3"))})
     assert f"verdict sb3: could not judge ({every - 1} of {every} details were not" in ended.stdout
     verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert verdict["exit_code"] == 2
@@ -450,7 +452,7 @@ import sys
 from rlregress import frameworks
 from rlregress.details import requested_names
 from rlregress.gate import gate_run
-print(all(map(requested_names.to_probe, frameworks.installed())), "torch" in sys.modules)
+print(all(map(requested_names.list_probes, frameworks.installed())), "torch" in sys.modules)
 """
     ended = subprocess.run(
         [sys.executable, "-c", code], env=worker_launch.worker_environment(),

@@ -12,7 +12,7 @@ import typer
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Hyperparameters, Store, Workers
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.gate import recording, stored_throughput
 from rlregress.reporting import terminal, throughput_text
@@ -64,7 +64,7 @@ def record(
             raise UserError(
                 "--throughput measures every algorithm; leave --algorithm and --environment out"
             )
-        _throughput(names("--framework", framework or None), throughput)
+        _throughput(split_names("--framework", framework or None), throughput)
         return
     of_cells = {"--framework": framework, "--algorithm": algorithm, "--environment": environment}
     for option, value in of_cells.items():
@@ -73,9 +73,9 @@ def record(
                 f"{option} is missing; a cell has a framework, an algorithm and an environment"
             )
     wanted = recording.RecordingRequest(
-        names("--framework", framework),
-        names("--algorithm", algorithm),
-        names("--environment", environment),
+        split_names("--framework", framework),
+        split_names("--algorithm", algorithm),
+        split_names("--environment", environment),
         budget,
         hyperparameters,
         seeds,
@@ -103,7 +103,7 @@ def _record_saved(release: str) -> None:
 def _throughput(chosen: Sequence[str], processes: int) -> None:
     """Print how fast trainings are, as stored; measure it first in so many processes, if any."""
     # what is stored is that of all copies of a framework; one that is named has to be here
-    adapters = requested_names.adapters(chosen) if processes or "@" in "".join(chosen) else []
+    adapters = requested_names.find_adapters(chosen) if processes or "@" in "".join(chosen) else []
     for adapter in adapters if processes else []:
         stored_throughput.record_throughput(adapter.full_name, processes)
     every = stored_throughput.load_all_throughput()

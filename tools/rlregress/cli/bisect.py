@@ -15,7 +15,7 @@ from rlregress.bisect.symptoms import Symptom
 from rlregress.cli import output
 from rlregress.cli.options import Packages, Report, Steps
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Adapter
@@ -109,7 +109,7 @@ def bisect(
     def symptom() -> Symptom:
         if script is not None:
             arguments = script_arguments(context)
-            job = jobs.of_script(Path(script), arguments, names("--package", package), steps)
+            job = jobs.of_script(Path(script), arguments, split_names("--package", package), steps)
             imports = affected.imports(*ends, affected.packages(*ends)) if ends else {}
             return symptoms.script(job, imports)
         if command:

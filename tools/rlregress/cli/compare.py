@@ -11,7 +11,7 @@ from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, as_typed
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import comparison
@@ -22,7 +22,7 @@ from rlregress.reporting.html.page import Facts
 
 def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError for an algorithm that one of the frameworks has no details of."""
-    known = requested_names.algorithms() | requested_names.behavior_only()
+    known = requested_names.list_algorithms() | requested_names.list_behavior_only()
     for algorithm in algorithms:
         if algorithm not in known:
             raise UserError(
@@ -67,12 +67,12 @@ def compare(
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = html_option.begin(html, as_typed())
-    adapters = requested_names.adapters(frameworks)
+    adapters = requested_names.find_adapters(frameworks)
     comparison.check_adapters(adapters)
-    chosen = requested_names.details(names("--detail", detail))
-    algorithms = names("--algorithm", algorithm)
+    chosen = requested_names.find_detail_ids(split_names("--detail", detail))
+    algorithms = split_names("--algorithm", algorithm)
     _check_algorithms(adapters, algorithms)
-    left_out = requested_names.other_families(algorithms)
+    left_out = requested_names.excluded_families(algorithms)
     if not chosen and not left_out:
         waiting.probe_all(adapters)
     compared = comparison.compare_adapters(adapters, chosen, left_out)

@@ -12,8 +12,8 @@ from rlregress import suite
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks
 from rlregress.details import catalogue, requested_names, source_index
-from rlregress.details.implementation import absent, documented
-from rlregress.details.requested_names import names
+from rlregress.details.implementation import load_absent, load_documented
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import installed_fingerprints, probe_counts
@@ -60,16 +60,18 @@ def details(
     With --missing it prints what each framework lacks to be checked for a detail: a probe, an
     expectation, a fault; and what measures the detail in another framework.
     """
-    adapters = requested_names.adapters(names("--framework", framework))
+    adapters = requested_names.find_adapters(split_names("--framework", framework))
     if installed and missing:
         raise UserError("--installed and --missing are two questions; give one of them")
     if installed:
-        chosen = requested_names.details([*names("--detail", detail), *([which] if which else [])])
+        chosen = requested_names.find_detail_ids(
+            [*split_names("--detail", detail), *([which] if which else [])]
+        )
         raise typer.Exit(probe(adapters, chosen, as_json))
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")
     if missing:
-        show_missing(requested_names.details([which] if which else []), adapters)
+        show_missing(requested_names.find_detail_ids([which] if which else []), adapters)
     else:
         show(which, adapters)
 
@@ -78,7 +80,7 @@ def show_missing(chosen: frozenset[str], adapters: Sequence[Adapter]) -> None:
     """Print what frameworks lack to be checked for details; none chosen: all."""
     chosen = chosen or frozenset(catalogue.ids())
     for adapter in adapters:
-        lacking, has_none = probe_counts.find_missing(adapter, chosen), absent(adapter)
+        lacking, has_none = probe_counts.find_missing(adapter, chosen), load_absent(adapter)
         who = f"{adapter.full_name} {adapter.version()}"
         details_text.missing(who, lacking, len(chosen - has_none.keys()))
 
@@ -97,7 +99,7 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
             {
                 f"{adapter.title} {reason}"
                 for adapter in adapters
-                for id, reason in absent(adapter).items()
+                for id, reason in load_absent(adapter).items()
                 if id in chosen
             }
         )
@@ -126,14 +128,16 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
             is printed.
     """
     if id is None:
-        items = source_index.load(suite.baselines() / "sources")
+        items = source_index.load_index(suite.baselines() / "sources")
         counted = [probe_counts.count_probes(adapter) for adapter in adapters]
         details_text.counts(catalogue.all_details(), items, counted)
-    elif id not in catalogue.ids() and (several := catalogue.of_family(id) or catalogue.naming(id)):
+    elif id not in catalogue.ids() and (
+        several := catalogue.family_details(id) or catalogue.search_details(id)
+    ):
         details_text.several(several)
     else:
         known = {
-            adapter.full_name: {of: entry.variant for of, entry in documented(adapter).items()}
+            adapter.full_name: {of: entry.variant for of, entry in load_documented(adapter).items()}
             for adapter in adapters
         }
         details_text.one(catalogue.get(id), known)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 import typer
 
 from rlregress.cli import complete
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
 from rlregress.gate.cell_selection import default_budget
@@ -103,7 +103,7 @@ def _read(declared: tuple[Option, Any], given: Any) -> Any:
             bounds = f"{least:g} or more" if option.most is None else f"{least:g} to {most:g}"
             raise UserError(f"{option.flag} is {given:g}, expected {bounds}")
     if option.kind == options.NAMES:
-        return default if given is None else names(option.flag, given)
+        return default if given is None else split_names(option.flag, given)
     if option.kind == options.PATH:
         return None if given is None else Path(given)
     return absolute(given) if isinstance(default, Path) else given

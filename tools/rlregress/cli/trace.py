@@ -13,7 +13,7 @@ from rlregress import files
 from rlregress.cli import golden_commands, output
 from rlregress.cli.options import Packages, Steps
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
@@ -55,7 +55,7 @@ def trace(
     """
     path = None if script is None else Path(script)
     given = script_arguments(context)
-    job = jobs.job(path, given, framework, algorithm, names("--package", package), steps)
+    job = jobs.job(path, given, framework, algorithm, split_names("--package", package), steps)
     if not golden_file:
         raise typer.Exit(record(job, Path(target)))
     if path is None or target != _TRACE:

@@ -25,7 +25,7 @@ from rlregress.cli.options import (
     verdict_of,
 )
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
@@ -95,7 +95,7 @@ def upgrade(
     job = None
     if script is not None:
         arguments = script_arguments(context)
-        job = jobs.of_script(Path(script), arguments, names("--package", package), steps)
+        job = jobs.of_script(Path(script), arguments, split_names("--package", package), steps)
     scenarios = options.scenarios
     if scenarios is not None and len(scenarios) == 1:
         scenarios = _SCENARIOS.get(scenarios[0], scenarios)

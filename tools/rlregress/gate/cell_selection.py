@@ -119,7 +119,7 @@ def _exclusion_reasons(cells: Sequence[Cell]) -> dict[Cell, UserError]:
     reasons = {}
     for cell in dict.fromkeys(cells):
         try:
-            requested_names.adapters([cell.framework])
+            requested_names.find_adapters([cell.framework])
             job_plan.check_cell(cell)
             if reason := job_plan.exclusion_reason(cell):
                 reasons[cell] = UserError(reason)
@@ -202,7 +202,7 @@ def _select_named_cells(selection: Selection) -> list[Cell]:
 
 def _trainable_adapters(selection: Selection) -> Sequence[Adapter]:
     """Return the requested frameworks; UserError if none is trained for returns."""
-    adapters = requested_names.adapters(selection.frameworks)
+    adapters = requested_names.find_adapters(selection.frameworks)
     check_algorithms(adapters, selection.algorithms)
     if not any(adapter.algorithms for adapter in adapters):
         raise UserError(
@@ -265,7 +265,7 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
                 "name some with --cells (all, or patterns of ids) or with --environment"
             )
     else:
-        patterns = requested_names.names("--cells", selection.cells)
+        patterns = requested_names.split_names("--cells", selection.cells)
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
                 suggestion = nearest(pattern, _filter_by_framework(stored, installed) or stored)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from rlregress import suite
 from rlregress.details import catalogue, expectations
-from rlregress.details.implementation import absent as absent_from
-from rlregress.details.implementation import implementations
+from rlregress.details.implementation import list_implementations
+from rlregress.details.implementation import load_absent as absent_from
 from rlregress.errors import UserError
 from rlregress.faults.places import place
 from rlregress.frameworks.base import Adapter
@@ -16,7 +16,7 @@ from rlregress.model.detail_answers import Comparison, FoundVariant, Row
 
 def _find_variants(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVariant, ...]:
     answers = []
-    for implementation in implementations(adapter, detail.id):
+    for implementation in list_implementations(adapter, detail.id):
         variant = implementation.judgement.variant
         documented = implementation.documented
         documented_entries = documented is not None and documented.variant == variant
@@ -26,7 +26,7 @@ def _find_variants(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVar
                 variant=variant,
                 meaning=detail.variants[variant].meaning
                 if variant
-                else implementation.judgement.found,
+                else implementation.judgement.variant_or_reason,
                 deviation=documented.deviation
                 if documented is not None and documented_entries
                 else "",
@@ -91,7 +91,9 @@ def compare_documented(versions: Mapping[str, str]) -> Comparison:
     """
     folder = suite.baselines() / "details"
     documented_entries = {
-        name: expectations.for_version(expectations.load(folder / name.partition("@")[0]), version)
+        name: expectations.filter_by_version(
+            expectations.load_expectations(folder / name.partition("@")[0]), version
+        )
         for name, version in versions.items()
     }
     rows = []

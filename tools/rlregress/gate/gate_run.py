@@ -55,9 +55,9 @@ def build_selection(options: GateOptions) -> Selection:
     """Return the cells that the options select."""
     return Selection(
         options.budget,
-        requested_names.names("--framework", options.frameworks),
-        requested_names.names("--algorithm", options.algorithms),
-        requested_names.names("--environment", options.environments),
+        requested_names.split_names("--framework", options.frameworks),
+        requested_names.split_names("--algorithm", options.algorithms),
+        requested_names.split_names("--environment", options.environments),
         options.cells,
         options.hyperparameters,
     )
@@ -240,13 +240,13 @@ def judge_gate(options: GateOptions, report_line: Callable[[str], None]) -> Gate
         session: Session | None = open_gate_session(options)
     except MissingPackage:
         session = None
-    adapters = requested_names.adapters(frameworks)
+    adapters = requested_names.find_adapters(frameworks)
     to_probe = {
-        adapter.full_name: requested_names.to_probe(adapter, algorithms) for adapter in adapters
+        adapter.full_name: requested_names.list_probes(adapter, algorithms) for adapter in adapters
     }
     if options.throughput:
         stored_throughput.check_files(adapters, algorithms)
-    for sentence in requested_names.not_installed(frameworks):
+    for sentence in requested_names.describe_not_installed(frameworks):
         report_line(f"not checked: {sentence}")
     if session is None:
         report_line("check: no runs, because a package that they need is not installed")
@@ -335,7 +335,7 @@ def _build_report_data(
     to_probe: Mapping[str, Collection[Cell]],
     entries: list[dict[str, Any]],
 ) -> ReportData:
-    algorithms, coverage = requested_names.algorithms(), {}
+    algorithms, coverage = requested_names.list_algorithms(), {}
     trained = session.cells if session is not None and session.judged else ()
     for name, cells in to_probe.items():
         judged = [cell for cell in trained if cell.framework == name.partition("@")[0]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rlregress.details import catalogue
-from rlregress.details.implementation import implementations
+from rlregress.details.implementation import list_implementations
 from rlregress.frameworks.base import Adapter
 
 
@@ -24,7 +24,7 @@ def collect_fingerprint(
         if detail_ids and detail.id not in detail_ids:
             continue
         for adapter in adapters:
-            for implementation in implementations(adapter, detail.id):
+            for implementation in list_implementations(adapter, detail.id):
                 judgement, documented = implementation.judgement, implementation.documented
                 scopes = details.setdefault(detail.id, {}).setdefault(adapter.full_name, {})
                 scopes[implementation.scope] = {

@@ -139,7 +139,7 @@ def build_outcomes(
         probes = set(to_probe.get(framework, ())) - {
             (entry.get("detail"), entry.get("scope")) for entry in extra_entries
         }
-        missing = requested_names.not_probed(
+        missing = requested_names.describe_not_probed(
             probes, evidence.answered(framework_entries, framework)
         )
         tiers = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.details import catalogue
-from rlregress.details.implementation import absent, documented, implementations
+from rlregress.details.implementation import list_implementations, load_absent, load_documented
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Missing, ProbeCounts
@@ -22,7 +22,7 @@ def count_probes(adapter: Adapter) -> ProbeCounts:
         UserError: its files in ``baselines`` cannot be read.
     """
     probe_keys = set(adapter.probes())
-    entries = [entry for key, entry in documented(adapter).items() if key in probe_keys]
+    entries = [entry for key, entry in load_documented(adapter).items() if key in probe_keys]
     return ProbeCounts(
         framework=adapter.full_name,
         version=adapter.version(),
@@ -30,7 +30,7 @@ def count_probes(adapter: Adapter) -> ProbeCounts:
         scopes=len(probe_keys),
         variants=len({(entry.id, entry.variant) for entry in entries}),
         deviations=sum(bool(entry.deviation) for entry in entries),
-        absent=len(absent(adapter)),
+        absent=len(load_absent(adapter)),
         faults=len(fault_tables.load(DETAILS, [adapter.name])),
     )
 
@@ -44,7 +44,11 @@ def find_missing(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]
     Raises:
         UserError: its files in ``baselines`` cannot be read.
     """
-    probes, entries, absent_details = set(adapter.probes()), documented(adapter), absent(adapter)
+    probes, entries, absent_details = (
+        set(adapter.probes()),
+        load_documented(adapter),
+        load_absent(adapter),
+    )
     probes_elsewhere = defaultdict(list)
     for other_adapter in frameworks.installed():
         if other_adapter.name != adapter.name:
@@ -87,6 +91,6 @@ def probe_everything(adapters: Sequence[Adapter], on_answer: Callable[[], None])
     """Probe every detail of every framework in every scope; call ``on_answer`` after each."""
     for detail in catalogue.all_details():
         for adapter in adapters:
-            for implementation in implementations(adapter, detail.id):
+            for implementation in list_implementations(adapter, detail.id):
                 _ = implementation.judgement
                 on_answer()

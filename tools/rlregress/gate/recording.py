@@ -91,8 +91,8 @@ def record_baselines(
             baseline_runs.check_machine(cell, earlier[cell])
         jobs_by_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
     check_writable(baseline_runs.returns_folder(), "stored runs")
-    folder = open_store(request.store)
-    check_writable(folder.folder, "run records")
+    store = open_store(request.store)
+    check_writable(store.folder, "run records")
     # seed by seed, so that an interrupted recording has some runs of every cell
     queue = sorted((job for cell in cells for job in jobs_by_cell[cell]), key=lambda job: job.seed)
     counter = itertools.count(1)
@@ -100,22 +100,22 @@ def record_baselines(
     def report_run(job: Job, run_record: dict[str, Any]) -> None:
         on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(counter), len(queue))
 
-    worker_launch.do_runs(queue, folder, workers or os.cpu_count() or 1, report_run)
+    worker_launch.do_runs(queue, store, workers or os.cpu_count() or 1, report_run)
     cells_without_runs = []
     for cell, jobs in jobs_by_cell.items():
         if not jobs:
             path = baseline_runs.baseline_path(cell)
             yield f"{path} holds all of them already; --replace does them again"
             continue
-        records = [job_record for job in jobs if (job_record := folder.find(job)) is not None]
-        failed = {job.seed: reason for job in jobs if (reason := folder.failure_reason(job.name))}
+        records = [job_record for job in jobs if (job_record := store.find_record(job)) is not None]
+        failed = {job.seed: reason for job in jobs if (reason := store.failure_reason(job.name))}
         for seed, reason in failed.items():
             yield f"seed {seed} of {cell.id} failed: {reason}"
         if len(failed) == len(jobs) and not earlier[cell]:
             cells_without_runs.append(cell.id)
             continue
         if budget.arithmetic == PORTABLE:
-            replays.check_repeatable(list(zip(jobs, records, strict=True)), folder, workers)
+            replays.check_repeatable(list(zip(jobs, records, strict=True)), store, workers)
         path = baseline_runs.write_baseline(jobs, records, earlier[cell])
         yield f"wrote {path}"
         returns = baseline_runs.load_baseline(path).returns

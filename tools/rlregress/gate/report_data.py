@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress.details import catalogue
-from rlregress.details.implementation import implementations
+from rlregress.details.implementation import list_implementations
 from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, source_diff, source_links
@@ -95,7 +95,7 @@ def _build_deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
     detail, scope = catalogue.get(entry["detail"]), entry["scope"]
     matching = [
         implementation
-        for implementation in implementations(adapter, detail.id)
+        for implementation in list_implementations(adapter, detail.id)
         if implementation.scope == scope
     ]
     documented = matching[0].documented if matching else None

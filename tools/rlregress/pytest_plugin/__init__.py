@@ -33,7 +33,7 @@ import pytest
 from rlregress import evidence as evidence_file
 from rlregress import frameworks, missing_packages, progress, suite
 from rlregress.details import catalogue, requested_names
-from rlregress.details.implementation import Implementation, documented, implementations
+from rlregress.details.implementation import Implementation, list_implementations, load_documented
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.frameworks.isolation import shift_seeds
@@ -124,12 +124,12 @@ def pytest_configure(config: pytest.Config) -> None:
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
-        for chosen in requested_names.adapters(_names(config, "--framework")):
-            documented(chosen)
+        for chosen in requested_names.find_adapters(_names(config, "--framework")):
+            load_documented(chosen)
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         load_budget(config.getoption("--budget"))
-        requested_names.details(_names(config, "--detail"))
+        requested_names.find_detail_ids(_names(config, "--detail"))
         if any(
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
@@ -140,7 +140,7 @@ def pytest_configure(config: pytest.Config) -> None:
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = requested_names.algorithms() | requested_names.behavior_only()
+        known = requested_names.list_algorithms() | requested_names.list_behavior_only()
         for algorithm in _names(config, "--algorithm"):
             if algorithm not in known:
                 raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
@@ -197,14 +197,14 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def _names(config: pytest.Config, option: str) -> list[str]:
-    return requested_names.names(option, config.getoption(option))
+    return requested_names.split_names(option, config.getoption(option))
 
 
 def _adapters(config: pytest.Config) -> list[Adapter]:
     """The frameworks that the options select, found once per process."""
     if _ADAPTERS not in config.stash:
         try:
-            config.stash[_ADAPTERS] = requested_names.adapters(_names(config, "--framework"))
+            config.stash[_ADAPTERS] = requested_names.find_adapters(_names(config, "--framework"))
         except UserError as error:
             raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_ADAPTERS]
@@ -358,7 +358,7 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
             implementation
             for id in ids
             for adapter in _adapters(metafunc.config)
-            for implementation in implementations(adapter, id)
+            for implementation in list_implementations(adapter, id)
         ]
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
@@ -389,8 +389,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     That is a framework, and of trainings what is judged.
     """
     empty = {item for item in items if subjects.is_empty(item)}
-    details = requested_names.details(_names(config, "--detail"))
-    others = requested_names.other_families(_names(config, "--algorithm"))
+    details = requested_names.find_detail_ids(_names(config, "--detail"))
+    others = requested_names.excluded_families(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
@@ -531,7 +531,7 @@ def pytest_runtest_makereport(
         item.user_properties.append(("detail", implementation.detail.id))
         item.user_properties.append(("scope", implementation.scope))
         if implementation.judgements:
-            item.user_properties.append(("found", implementation.judgements[-1].found))
+            item.user_properties.append(("found", implementation.judgements[-1].variant_or_reason))
         if call.excinfo and call.excinfo.errisinstance(AssertionError):
             _name_line_at_fault(call.excinfo.value, implementation)
     report = yield
@@ -605,8 +605,8 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
-        wanted = requested_names.to_probe(adapter, _names(config, "--algorithm"))
-        missing = requested_names.not_probed(
+        wanted = requested_names.list_probes(adapter, _names(config, "--algorithm"))
+        missing = requested_names.describe_not_probed(
             wanted, evidence_file.answered(entries, adapter.full_name)
         )
         details = len({id for id, _ in wanted})
@@ -692,7 +692,7 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
 
     algorithms = _names(config, "--algorithm")
     # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
-    wanted = {of.full_name: requested_names.to_probe(of, algorithms) for of in _adapters(config)}
+    wanted = {of.full_name: requested_names.list_probes(of, algorithms) for of in _adapters(config)}
     # under xdist its workers have made theirs, and this process none
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None

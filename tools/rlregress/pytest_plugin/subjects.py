@@ -155,7 +155,7 @@ def detail_of_item(item: pytest.Item) -> str:
 def selectable_names() -> set[str]:
     """The names that -m knows: frameworks, algorithms, and families of details."""
     families = {detail.family for detail in catalogue.all_details()}
-    return {*frameworks.names(), *requested_names.algorithms(), *families}
+    return {*frameworks.names(), *requested_names.list_algorithms(), *families}
 
 
 def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:

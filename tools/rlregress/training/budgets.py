@@ -98,7 +98,7 @@ def resolve_hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
     """
     given = _find_algorithm_set(cell.hyperparameters, cell.algorithm)
     if cell.hyperparameters in frameworks.names() and cell.hyperparameters != cell.framework:
-        shared = hyperparameter_names.named(cell.algorithm)
+        shared = hyperparameter_names.thesis_hyperparameters(cell.algorithm)
         given = {name: value for name, value in given.items() if name in shared}
     own = (
         _find_algorithm_set(cell.framework, cell.algorithm) if cell.framework in names() else given

@@ -421,11 +421,11 @@ def _left_out(adapter: Adapter, ran: Sequence[_Executed], options: Options) -> l
     # uses, which has no details of its own, is known of none
     if options.script or not all(any(adapter.is_about(a, of) for a in every) for of in of_names):
         return sorted(set(others) - words)
-    return sorted(requested_names.families_of_only(others) - words)
+    return sorted(requested_names.exclusive_families(others) - words)
 
 
 def _algorithms() -> frozenset[str]:
-    return requested_names.algorithms() | requested_names.behavior_only()
+    return requested_names.list_algorithms() | requested_names.list_behavior_only()
 
 
 def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:

@@ -13,7 +13,7 @@ from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
 from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.model.fault_results import (
@@ -161,7 +161,7 @@ def faults(
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
     # of several copies of a framework, the one that its name alone means
-    chosen = requested_names.adapters(names("--framework", framework))
+    chosen = requested_names.find_adapters(split_names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
     given = {
         TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,
@@ -192,7 +192,7 @@ def faults(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
         enough = (
-            _recorded_tiers(names("--framework", framework))
+            _recorded_tiers(split_names("--framework", framework))
             if show
             else _tiers(adapters, count, draw, processes, missed)
         )
@@ -204,14 +204,14 @@ def faults(
             "is slower; leave it out"
         )
     instrument = instruments[0] if instruments else DETAILS
-    algorithms = names("--algorithm", algorithm) if returns or replays else ()
+    algorithms = split_names("--algorithm", algorithm) if returns or replays else ()
     if replays and draw:
         every = {name: algorithms or frameworks.get(name).algorithms for name in adapters}
         pairs = [(name, algorithm) for name, own in every.items() for algorithm in own]
         injected = [f for pair in pairs for f in replay_power.draw(*pair, count, draw)]
     else:
         table = RETURNS if replays else instrument
-        injected = fault_tables.chosen(table, adapters, names("--only", only), algorithms)
+        injected = fault_tables.chosen(table, adapters, split_names("--only", only), algorithms)
     further = {"cells": cells, "gates": unchanged} if returns else {}
     enough = run_instrument(instrument, injected, processes, page, **further)
     raise typer.Exit(0 if enough else 1)

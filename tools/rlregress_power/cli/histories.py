@@ -12,7 +12,7 @@ import typer
 from rlregress import frameworks
 from rlregress.cli import output
 from rlregress.cli.options import Workers
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.reporting import upgrade_data
@@ -61,9 +61,11 @@ def histories(
         raise UserError(
             "--scenario adds to the results of pairs that were judged; say which with --only"
         )
-    chosen = names("--framework", framework) or list(known_changes.known())
+    chosen = split_names("--framework", framework) or list(known_changes.known())
     if not show:
-        judge_histories(chosen, names("--only", only), names("--scenario", scenario), workers)
+        judge_histories(
+            chosen, split_names("--only", only), split_names("--scenario", scenario), workers
+        )
     show_histories(chosen)
 
 

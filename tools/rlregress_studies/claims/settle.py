@@ -11,7 +11,12 @@ from typing import Any, Protocol
 import rlregress_studies
 from rlregress import frameworks, suite
 from rlregress.details import documented_defaults, hyperparameter_names
-from rlregress.details.implementation import AdapterKey, adapter_key, implementations, stated
+from rlregress.details.implementation import (
+    AdapterKey,
+    adapter_key,
+    list_implementations,
+    load_all_documented,
+)
 from rlregress.details.judge import Judgement
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Item
@@ -43,7 +48,7 @@ def _judgements(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
     """scope -> judgement of a detail."""
     return {
         implementation.scope: implementation.judgement
-        for implementation in implementations(adapter, detail)
+        for implementation in list_implementations(adapter, detail)
     }
 
 
@@ -56,7 +61,7 @@ def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
 
 @cache
 def _stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
-    return documented_defaults.load(path)
+    return documented_defaults.load_defaults(path)
 
 
 def settled(
@@ -89,7 +94,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
         if not claim.scope or scope == claim.scope
     }
     says = [
-        statement if claim.detail else documented_defaults.spelled(statement)
+        statement if claim.detail else documented_defaults.format_value(statement)
         for statement in claim.says
     ]
     fitting = [scope for scope, answer in by_scope.items() if answer in says]
@@ -118,7 +123,7 @@ def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, st
         return {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
     algorithm, _, name = default.partition(".")
     return {
-        scope: documented_defaults.spelled(values.get(name, ABSENT))
+        scope: documented_defaults.format_value(values.get(name, ABSENT))
         for (of, scope), values in _values(adapter).items()
         if of == algorithm
     }
@@ -131,13 +136,13 @@ def _elsewhere(
     if claim.detail:
         return _ranges(
             entry
-            for entry in stated(adapter)
+            for entry in load_all_documented(adapter)
             if entry.id == claim.detail
             and entry.scope in scopes
             and entry.variant in says
             and not entry.holds_for(version)
         )
-    path = documented_defaults.path_of(adapter)
+    path = documented_defaults.defaults_path(adapter)
     if not path.exists():  # a framework of a third party
         return ""
     algorithm, _, name = claim.default.partition(".")
@@ -147,7 +152,7 @@ def _elsewhere(
         if entry.algorithm == algorithm
         and entry.scope in scopes
         and not entry.holds_for(version)
-        and documented_defaults.spelled(entry.values.get(name, ABSENT)) in says
+        and documented_defaults.format_value(entry.values.get(name, ABSENT)) in says
     )
 
 
@@ -166,18 +171,24 @@ DOCUMENT = "Janssens 2025, How Stable are Baselines"
 def settle_names(adapter: Adapter) -> Iterator[Settled]:
     """Every printed name of the framework of ``adapter``, settled."""
     names, version = adapter.parameter_names(), adapter.version()
-    for cell in hyperparameter_names.cells(adapter.name):
+    for cell in hyperparameter_names.list_cells(adapter.name):
         question = f"name of {cell.algorithm}.{cell.hyperparameter}"
         by_scope = {
             scope: called[cell.hyperparameter]
             for (algorithm, scope), called in names.items()
             if algorithm == cell.algorithm and cell.hyperparameter in called
         }
-        right = cell.right(names)
+        right = cell.is_right(names)
         later = cell.wrong_until or ""
         reason = f"true from {later} on" if later and not right else ""
         verdict = "confirmed" if right else "outdated" if later else "refuted"
-        recorded = "confirmed" if cell.recorded(version) else "outdated" if later else "refuted"
+        recorded = (
+            "confirmed"
+            if cell.is_recorded_as_right(version)
+            else "outdated"
+            if later
+            else "refuted"
+        )
         claim = Claim(
             document=DOCUMENT,
             id=f"{cell.table}.{cell.algorithm}.{cell.row}.{cell.framework}",

@@ -14,7 +14,7 @@ from rlregress import missing_packages
 from rlregress.cli import output
 from rlregress.cli.options import Frameworks
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Unsupported
@@ -35,7 +35,7 @@ def measure(
     missing_packages.require("matplotlib")
     discrete.check(plan.environment)
     check_writable(folder, "the report")
-    adapters = requested_names.adapters(frameworks)
+    adapters = requested_names.find_adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
     found, drawn, absent = {}, {}, {}
     try:
@@ -131,7 +131,7 @@ def determinism(
         steps=steps,
         checkpoints=checkpoints,
         runs=runs,
-        groups=determinism_study.checked(names("--vary", vary)),
+        groups=determinism_study.checked(split_names("--vary", vary)),
         protocol=Protocol(starts=starts, cap=cap, states=states),
     )
-    raise typer.Exit(measure(names("--framework", framework), plan, folder))
+    raise typer.Exit(measure(split_names("--framework", framework), plan, folder))

@@ -14,7 +14,7 @@ import typer
 from rlregress import missing_packages
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Report, as_typed, refuse
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import report_data
@@ -157,13 +157,13 @@ def rank(
     nothing. Writes rank.html, rank.json and rank.svg. Exit code 0: every pair is separated, or is
     not after the last planned look; 3: some pair needs more runs; 2: nothing can be compared.
     """
-    environments = names("--environment", environment)
+    environments = split_names("--environment", environment)
     options = Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
     if csv is not None:
         refuse(context, _OF_STORED, "a CSV file does not take", "leave it out")
         raise typer.Exit(of_csv(csv, environments, options))
     kept = run_ranking.Kept(
-        names("--framework", framework), names("--algorithm", algorithm), budget
+        split_names("--framework", framework), split_names("--algorithm", algorithm), budget
     )
     raise typer.Exit(of_stored(store, kept, environments, options))
 

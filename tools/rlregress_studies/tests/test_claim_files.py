@@ -132,7 +132,7 @@ def items(tmp_path):
     def loaded(*changes: dict):
         text = "\n".join(_table("item", ITEM | changed) for changed in changes)
         (tmp_path / "paper.toml").write_text(f'document = "A paper"\n{text}')
-        return source_index.load(tmp_path)
+        return source_index.load_index(tmp_path)
 
     return loaded
 
@@ -146,21 +146,21 @@ def test_an_item_names_what_asks_it(items) -> None:
 
 def test_an_item_that_nothing_asks_is_named(items) -> None:
     """Without details and without a reason it would be left out unnoticed."""
-    with pytest.raises(UserError, match="nothing asks 'box6'"):
+    with pytest.raises(UserError, match="nothing checks 'box6'"):
         items({"details": None})
 
 
 def test_details_without_an_answer_are_listed(items) -> None:
     """Of the items whose id begins so, and of no other."""
     found = items({}, {"id": "other6"})
-    assert source_index.without_answer(found, [], ("box",)) == ["box6: sac.critic_loss.scale"]
-    assert source_index.without_answer(found, ["sac.critic_loss.scale"], ("",)) == []
+    assert source_index.list_unanswered(found, [], ("box",)) == ["box6: sac.critic_loss.scale"]
+    assert source_index.list_unanswered(found, ["sac.critic_loss.scale"], ("",)) == []
 
 
 def test_the_files_of_the_project_are_read() -> None:
     """Each source document has a file of claims and an index."""
     claims = claim_files.load(suite.baselines() / "claims")
-    found = source_index.load(suite.baselines() / "sources")
+    found = source_index.load_index(suite.baselines() / "sources")
     assert len({claim.document for claim in claims}) == 5
     indices = {path.name for path in (suite.baselines() / "sources").glob("*.toml")}
     assert {path.name for path in (suite.baselines() / "claims").glob("*.toml")} == indices

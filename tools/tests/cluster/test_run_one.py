@@ -317,7 +317,7 @@ def test_a_run_of_other_versions_is_not_done(store, command, do):
     other = replace(job, versions={**job.versions, "numpy": "1.0"})
     code, _, error = command(*do(other))
     assert code == 2
-    assert "is about other versions: found numpy " in error
+    assert "needs other versions: found numpy " in error
     assert ", expected 1.0" in error
     assert "Traceback" not in error
     assert store.find_record(other) is None

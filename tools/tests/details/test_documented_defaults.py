@@ -26,7 +26,7 @@ polyak_coefficient = "flipped"
 def _load(tmp_path, text):
     path = tmp_path / "defaults.toml"
     path.write_text(text)
-    return documented_defaults.load(path)
+    return documented_defaults.load_defaults(path)
 
 
 def test_none_means_switched_off(tmp_path):
@@ -48,14 +48,14 @@ def test_own_numbers_and_back(tmp_path):
         "value_clip_range": None,
         "polyak_coefficient": 0.005,
     }
-    own = entry.own(given)
+    own = entry.to_framework(given)
     assert own == {"steps": 64, "batches": 4, "eps": 0.2, "clip": False, "tau": 0.995}
-    assert entry.ours(own) == pytest.approx(given)
+    assert entry.to_our_names(own) == pytest.approx(given)
 
 
 def test_difference_names_both_values():
     """A changed, a new and a missing hyperparameter each get a clause; equal numbers none."""
-    clauses = documented_defaults.differences(
+    clauses = documented_defaults.list_differences(
         {"a": 1, "b": 1e6, "new": None}, {"a": 2, "b": 1000000, "old": 3}
     )
     assert clauses == [
@@ -75,11 +75,11 @@ def test_printed_name_is_right_in_any_scope_and_a_dash_in_none():
     def cell(hyperparameter, printed):
         return Cell("Table 6", "ppo", "row", "any", hyperparameter, printed, None, "")
 
-    assert cell("discount", "gamma").right(names)
-    assert not cell("discount", "discount").right(names)
-    assert cell("epochs", "rounds").right(names)
-    assert cell("discount", "-").right(names)
-    assert not cell("epochs", "-").right(names)
+    assert cell("discount", "gamma").is_right(names)
+    assert not cell("discount", "discount").is_right(names)
+    assert cell("epochs", "rounds").is_right(names)
+    assert cell("discount", "-").is_right(names)
+    assert not cell("epochs", "-").is_right(names)
 
 
 @pytest.mark.parametrize("lacking", ["ppo", "td3", "sac"])
@@ -93,4 +93,4 @@ def test_a_table_that_lacks_rows_is_an_error(tmp_path, monkeypatch, lacking):
         (tmp_path / "paper" / path.name).write_text("\n".join(kept), encoding="utf-8")
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=f"rows for {lacking}, expected the 1[45] of its table"):
-        list(hyperparameter_names.cells("any"))
+        list(hyperparameter_names.list_cells("any"))

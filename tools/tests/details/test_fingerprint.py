@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.details.fingerprint import fingerprint
+from rlregress.details.fingerprint import collect_judgements
 from rlregress.errors import UserError
 from rlregress.formulas import gae
 
@@ -32,7 +32,7 @@ def test_every_probe_is_judged_by_the_inputs_of_its_detail() -> None:
     adapter = Adapter(
         dict.fromkeys(cells, _gae) | {("sac.critic_loss.scale", "library"): lambda i: 4.25}
     )
-    found = fingerprint(adapter)
+    found = collect_judgements(adapter)
     assert {cell: judgement.variant for cell, judgement in found.items()} == {
         ("sac.critic_loss.scale", "library"): "half",
         ("gae.truncation", "library"): "bootstrap_truncation",
@@ -50,10 +50,12 @@ def test_a_probe_that_raises_is_a_finding_with_the_error() -> None:
     adapter = Adapter(
         {("sac.critic_loss.scale", "library"): broken, ("gae.truncation", "library"): _gae}
     )
-    found = fingerprint(adapter)
+    found = collect_judgements(adapter)
     judgement = found["sac.critic_loss.scale", "library"]
     assert judgement.variant is None
-    assert judgement.found == "could not be probed: AttributeError: no attribute 'critic'"
+    assert (
+        judgement.variant_or_reason == "could not be probed: AttributeError: no attribute 'critic'"
+    )
     assert found["gae.truncation", "library"].variant == "bootstrap_truncation"
 
 
@@ -66,11 +68,11 @@ def test_a_probe_cannot_change_the_inputs_of_the_next_one() -> None:
         return found
 
     cells = [("gae.truncation", scope) for scope in ("a", "b")]
-    found = fingerprint(Adapter(dict.fromkeys(cells, spoils)))
+    found = collect_judgements(Adapter(dict.fromkeys(cells, spoils)))
     assert [judgement.variant for judgement in found.values()] == ["bootstrap_truncation"] * 2
 
 
 def test_a_probe_for_an_unknown_detail_is_an_error() -> None:
     """It would otherwise never be compared with anything."""
     with pytest.raises(UserError, match="unknown detail 'gae.truncatoin'; did you mean 'gae."):
-        fingerprint(Adapter({("gae.truncatoin", "library"): _gae}))
+        collect_judgements(Adapter({("gae.truncatoin", "library"): _gae}))

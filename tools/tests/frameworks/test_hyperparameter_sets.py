@@ -100,9 +100,9 @@ def test_an_agent_of_any_set_has_its_values(combination):
     for key, value in applied.items():
         known = given.get(key, False if key == "anneal_learning_rate" else None)
         # no noise and noise of deviation 0 are the same
-        assert documented_defaults.spelled(_as_built(value)) == documented_defaults.spelled(
-            _as_built(known)
-        ), key
+        assert documented_defaults.format_value(
+            _as_built(value)
+        ) == documented_defaults.format_value(_as_built(known)), key
 
 
 def _differently(given: dict, key: str) -> dict:

@@ -219,7 +219,7 @@ def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
 def test_stored_runs_of_other_seeds_are_not_lost(folder):
     """Seeds that are not asked for are named; more seeds lose none."""
     stored(0, 1, 500)
-    with pytest.raises(UserError, match="runs of seeds that are not asked for: 500; 3 new ones"):
+    with pytest.raises(UserError, match="runs of seeds that were not requested: 500; 3 new ones"):
         baseline_runs.check_replaceable([job(seed) for seed in range(3)])
     baseline_runs.check_replaceable([job(seed) for seed in (0, 1, 2, 500)])
 

@@ -26,7 +26,7 @@ from .test_outcome import cell, entry
 
 def answers(adapter):
     """One entry for every detail and scope that a framework is asked."""
-    for detail, scope in requested_names.to_probe(adapter):
+    for detail, scope in requested_names.list_probes(adapter):
         of = entry(f"tests_unit::t[{detail}-{adapter.full_name}-{scope}]", adapter.full_name)
         yield {**of, "detail": detail, "scope": scope, "found": "half"}
 
@@ -114,7 +114,7 @@ def test_details_that_were_not_asked_are_said_first(judged, capsys):
     verdicts = json.loads((report / "verdict.json").read_text())["frameworks"]
     assert (code, {n: of["verdict"] for n, of in verdicts.items()}) == (2, {"sb3": COULD_NOT_JUDGE})
     text, printed = (report / "summary.md").read_text(), capsys.readouterr().out
-    ids = {id for id, _ in requested_names.to_probe(frameworks.get("sb3"))}
+    ids = {id for id, _ in requested_names.list_probes(frameworks.get("sb3"))}
     gae = {id for id in ids if id.startswith("gae.")}
     message = f"{len(gae)} of {len(ids)} details were not checked: gae."
     [card] = [of for of in text.split("\n## ") if of.startswith("sb3 ")]

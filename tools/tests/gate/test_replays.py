@@ -171,7 +171,9 @@ def test_a_run_with_two_answers_is_no_difference_of_versions(session, trainings)
     """What does not repeat itself here says nothing, whatever moved."""
     _, dial, _ = trainings
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}, {"final_return": 6.0}]
-    assert named(session, CELLS[0]).reason == "it does not repeat itself here: two replays differ"
+    assert (
+        named(session, CELLS[0]).reason == "training is not deterministic here: two replays differ"
+    )
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

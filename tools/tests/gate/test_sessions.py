@@ -290,7 +290,7 @@ def test_critics_that_cannot_get_worse_are_not_judged(
     session = open_session(chosen, 0, str(tmp_path))
     assert (cell not in session.cells_judged_by(CRITIC)) == far
     text = session.unjudged_quantities(cell).get("critic")
-    assert text == ("its stored critics are as far off as is counted" if far else None)
+    assert text == ("the errors of its stored critics exceed the counted range" if far else None)
 
 
 def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
@@ -350,7 +350,7 @@ def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_
     assert set(judge_session(session)) == set(session.verdict_names())
     why = {cell.id: session.unjudged_quantities(cell) for cell in session.stored}
     assert "critic" not in why[ids[0]]
-    older = "its stored runs are older and tell nothing about it; record them again"
+    older = "its stored runs are older and lack it; record them again"
     assert all(of["critic"] == older for id, of in why.items() if id != ids[0])
     planned = session_planning.plan_session(chosen, 0, str(tmp_path / "runs"))
     assert planned.not_judged == why

@@ -275,7 +275,7 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
             {**entry("tests_unit/test_details.py::t", adapter.full_name), "tier": "unit"}
             | {"detail": id, "scope": scope, "found": "as documented"}
             for adapter in frameworks.installed()
-            for id, scope in requested_names.to_probe(adapter)
+            for id, scope in requested_names.list_probes(adapter)
         ]
         second = [{**of, "framework": names[0]} for of in throughput_entries("inconclusive")]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))

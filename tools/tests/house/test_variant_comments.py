@@ -13,7 +13,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.details.expectations import Expectation
-from rlregress.details.implementation import stated
+from rlregress.details.implementation import load_all_documented
 
 TESTS = Path(__file__).resolve().parents[3] / "tests_unit"
 ADAPTERS = {
@@ -66,7 +66,7 @@ def wrong(source: str) -> list[str]:
     for detail, variant, comment in stated_values(source):
         documented = {title: [] for title in ADAPTERS if detail.startswith(ALONE.get(title, ""))}
         for title in documented:
-            entries = stated(ADAPTERS[title])
+            entries = load_all_documented(ADAPTERS[title])
             documented[title] = [e for e in entries if (e.id, e.variant) == (detail, variant)]
         mentions = MENTION.findall(comment.replace("# all", ", ".join(documented), 1))
         named = {title for title, *_ in mentions}

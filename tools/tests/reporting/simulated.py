@@ -118,10 +118,10 @@ def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
         names: of frameworks, comma-separated; None: the installed ones.
     """
     entries = []
-    for adapter in requested_names.adapters(names.split(",") if names else ()):
+    for adapter in requested_names.find_adapters(names.split(",") if names else ()):
         name = adapter.full_name
         entries.append(_entry(f"tests_behavior::t[{name}]", name, "behavior"))
-        for id, scope in sorted(requested_names.to_probe(adapter)):
+        for id, scope in sorted(requested_names.list_probes(adapter)):
             if not id.startswith(without):
                 entry = _entry(f"tests_unit::test_detail[{id}-{name}-{scope}]", name, "unit")
                 entries.append({**entry, "detail": id, "scope": scope, "found": "as documented"})

@@ -165,7 +165,7 @@ def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
 def test_a_link_to_nothing_in_the_place_of_a_record_is_said(store, tmp_path):
     """It is neither a record nor a place for one."""
     store.path(job(seed=1)).symlink_to(tmp_path / "gone")
-    with pytest.raises(UserError, match="there is a link to what is not there; remove it"):
+    with pytest.raises(UserError, match="a link with a missing target is in its place; remove it"):
         store.put_record(job(seed=1), content(job(seed=1)), "attempt")
 
 
