@@ -38,18 +38,18 @@ def _manifest(path: str | Path) -> Manifest:
 
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest; the exit code."""
-    return run_one.do(_manifest(manifest), index, open_store(store), say)
+    return run_one.do_one_run(_manifest(manifest), index, open_store(store), say)
 
 
 def listed(manifest: Path, store: str) -> Manifest:
     """The manifest of a file, and its runs for the store to know."""
     check_writable(open_store(store).folder, "run records")
-    return run_selection.kept(_manifest(manifest), open_store(store))
+    return run_selection.copy_manifest(_manifest(manifest), open_store(store))
 
 
 def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
     """The manifest of the runs that options choose; says what is left out of them."""
-    made = run_selection.of_selection(selection, seeds, first_seed, open_store(store))
+    made = run_selection.write_selection_manifest(selection, seeds, first_seed, open_store(store))
     for left_out in describe_exclusions(selection):
         typer.echo(f"left out: {left_out}")
     return made
@@ -67,8 +67,8 @@ def show(manifest: Manifest, store: str) -> None:
     """Say where the manifest is, what is left of it, and how one run is started."""
     folder = open_store(store)
     _left(manifest, folder.list_contents().done)
-    rows = [f"{name}={shlex.quote(value)}" for name, value in run_one.variables().items()]
-    say(f"one run: {' '.join([*rows, run_one.in_shell(manifest, 'INDEX', folder)])}")
+    rows = [f"{name}={shlex.quote(value)}" for name, value in run_one.collect_variables().items()]
+    say(f"one run: {' '.join([*rows, run_one.format_shell_command(manifest, 'INDEX', folder)])}")
     say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 
@@ -83,13 +83,14 @@ def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]
     def on_end(counts: local_runs.Counts) -> None:
         say(f"{len(runs) - len(left) + counts.done} of {len(runs)} done")
 
-    counts = local_runs.run_all(manifest, left, folder, workers or os.cpu_count() or 1, on_end)
-    if counts.failed or counts.left:
+    counts = local_runs.run_locally(manifest, left, folder, workers or os.cpu_count() or 1, on_end)
+    if counts.failed or counts.is_unfinished:
         say(
-            f"{counts.done} runs done, {counts.left} stopped or done by others, {counts.failed} "
+            f"{counts.done} runs done, {counts.is_unfinished} stopped or done by others, "
+            f"{counts.failed} "
             "could not be done; launch again to do what is left"
         )
-    return 1 if counts.failed else run_one.RESUMABLE if counts.left else 0
+    return 1 if counts.failed else run_one.RESUMABLE if counts.is_unfinished else 0
 
 
 def launch_here(manifest: Manifest, folder: Store, workers: int) -> int:
@@ -113,7 +114,7 @@ def slurm(
         look: names of the runs that are done, at the time when it is called.
     """
     try:
-        size = slurm_arrays.array_size()
+        size = slurm_arrays.read_array_size()
     except UserError as error:
         if not dry_run:
             raise
@@ -127,14 +128,14 @@ def slurm(
         new = [run for run in left if run.name not in queued]
         if len(new) < len(left):
             say(f"{len(left) - len(new)} of them are in the queue")
-        return slurm_arrays.scripts(manifest, runs, new, done, folder, site, size, say)
+        return slurm_arrays.build_scripts(manifest, runs, new, done, folder, site, size, say)
 
     if not dry_run:
-        submitted = slurm_arrays.submit(make, folder, say)
+        submitted = slurm_arrays.submit_runs(make, folder, say)
         store = shlex.quote(str(folder.folder))
         say(f"submitted: {submitted} runs; to list them: rlregress runs status --store {store}")
         return
-    for script in make(slurm_arrays.queue(folder).runs):
+    for script in make(slurm_arrays.read_queue(folder).runs):
         say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
 
 
@@ -149,12 +150,12 @@ def _existing(given: str) -> Store:
 
 def _look(manifest: str, store: str) -> tuple[Survey, list[str]]:
     folder = _existing(store)
-    listed = [_manifest(manifest)] if manifest else run_selection.of_store(folder)
+    listed = [_manifest(manifest)] if manifest else run_selection.list_manifests(folder)
     # only what was submitted from here is asked for, before the store: it tells what has ended
     submitted = (folder.folder / SLURM).is_dir()
-    queue = slurm_arrays.queue(folder) if submitted else slurm_arrays.Queue()
-    looked = store_status.survey(folder, listed, queue.gone, queue.runs)
-    return looked, cluster_text.status(looked, queue.states, queue.silent)
+    queue = slurm_arrays.read_queue(folder) if submitted else slurm_arrays.Queue()
+    looked = store_status.survey_store(folder, listed, queue.gone, queue.runs)
+    return looked, cluster_text.status(looked, queue.states, queue.error)
 
 
 def status(manifest: str, store: str) -> None:
@@ -191,7 +192,7 @@ def verify(manifest: str, store: str, set_aside: bool) -> int:
     folder = _existing(store)
     if set_aside:
         check_writable(folder.folder, "names of damaged records")
-    checked = audit.verify(folder, listed)
+    checked = audit.verify_store(folder, listed)
     output.decided()
     for line in cluster_text.audit(checked):
         typer.echo(line)
@@ -207,7 +208,7 @@ def merge(stores: Sequence[str], into: Path) -> int:
     """Bring stores together; the exit code."""
     target, sources = Store(absolute(into)), [_existing(store) for store in stores]
     check_writable(target.folder, "run records")
-    merged = audit.merge(sources, target)
+    merged = audit.merge_stores(sources, target)
     output.decided()
     for line in cluster_text.merged(merged, str(target.folder)):
         typer.echo(line)

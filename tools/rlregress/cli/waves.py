@@ -72,7 +72,7 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
     """Keep others from the same waves; who does them, in words, if somebody does already."""
     keys = " ".join(job.key for cell in session.cells for job in session.cell_jobs(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
-    folder = run_selection.folder_in(session.store, MANIFESTS, "manifests")
+    folder = run_selection.store_folder(session.store, MANIFESTS, "manifests")
     lease = Lease(folder / name)
     while not lease.take():
         if not wait:
@@ -124,7 +124,7 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
         _wait(session, wave)
         return None
     done = {job.name for job in wave.jobs} - {job.name for job in wave.undone}
-    manifest = run_selection.of_wave(wave, session)
+    manifest = run_selection.write_wave_manifest(wave, session)
     code = many_runs.local(manifest, session.store, waves.gate.workers, done)
     if code == run_one.RESUMABLE and waves.wait:
         time.sleep(_LOOK_SECONDS)
@@ -137,7 +137,7 @@ def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -
         # by reading them: a damaged record is done again
         return {job.name for job in wave.jobs if session.store.find_record(job) is not None}
 
-    manifest = run_selection.of_wave(wave, session)
+    manifest = run_selection.write_wave_manifest(wave, session)
     site = waves.site or slurm_arrays.Site()
     many_runs.slurm(manifest, session.store, site, dry_run, done)
 
@@ -150,7 +150,7 @@ def _wait(session: Session, wave: Wave) -> None:
         time.sleep(_LOOK_SECONDS)
         if time.monotonic() - asked_at < _QUEUE_SECONDS:
             continue
-        queue = slurm_arrays.queue(session.store)
-        if not queue.silent and names.isdisjoint(queue.runs):
+        queue = slurm_arrays.read_queue(session.store)
+        if not queue.error and names.isdisjoint(queue.runs):
             return
         asked_at = time.monotonic()

@@ -49,13 +49,13 @@ def other_code(folder: Path) -> Path:
 
 def listed(store: Store, of: Sequence[Job]) -> Manifest:
     """The manifest of runs that take equally long."""
-    return manifest.write([(job, 1.0) for job in of], store.folder / "manifests")
+    return manifest.write_manifest([(job, 1.0) for job in of], store.folder / "manifests")
 
 
 def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
     """``rlregress runs run``, as a launcher calls it."""
     return subprocess.Popen(
-        run_one.command(of, index, store),
+        run_one.build_command(of, index, store),
         env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -23,7 +23,7 @@ from .short_runs import jobs, listed
 def test_what_is_launched_is_what_a_gate_judges(tmp_path):
     """The runs of a launch are those of the first look of a gate with the same options."""
     selection = Selection("short", cells="sb3-ppo-*")
-    manifest = run_selection.of_selection(selection, 0, 1000, Store(tmp_path))
+    manifest = run_selection.write_selection_manifest(selection, 0, 1000, Store(tmp_path))
     session = open_session(selection, 0, str(tmp_path))
     first = [job for job in session.ordered_jobs() if session.run_index(job) < 5]
     assert {run.name for run in manifest.runs()} == {job.name for job in first}
@@ -131,6 +131,6 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
 def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
     """The command is the same for every scheduler."""
     store = Store(tmp_path)
-    call = run_one.command(listed(store, jobs([0])), "$I", store)
+    call = run_one.build_command(listed(store, jobs([0])), "$I", store)
     assert call[1:5] == ["-m", "rlregress", "runs", "run"]
     assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

@@ -72,12 +72,12 @@ def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, e
         default = f"signal.signal({-code}, signal.SIG_DFL)" if code != -signal.SIGKILL else ""
         end = f"import os, signal; {default}; os.kill(os.getpid(), {-code})"
     monkeypatch.setattr(
-        run_one, "command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
+        run_one, "build_command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
     )
     monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
     store = Store(tmp_path)
     manifest = listed(store, jobs([0]))
-    counts = local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
+    counts = local.run_locally(manifest, list(manifest.runs()), store, 1, lambda _: None)
     assert counts == local.Counts(**{ended: 1})
 
 
@@ -93,12 +93,12 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     os.register_at_fork(after_in_parent=interrupt)
-    monkeypatch.setattr(run_one, "command", lambda *_: [sys.executable, "-c", "pass"])
+    monkeypatch.setattr(run_one, "build_command", lambda *_: [sys.executable, "-c", "pass"])
     store = Store(tmp_path)
     manifest = listed(store, jobs([0]))
     try:
         with pytest.raises(KeyboardInterrupt):
-            local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
+            local.run_locally(manifest, list(manifest.runs()), store, 1, lambda _: None)
     finally:
         signal.signal(signal.SIGINT, before)
 

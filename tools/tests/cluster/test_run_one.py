@@ -134,7 +134,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     kept = store.read_checkpoint_progress(job.name)
     assert kept is not None
     assert 0 < kept.steps < kept.total_steps == 1200
-    found = store_status.survey(store, [manifest])
+    found = store_status.survey_store(store, [manifest])
     assert [(attempt.state, attempt.share) for attempt in found.attempts] == [
         ("stopped", kept.steps / 1200)
     ]
@@ -147,7 +147,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     assert (continued["steps"], continued["attempt"]) == (kept.steps, of.attempt)
     assert stored["time"]["wall_seconds"] > kept.wall_seconds
     assert files(store) == {".json"}
-    assert not audit.verify(store, None).notes
+    assert not audit.verify_store(store, None).notes
     never = worker_launch.do_run(job, Store(tmp_path / "never"))
     assert run_record.outcome(stored) == run_record.outcome(never)
 
@@ -180,7 +180,7 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
 def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
     """Scripts for Slurm ignore it until the run listens, as it would end a process that starts."""
     (job,) = jobs([0], ENDLESS)
-    command = shlex.join(run_one.command(listed(store, [job]), 0, store))
+    command = shlex.join(run_one.build_command(listed(store, [job]), 0, store))
     process = subprocess.Popen(
         ["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"],
         env=worker_launch.worker_environment(),
@@ -226,7 +226,7 @@ def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, 
     if there:
         store.folder.mkdir()
     with pytest.raises(UserError, match="is not done: ") as raised:
-        run_one.do(manifest, 0, store, print)
+        run_one.do_one_run(manifest, 0, store, print)
     assert f"{os.strerror(number)} ({store.folder}/x); {message.format(store.folder)}" in str(
         raised.value
     )
@@ -236,9 +236,9 @@ def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, 
 def test_trust_is_handed_to_whoever_does_a_run(monkeypatch):
     """Where tasks do not get the environment of the launch, too."""
     monkeypatch.delenv(TRUST, raising=False)
-    assert TRUST not in run_one.variables()
+    assert TRUST not in run_one.collect_variables()
     monkeypatch.setenv(TRUST, "1")
-    assert run_one.variables()[TRUST] == "1"
+    assert run_one.collect_variables()[TRUST] == "1"
 
 
 @pytest.mark.nightly

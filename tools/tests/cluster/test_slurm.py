@@ -112,9 +112,11 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
 
 def states(store: Store) -> dict[str, int]:
     """How many runs of a store are in which state."""
-    queue = slurm_arrays.queue(store)
+    queue = slurm_arrays.read_queue(store)
     return dict(
-        store_status.survey(store, run_selection.of_store(store), queue.gone, queue.runs).total
+        store_status.survey_store(
+            store, run_selection.list_manifests(store), queue.gone, queue.runs
+        ).total
     )
 
 
@@ -147,7 +149,7 @@ def test_a_store_may_lie_anywhere(ask, tmp_path):
     every = jobs(range(4))
     manifest = listed(store, every)
     launched(manifest, store, "--sbatch", "begin=now+1hour")
-    assert slurm_arrays.queue(store).runs == {job.name for job in every}
+    assert slurm_arrays.read_queue(store).runs == {job.name for job in every}
     for task in ask("squeue", "-h", "-o", "%A").split():
         ask("scontrol", "update", f"jobid={task}", "StartTime=now")
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")

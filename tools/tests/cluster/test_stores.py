@@ -56,7 +56,7 @@ def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **chan
 def store(tmp_path) -> Store:
     """Of nine listed runs one is done, one failed, and so on; another record is not listed."""
     made = Store(tmp_path / "runs")
-    manifest.write([(job(seed), 100.0) for seed in range(9)], made.folder / "manifests")
+    manifest.write_manifest([(job(seed), 100.0) for seed in range(9)], made.folder / "manifests")
     put(made, 0)
     put(made, 1, **FAILED)
     attempt(made, 2, steps=50)
@@ -70,7 +70,7 @@ def store(tmp_path) -> Store:
 def looked(store: Store) -> Survey:
     """The survey of all that is listed."""
     listed = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
-    return store_status.survey(store, listed)
+    return store_status.survey_store(store, listed)
 
 
 def test_a_status_counts_every_run_once(store):
@@ -99,7 +99,7 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     made = Store(tmp_path)
     made.path(job(0)).parent.mkdir()
     attempt(made, 0, silent=silent, **{"begun": lease.describe_this_process().begun, **changes})
-    (found,) = store_status.survey(made, []).attempts
+    (found,) = store_status.survey_store(made, []).attempts
     assert (found.state, bool(found.why)) == (state, state == "stopped")
     assert lease.is_over(made.path(job(0)).with_suffix(".lease")) == (state == "stopped")
 
@@ -107,19 +107,19 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
 def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
     """It has begun, and nobody does it."""
     made = Store(tmp_path)
-    listed = manifest.write([(job(n), 1.0) for n in (0, 1)], made.folder / "manifests")
+    listed = manifest.write_manifest([(job(n), 1.0) for n in (0, 1)], made.folder / "manifests")
     made.path(job(0)).parent.mkdir()
     made.path(job(0)).with_suffix(".checkpoint").write_text("{}")
-    assert store_status.survey(made, [listed]).total == {"stopped": 1, "waiting": 1}
+    assert store_status.survey_store(made, [listed]).total == {"stopped": 1, "waiting": 1}
 
 
 def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     """Slurm was given it and has no task of it; one that is queued, or was never, waits."""
     made = Store(tmp_path)
-    listed = manifest.write([(job(n), 1.0) for n in range(4)], made.folder / "manifests")
+    listed = manifest.write_manifest([(job(n), 1.0) for n in range(4)], made.folder / "manifests")
     put(made, 0)
-    gone = {listed.digest[: manifest.NAMED]: {0, 1, 2}}
-    of = store_status.survey(made, [listed], gone, {job(2).name})
+    gone = {listed.digest[: manifest.NAME_LENGTH]: {0, 1, 2}}
+    of = store_status.survey_store(made, [listed], gone, {job(2).name})
     assert (of.total, of.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
     assert "stopped: 1 runs before they began" in "\n".join(cluster_text.status(of, {}, ""))
 
@@ -134,18 +134,18 @@ def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
     """Many at a time do not make one run shorter."""
     made = Store(tmp_path)
     jobs = [(job(0), 1000.0), (job(1), 10.0)]
-    listed = manifest.write(jobs, made.folder / "manifests")
+    listed = manifest.write_manifest(jobs, made.folder / "manifests")
     for seed in (0, 1):
         made.path(job(seed)).parent.mkdir(exist_ok=True)
         attempt(made, seed)
-    assert store_status.survey(made, [listed]).seconds_left == 1000.0
+    assert store_status.survey_store(made, [listed]).seconds_left == 1000.0
 
 
 def test_without_a_running_run_no_time_is_known(tmp_path):
     """It is said that nothing is running."""
     made = Store(tmp_path)
-    listed = manifest.write([(job(0), 100.0)], made.folder / "manifests")
-    of = store_status.survey(made, [listed])
+    listed = manifest.write_manifest([(job(0), 100.0)], made.folder / "manifests")
+    of = store_status.survey_store(made, [listed])
     assert of.seconds_left is None
     assert "nothing is running: launch again to do what is left" in cluster_text.status(of, {}, "")
 
@@ -162,7 +162,7 @@ def test_a_long_status_is_cut(tmp_path):
     for seed in range(20):
         made.path(job(seed)).parent.mkdir(exist_ok=True)
         attempt(made, seed, silent=200.0)
-    lines = cluster_text.status(store_status.survey(made, []), {}, "it is away")
+    lines = cluster_text.status(store_status.survey_store(made, []), {}, "it is away")
     assert sum(line.startswith("stuck: ") for line in lines) == 8
     assert "  and 12 more" in lines
     assert "Slurm did not answer: it is away" in lines
@@ -171,7 +171,7 @@ def test_a_long_status_is_cut(tmp_path):
 def test_a_sound_store_is_verified(store):
     """Every record is read; of the manifest it is said how many runs have none."""
     (listed,) = (store.folder / "manifests").glob("*")
-    of = audit.verify(store, manifest.Manifest(listed))
+    of = audit.verify_store(store, manifest.Manifest(listed))
     assert (of.records, of.failed, of.wrong, of.notes, of.missing) == (3, 1, [], [], 7)
     assert cluster_text.audit(of) == [
         "3 records are whole, 1 of them of failed runs; nothing wrong",
@@ -199,14 +199,14 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
     "cut off": (lambda store: _edited(store, lambda text: text[:100]),
                 "is damaged: expected one JSON object with a checksum"),
     "moved": (lambda store: store.path(job(0)).rename(store.path(job(6))),
-              "is not that of its name: it says that it is "),
+              "does not match its name: it contains"),
     "key": (lambda store: _sealed(store, key=job(6).key),
             "does not say what was run: its 'job' does not fit its key"),
     "no job": (lambda store: _sealed(store, job={}), "table 'job': key 'cell' is missing"),
     "protocol": (_of_another_protocol,
                  "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),
     "duplicate": (lambda store: put(store, 0, final_return=9.5),
-                  "came to another result than the record of the run"),
+                  "with another result than the record of the run"),
 }  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_a_store_is_named(store, kind):
     """Damage, a record under another's name, another protocol, a second result."""
     damage, message = DAMAGE[kind]
     damage(store)
-    of = audit.verify(store, None)
+    of = audit.verify_store(store, None)
     (wrong,) = [*of.damaged.values(), *of.wrong]
     assert message in wrong
 
@@ -225,7 +225,7 @@ def test_runs_of_other_versions_and_machines_are_noted(store):
     other = job(20, versions={"some": "1.1"})
     store.put_record(other, {**content(other), "platform": {"cpu": "A", "python": "3.11"}}, "one")
     put(store, 21, platform={"cpu": "B", "python": "3.11"})
-    of = audit.verify(store, None)
+    of = audit.verify_store(store, None)
     assert of.wrong == []
     assert [note.partition(": ")[0] for note in of.notes] == [
         "some-ppo-Ring-v0-smoke has runs of 2 versions",
@@ -243,7 +243,7 @@ def test_stores_are_merged_by_what_was_run(tmp_path, store):
     put(other, 31)
     other.path(job(31)).write_text("{")
     into = Store(tmp_path / "all")
-    of = audit.merge([store, other], into)
+    of = audit.merge_stores([store, other], into)
     assert (of.new, of.equal) == (4, 1)
     assert of.differing == [f"{other.path(job(1))} differs from {into.path(job(1))}"]
     assert len(of.damaged) == 1
@@ -254,6 +254,6 @@ def test_stores_are_merged_by_what_was_run(tmp_path, store):
     stored = into.find_record(job(0))
     assert stored is not None
     assert stored["time"] == {}
-    again = audit.merge([store, other], into)
+    again = audit.merge_stores([store, other], into)
     assert (again.new, again.equal, len(again.differing)) == (0, 5, 1)
     assert into.list_contents() == there

@@ -159,7 +159,9 @@ def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
         monkeypatch.setattr(time, "time", lambda skew=skew: right() + skew)
         assert store.is_in_progress(job())
         assert store.claim(job()) is None
-        assert [attempt.state for attempt in store_status.survey(store, ()).attempts] == ["running"]
+        assert [attempt.state for attempt in store_status.survey_store(store, ()).attempts] == [
+            "running"
+        ]
 
 
 def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):

@@ -71,7 +71,7 @@ def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
     """Whatever the seal says, ``verify`` names it, in one line; the model finds it, not the key."""
     for number, value in enumerate(WRONG[place]):
         put(tmp_path, f"0000-{number}", with_value(sound(), place, value))
-    found = audit.verify(Store(tmp_path), None)
+    found = audit.verify_store(Store(tmp_path), None)
     assert (found.records, len(found.damaged)) == (0, len(WRONG[place]))
     for path in found.damaged:
         with pytest.raises(UserError) as values:
