@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlregress.model.option import of, option
+from rlregress.model.option import list_options, option
 from rlregress.training.budgets import MAX_SEEDS
 
 
@@ -93,4 +93,4 @@ class GateOptions:
 
 
 #: fields of the options that pytest takes, too.
-PYTEST = frozenset(name for name, (each, _) in of(GateOptions).items() if each.pytest)
+PYTEST = frozenset(name for name, (each, _) in list_options(GateOptions).items() if each.pytest)

@@ -76,10 +76,12 @@ def bisect(
     3: only a range, as versions between could not be checked, 2: OLD and NEW are the same, or one
     could not be checked.
     """
-    given = [text for text in (detail, default, name, algorithm, script, command, returns) if text]
-    if len(given) != 1:
-        found = "none" if not given else str(len(given))
-        raise UserError(f"expected one of {_ONE_OF}, found {found}")
+    targets = [
+        text for text in (detail, default, name, algorithm, script, command, returns) if text
+    ]
+    if len(targets) != 1:
+        count_text = "none" if not targets else str(len(targets))
+        raise UserError(f"expected one of {_ONE_OF}, found {count_text}")
     if scenario and not algorithm:
         raise UserError("--scenario is one of an algorithm; name that with --algorithm")
     if script is None and (arguments := script_arguments(context)):
@@ -119,8 +121,10 @@ def bisect(
         if name:
             return symptoms.public_name(name)
         if len(adapters) != 1:
-            known = ", ".join(adapter.name for adapter in adapters)
-            raise UserError(f"several frameworks are concerned ({known}); choose with --framework")
+            framework_names = ", ".join(adapter.name for adapter in adapters)
+            raise UserError(
+                f"several frameworks are concerned ({framework_names}); choose with --framework"
+            )
         if detail:
             return symptoms.detail(adapters[0], detail)
         if default:

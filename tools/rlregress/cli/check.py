@@ -12,7 +12,7 @@ from rlregress.cli.options import (
     Inconclusive,
     check_inconclusive,
     gate_code,
-    takes,
+    takes_options,
     with_budget,
 )
 from rlregress.gate import gate_run, nightly_record
@@ -24,7 +24,7 @@ Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a c
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report.")]
 
 
-@takes(GateOptions, budget="")
+@takes_options(GateOptions, budget="")
 def check(
     options: GateOptions,
     inconclusive: Inconclusive = "code",

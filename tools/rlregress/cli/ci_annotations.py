@@ -24,10 +24,10 @@ def top() -> Path:
     return files.absolute(next(named, "."))
 
 
-def annotate(found: Sequence[Finding]) -> None:
+def annotate(findings: Sequence[Finding]) -> None:
     """Print annotations, in a job of GitHub alone."""
     if os.environ.get(_ON_GITHUB) == "true":
-        for line in ci_formats.annotated(found):
+        for line in ci_formats.annotated(findings):
             print(line, file=output.unfiltered(), flush=True)
 
 

@@ -25,7 +25,7 @@ Details = Annotated[
         "--detail",
         metavar="IDS",
         help="Ids, or how they begin, such as sac.critic_loss.",
-        autocompletion=complete.of_details,
+        autocompletion=complete.complete_details,
     ),
 ]
 
@@ -36,7 +36,7 @@ def details(
         typer.Argument(
             metavar="[DETAIL]",
             help="An id, a family such as sac, or words: halved, 'Box 6'.",
-            autocompletion=complete.of_details,
+            autocompletion=complete.complete_details,
         ),
     ] = None,
     framework: Frameworks = None,
@@ -64,10 +64,10 @@ def details(
     if installed and missing:
         raise UserError("--installed and --missing are two questions; give one of them")
     if installed:
-        chosen = requested_names.find_detail_ids(
+        detail_ids = requested_names.find_detail_ids(
             [*split_names("--detail", detail), *([which] if which else [])]
         )
-        raise typer.Exit(probe(adapters, chosen, as_json))
+        raise typer.Exit(probe(adapters, detail_ids, as_json))
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")
     if missing:
@@ -76,17 +76,17 @@ def details(
         show(which, adapters)
 
 
-def show_missing(chosen: frozenset[str], adapters: Sequence[Adapter]) -> None:
-    """Print what frameworks lack to be checked for details; none chosen: all."""
-    chosen = chosen or frozenset(catalogue.ids())
+def show_missing(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> None:
+    """Print what frameworks lack to be checked for details; no ids: all."""
+    detail_ids = detail_ids or frozenset(catalogue.ids())
     for adapter in adapters:
-        lacking, has_none = probe_counts.find_missing(adapter, chosen), load_absent(adapter)
+        lacking, has_none = probe_counts.find_missing(adapter, detail_ids), load_absent(adapter)
         who = f"{adapter.full_name} {adapter.version()}"
-        details_text.missing(who, lacking, len(chosen - has_none.keys()))
+        details_text.missing(who, lacking, len(detail_ids - has_none.keys()))
 
 
-def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) -> int:
-    """Print the fingerprint; 1 if something is not as documented.
+def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool) -> int:
+    """Print the fingerprint; return 1 if something is not as documented.
 
     Args:
         chosen: ids of details; none: all.
@@ -94,26 +94,26 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
     Raises:
         UserError: no adapter has a probe of a chosen detail; nothing is printed.
     """
-    if chosen and not any(id in chosen for a in adapters for id, _ in a.probes()):
+    if detail_ids and not any(id in detail_ids for a in adapters for id, _ in a.probes()):
         why = sorted(
             {
                 f"{adapter.title} {reason}"
                 for adapter in adapters
                 for id, reason in load_absent(adapter).items()
-                if id in chosen
+                if id in detail_ids
             }
         )
         raise UserError(f"no framework here has one of these details: {'; '.join(why)}")
-    if not chosen:
+    if not detail_ids:
         waiting.probe_all(adapters)
-    probed_ = installed_fingerprints.collect_fingerprint(adapters, chosen)
+    probed_ = installed_fingerprints.collect_fingerprint(adapters, detail_ids)
     differing = installed_fingerprints.list_undocumented(probed_)
     output.decided()
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
     else:
         details_text.installed(probed_, differing)
-        output.next_steps([next_steps.after_probe(differing)])
+        output.print_next_steps([next_steps.after_probe(differing)])
     return 1 if differing else 0
 
 
@@ -132,12 +132,14 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
         counted = [probe_counts.count_probes(adapter) for adapter in adapters]
         details_text.counts(catalogue.all_details(), items, counted)
     elif id not in catalogue.ids() and (
-        several := catalogue.family_details(id) or catalogue.search_details(id)
+        matches := catalogue.family_details(id) or catalogue.search_details(id)
     ):
-        details_text.several(several)
+        details_text.several(matches)
     else:
-        known = {
-            adapter.full_name: {of: entry.variant for of, entry in load_documented(adapter).items()}
+        documented_variants = {
+            adapter.full_name: {
+                place: entry.variant for place, entry in load_documented(adapter).items()
+            }
             for adapter in adapters
         }
-        details_text.one(catalogue.get(id), known)
+        details_text.one(catalogue.get(id), documented_variants)

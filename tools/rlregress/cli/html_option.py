@@ -29,12 +29,14 @@ class Page:
     started: str
     clock: float
 
-    def write(self, title: str, made: Callable[[Facts], str]) -> None:
-        """Write what ``made`` makes of the facts, and say where; nothing if no page is wanted."""
+    def write(self, title: str, build_page: Callable[[Facts], str]) -> None:
+        """Write the page that ``build_page`` returns, and report its path; nothing
+        without --html.
+        """
         if self.path is None:
             return
         seconds = round(time.monotonic() - self.clock, 1)
-        text = made(
+        text = build_page(
             Facts(title, self.started, seconds, report_data.describe_machine(), self.command)
         )
         write_atomically(self.path, text)

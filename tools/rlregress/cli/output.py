@@ -115,7 +115,7 @@ def unfiltered() -> TextIO:
     return getattr(sys.stdout, "unfiltered", sys.stdout)
 
 
-def next_steps(steps: Iterable[str]) -> None:
-    """Print the last lines of a command: what to do next, each in a line of its own."""
+def print_next_steps(steps: Iterable[str]) -> None:
+    """Print the last lines of a command, the next steps, one per line."""
     for step in steps:
         print(f"next: {step}")

@@ -29,12 +29,12 @@ def test(context: typer.Context) -> None:
     """
     words = script_arguments(context)
     named = [word for word in words if word.partition("/")[0].partition("::")[0] in _FOLDERS]
-    rest = [word for word in words if word not in named]
+    further = [word for word in words if word not in named]
     top = suite.root()
     settings = ["-c", str(top / "pyproject.toml"), "--rootdir", str(top)]
     paths = [str(top / word) for word in named or _FOLDERS[:2]]
     sys.stdout.flush()
-    command = [sys.executable, "-m", "pytest", *settings, *paths, *rest]
+    command = [sys.executable, "-m", "pytest", *settings, *paths, *further]
     supervised = process_tree.supervised(command, parent=os.getppid())
     os.execve(
         sys.executable, supervised, {**worker_launch.worker_environment(), **suite.safe_path()}

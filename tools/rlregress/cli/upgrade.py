@@ -21,8 +21,8 @@ from rlregress.cli.options import (
     Packages,
     Steps,
     check_inconclusive,
-    takes,
-    verdict_of,
+    parse_verdict,
+    takes_options,
 )
 from rlregress.cli.parsing import script_arguments
 from rlregress.details.requested_names import split_names
@@ -60,7 +60,7 @@ Versions = Annotated[
 _SCENARIOS = {"all": None, "none": ()}
 
 
-@takes(Options)
+@takes_options(Options)
 def upgrade(
     options: Options,
     context: typer.Context,
@@ -88,9 +88,9 @@ def upgrade(
             f"{len(versions)} versions are named ({', '.join(versions)}), expected [OLD] NEW; join "
             "requirements of one version in one word, separated by spaces"
         )
-    if script is None and (given := script_arguments(context)):
+    if script is None and (script_words := script_arguments(context)):
         raise UserError(
-            f"'{' '.join(given)}' would be arguments of a script; name it with --script"
+            f"'{' '.join(script_words)}' would be arguments of a script; name it with --script"
         )
     job = None
     if script is not None:
@@ -105,7 +105,7 @@ def upgrade(
         a=old,
         b=new,
         scenarios=scenarios,
-        fail_on=verdict_of("--fail-on", options.fail_on),
+        fail_on=parse_verdict("--fail-on", options.fail_on),
         script=job,
         say=typer.echo,
     )
@@ -163,8 +163,8 @@ def _command(options: Options) -> str:
     words = ["rlregress", "upgrade", options.a, options.b]
     if options.script is not None:
         words += ["--script", str(options.script.get("script", ""))]
-    declared = set(option.of(Options)) - {"report", "workers"}
-    return shlex.join([*words, *option.arguments(options, declared)])
+    declared = set(option.list_options(Options)) - {"report", "workers"}
+    return shlex.join([*words, *option.format_arguments(options, declared)])
 
 
 def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
@@ -201,7 +201,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     page = upgrade_page.page(result, facts)
     text = markdown_page.text(page)
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
-    found = upgrade_findings.findings(result, _repository(result))
+    findings = upgrade_findings.findings(result, _repository(result))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
@@ -209,7 +209,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade.md", comment)
         write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))
-        sarif = json.dumps(ci_formats.sarif(found), indent=1) + "\n"
+        sarif = json.dumps(ci_formats.sarif(findings), indent=1) + "\n"
         write_atomically(folder / "upgrade.sarif", sarif)
         ci_annotations.summarise(text)
     except OSError as error:

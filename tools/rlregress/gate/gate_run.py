@@ -35,7 +35,7 @@ from rlregress.inside import identity, process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
-from rlregress.model.option import arguments, of
+from rlregress.model.option import format_arguments, list_options
 from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell as TrainedCell
@@ -90,7 +90,7 @@ def build_pytest_command(
     command += ["--ignore", suite.test_path(THROUGHPUT)]
     command += ["--progress", "-o", "console_output_style=classic"]
     command += ["-n", str(workers), "--budget", options.budget]
-    command += arguments(options, PYTEST - {"budget"})
+    command += format_arguments(options, PYTEST - {"budget"})
     command += ["--junitxml", str(options.junit), "--evidence", str(options.evidence)]
     return command
 
@@ -98,7 +98,7 @@ def build_pytest_command(
 def build_throughput_command(options: GateOptions) -> list[str]:
     """Return the command that measures throughput. Users can run it themselves."""
     command = [sys.executable, *suite.pytest_arguments(THROUGHPUT), "-q", "-p", "no:cacheprovider"]
-    command += arguments(options, {"alpha", "frameworks", "algorithms"})
+    command += format_arguments(options, {"alpha", "frameworks", "algorithms"})
     command += ["--junitxml", str(options.report / "throughput.xml")]
     return [*command, "--evidence", str(options.throughput_evidence)]
 
@@ -110,8 +110,8 @@ def build_repeat_command(options: GateOptions, name: str = "check") -> str:
         name: a command that takes the same options, such as "runs launch".
     """
     # the folder of the report and the number of processes do not change the verdict
-    repeated_options = of(GateOptions).keys() - {"budget", "report", "workers"}
-    words = ["--budget", options.budget, *arguments(options, repeated_options)]
+    repeated_options = list_options(GateOptions).keys() - {"budget", "report", "workers"}
+    words = ["--budget", options.budget, *format_arguments(options, repeated_options)]
     return shlex.join(["rlregress", *name.split(), *words])
 
 

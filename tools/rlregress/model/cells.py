@@ -46,7 +46,7 @@ class CellVerdict:
         failed: failed new runs.
         stored_mean, stored_sd, new_mean: sample statistics; nan without runs. Of anything but
             returns, of the runs that have a number; effect and interval too.
-        scale: what the fractions are shares of (see ``quantities.scale_of``).
+        scale: what the fractions are shares of (see ``quantities.returns_scale``).
         effect, effect_fraction: mean(new) - mean(stored), in returns and as a share.
         interval: Welch interval of the effect, at nominal ``Rules.confidence``; None: no spread.
         p_drop, adjusted_drop: permutation p-value, over all looks so far (``Looks.spent``), and

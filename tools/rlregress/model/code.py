@@ -65,7 +65,7 @@ class Changed:
 
     @property
     def counts(self) -> bool:
-        """Whether an upgrade may change by it what users of the old version do.
+        """Return whether an upgrade could change users' results by this.
 
         What is new, or gone, is only reached through a function that has changed, or by code that
         fits one version alone.
@@ -101,7 +101,7 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """Whether the two lines say the same."""
+        """Whether both lines have the same text."""
         return self.a is not None and self.b is not None and self.a[1] == self.b[1]
 
 

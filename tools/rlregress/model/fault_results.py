@@ -133,7 +133,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """What it is called in ``explained.toml``."""
+        """Its name in ``explained.toml``."""
         return f"{self.file}:{self.line} {self.function}: {self.old} -> {self.new}"
 
     @property

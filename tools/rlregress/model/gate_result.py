@@ -44,7 +44,7 @@ class Deviation:
 
     @property
     def was_probed(self) -> bool:
-        """Whether the code has answered; else ``found`` says why it could not be probed."""
+        """Whether the code answered; otherwise ``found`` holds the reason."""
         return not self.found[0].startswith(UNPROBED)
 
 
@@ -142,20 +142,22 @@ class FrameworkOutcome:
 
     @property
     def has_no_verdicts(self) -> bool:
-        """Whether all passed, and what was trained is not judged, such as of the smoke budget."""
+        """Whether all tests passed but the trained runs are not judged, as with budget smoke."""
         return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)
 
     @property
     def has_other_numbers(self) -> bool:
         """Whether a replay has other numbers than its record."""
-        return any(of.state == DIFFERS for of in self.replays.values())
+        return any(replay.state == DIFFERS for replay in self.replays.values())
 
     @property
-    def critics_alone(self) -> tuple[str, ...]:
-        """The critics that regressed, where no return and nothing else did."""
+    def regressed_critics(self) -> tuple[str, ...]:
+        """Return the critics that regressed if no return and nothing else regressed."""
         if any("critic" not in failure for failure in self.failures):
             return ()
-        fallen = [name for name, of in self.verdicts.items() if of["verdict"] == REGRESSED]
+        fallen = [
+            name for name, verdict in self.verdicts.items() if verdict["verdict"] == REGRESSED
+        ]
         critics = tuple(name for name in fallen if quantity_of(name) is CRITIC)
         return critics if len(critics) == len(fallen) else ()
 
@@ -192,5 +194,5 @@ class GateResult:
 
     @property
     def error_rate(self) -> float | None:
-        """``alpha``, where returns or what is judged beside them were; None: none were."""
+        """``alpha`` if returns or secondary quantities were judged; otherwise None."""
         return self.alpha if any(outcome.verdicts for outcome in self.outcomes) else None

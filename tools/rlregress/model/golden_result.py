@@ -49,5 +49,5 @@ class GoldenResult:
 
     @property
     def is_same(self) -> bool:
-        """Whether everything that was recorded is the same to the bit."""
+        """Whether every recorded value is bit-identical."""
         return self.comparison.verdict == "equal" and self.block is None and not self.failure

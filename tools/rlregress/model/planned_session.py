@@ -35,7 +35,7 @@ class CellPlan:
 
     @property
     def decided(self) -> bool:
-        """Whether the runs that are done decide all that is judged of it."""
+        """Whether the finished runs decide all verdicts on the cell."""
         return self.until == 0
 
 
@@ -65,7 +65,7 @@ class Gate:
 
     @property
     def name(self) -> str:
-        """What the gate is called: the option that asks for it, if it takes one."""
+        """Name of the gate: the option that selects it, if any."""
         return f"--seeds {self.seeds}" if self.seeds else "sequential"
 
 

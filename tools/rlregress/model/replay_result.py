@@ -45,7 +45,7 @@ class Replay:
 
     @property
     def from_start(self) -> bool:
-        """Whether the numbers are others from the first update on."""
+        """Whether the numbers differ from the first update on."""
         return self.first.startswith("update 1,")
 
     @property

@@ -85,7 +85,7 @@ class Trend:
 
     @property
     def changes(self) -> tuple[Row, ...]:
-        """What regressed or improved; what regressed first, then by night."""
+        """Regressions and improvements: regressions first, then by night."""
         changed = [row for row in (*self.frameworks, *self.rows) if row.shift]
         return tuple(
             sorted(changed, key=lambda r: (r.verdict != REGRESSED, r.shift.night if r.shift else 0))

@@ -84,14 +84,14 @@ class ChangedDetail:
 
     @property
     def names(self) -> str:
-        """Both variants, or what there is in their place: "half -> min"."""
+        """Both variants, or their replacements: "half -> min"."""
         return f"{self.a.text} -> {self.b.text}"
 
     @property
     def words(self) -> str:
         """The same for a reader."""
         texts = zip((self.a.text, self.b.text), self.meanings, strict=True)
-        return " -> ".join(variant_words(*of) for of in texts)
+        return " -> ".join(variant_words(*variant_and_text) for variant_and_text in texts)
 
     @property
     def called(self) -> frozenset[tuple[str, str]]:
@@ -99,7 +99,7 @@ class ChangedDetail:
         return self.a.called | self.b.called
 
     def numbers(self) -> list[str]:
-        """What was observed, and what the nearest variants expect, where none matches."""
+        """The observed numbers and, without a match, those of the nearest variants."""
         if self.a.variant is not None and self.b.variant is not None:
             return []
         lines = []
@@ -151,7 +151,7 @@ class Details:
 
     @property
     def all(self) -> int:
-        """How many there are of what one side has at least."""
+        """Number of details that at least one version has."""
         return self.probed + len(self.not_probed)
 
 
@@ -194,7 +194,7 @@ def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> li
             groups.setdefault(below, []).append(detail)
         else:
             alone.append(Finding(details=(detail,), functions=()))
-    shared = (Finding(details=tuple(of), functions=below) for below, of in groups.items())
+    shared = (Finding(details=tuple(group), functions=below) for below, group in groups.items())
     return [*shared, *alone]
 
 
@@ -226,15 +226,18 @@ class Moved:
     def words(self) -> str:
         """How the two sides differ."""
         gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
-        what = self.types if self.types and not self.largest else gap
-        more = [self.types] if what is gap else []
+        description = self.types if self.types and not self.largest else gap
+        further = [self.types] if description is gap else []
         return "; ".join(
-            filter(None, [f"from step {self.step} on, {what}", *more, self.note, self.returns])
+            filter(
+                None,
+                [f"from step {self.step} on, {description}", *further, self.note, self.returns],
+            )
         )
 
     @property
     def moves(self) -> bool:
-        """Whether the two sides differ; one that a side cannot make was not checked."""
+        """Whether the versions differ; a check that one version cannot run was not checked."""
         return self.step is not None
 
 
@@ -259,12 +262,12 @@ class Cost:
 
     @property
     def slower(self) -> bool:
-        """Whether the new version takes more time, by more than processes differ by themselves."""
+        """Whether the new version takes more time, by more than processes vary."""
         return not self.why and self.low > _NO_SLOWER
 
     @property
     def larger(self) -> bool:
-        """Whether the new version takes more memory, by more than processes differ."""
+        """Whether the new version takes more memory, by more than processes vary."""
         old, new = self.memory
         return new - old > max(_NO_LARGER, 0.1 * old)
 
@@ -378,11 +381,11 @@ class Calls:
             return f"not called directly: {self.why}"
         ran = f"{self.captured} calls repeated with both versions"
         close = f", {self.close} differ by rounding" if self.close else ""
-        others = f"; others could not be: {self.why}" if self.why else ""
+        ending = f"; others could not be: {self.why}" if self.why else ""
         repeated = self.same + self.close
         same = f"{self.same} of {repeated} repetitions are the same"
         touched = f", {self.touched or 'none'} of {repeated} changed what the differing lines read"
-        return f"{ran}: {same}{close}{touched}{others}"
+        return f"{ran}: {same}{close}{touched}{ending}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -499,7 +502,7 @@ class Tally:
     all: int
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether nothing is missing."""
         return self.checked == self.all
 
@@ -563,7 +566,7 @@ class OfFramework:
 
     @property
     def verdict(self) -> str:
-        """Of this framework alone."""
+        """Verdict on this framework alone."""
         return self.judgement.verdict
 
     @property
@@ -587,15 +590,10 @@ class OfFramework:
         unexecuted = {entry.name for entry in self.unexecuted if entry.state == model.NEVER}
         for execution in self.executions:
             # of what ran at all, the trainings have compared what they could
-            left = not execution.trainings and not execution.function.at_import
-            if left and f"{execution.function.file} {execution.function.name}" in unexecuted:
+            undecided = not execution.trainings and not execution.function.at_import
+            if undecided and f"{execution.function.file} {execution.function.name}" in unexecuted:
                 names |= set(execution.algorithms)
         return sorted(names)
-
-    @property
-    def moved(self) -> list[ChangedDetail]:
-        """Changed details that are not done as is documented of the new version."""
-        return [d for d in self.details.changed if self._stands(d) != DOCUMENTED]
 
     def _stands(self, detail: ChangedDetail) -> str:
         return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
@@ -690,25 +688,25 @@ class OfScript:
 
     @property
     def verdict(self) -> str:
-        """Of the script alone."""
+        """Verdict on the script alone."""
         return self.judgement.verdict
 
 
-def explained(of: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
+def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
     The surest function comes first. What nothing explains is left out.
     """
-    functions = {name: cause.functions for name, cause in of.causes.items() if cause.functions}
-    if isinstance(of, OfFramework):
+    functions = {name: cause.functions for name, cause in part.causes.items() if cause.functions}
+    if isinstance(part, OfFramework):
         culprits = {own[0] for own in functions.values()}
-        ran = [execution.function for execution in of.executions]
-        for finding in findings(of.details.changed, ran):
+        ran = [execution.function for execution in part.executions]
+        for finding in findings(part.details.changed, ran):
             # of several changed functions that a probe runs, the culprit of a training
             sure = tuple(f for f in finding.functions if f in culprits)
             own = tuple(dict.fromkeys((*sure, *finding.functions)))
             functions |= {f"{d.id} [{d.scope}]": own for d in finding.details if own}
-    for execution in of.executions:
+    for execution in part.executions:
         if execution.calls is not None and execution.calls.arguments:
             functions[" ".join(execution.function.key)] = (execution.function,)
     return functions
@@ -756,20 +754,27 @@ class Upgrade:
         """The list of everything that differs, and of everything that was to be compared."""
         own = self.script.entries if self.script is not None else ()
         return (
-            *(entry for of in self.frameworks for entry in of.entries),
+            *(entry for framework in self.frameworks for entry in framework.entries),
             *own,
             *self.other_packages,
         )
 
     @property
     def not_checked(self) -> list[str]:
-        """In words, what no entry is about: nothing here checks it, or the command leaves it out.
+        """Descriptions of what no entry covers: no check exists, or the command excludes it.
 
         It is the same for every pair of versions, and so no part of the verdict.
         """
         of_sides = [f"{SHORT[side.label]}: {x}" for side in (self.a, self.b)
                     for x in side.not_checked]  # fmt: skip
-        return [*of_sides, *(f"{of.title}: {x}" for of in self.frameworks for x in of.not_checked)]
+        return [
+            *of_sides,
+            *(
+                f"{framework.title}: {x}"
+                for framework in self.frameworks
+                for x in framework.not_checked
+            ),
+        ]
 
     @property
     def verdict(self) -> str:
@@ -783,10 +788,10 @@ class Upgrade:
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """How much was compared of what there is."""
+        """Amount compared out of what exists, by kind."""
         checked = self.judgement.coverage
         tallies = {"changed pieces": Tally(checked=checked.checked, all=checked.all)}
-        details = [of.details for of in self.frameworks]
+        details = [framework.details for framework in self.frameworks]
         tallies["details"] = Tally(
             checked=sum(detail.probed for detail in details),
             all=sum(detail.all for detail in details),
@@ -802,11 +807,11 @@ class Upgrade:
     def costs(self) -> tuple[Cost, ...]:
         """Time and memory of trainings that execute changed code."""
         own = self.script.costs if self.script is not None else ()
-        return (*(cost for of in self.frameworks for cost in of.costs), *own)
+        return (*(cost for framework in self.frameworks for cost in framework.costs), *own)
 
     @property
     def traced(self) -> list[Traced]:
         """Every training that was traced on both sides."""
         own = self.script.held if self.script is not None else None
-        every = [traced for of in self.frameworks for traced in of.traced]
-        return [*every, own] if isinstance(own, Traced) else every
+        traced_pairs = [traced for framework in self.frameworks for traced in framework.traced]
+        return [*traced_pairs, own] if isinstance(own, Traced) else traced_pairs

@@ -246,7 +246,7 @@ def _replays_first(config: pytest.Config) -> bool:
     """Whether stored runs are replayed before fresh seeds."""
     fields = {
         name: config.getoption(each.flag)
-        for name, (each, _) in option.of(GateOptions).items()
+        for name, (each, _) in option.list_options(GateOptions).items()
         if name in ("seeds", "one_look", "first_seed", "fresh_seeds")
     }
     return GateOptions(**fields).replays_first

@@ -10,7 +10,7 @@ from rlregress import frameworks
 from rlregress.gate_options import PYTEST, GateOptions
 from rlregress.model import option
 
-_SHARED = {name: each for name, each in option.of(GateOptions).items() if name in PYTEST}
+_SHARED = {name: each for name, each in option.list_options(GateOptions).items() if name in PYTEST}
 #: other defaults than those of ``rlregress check``.
 _DEFAULTS = {"budget": "smoke"}
 #: what of them also says which tests run.

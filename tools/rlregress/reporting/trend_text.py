@@ -36,7 +36,7 @@ def change(row: Row, shift: Shift) -> str:
     levels = f"{words.number(shift.before)} -> {words.number(shift.after)}"
     if row.quantity in _MEASURED:
         return f"{_MEASURED[row.quantity]}: {levels} ({shift.share:+.0%})"
-    text = BY_NAME[row.quantity].moved(shift.share)
+    text = BY_NAME[row.quantity].describe_change(shift.share)
     return text if row.quantity == "critic" else f"{text}: {levels}"
 
 

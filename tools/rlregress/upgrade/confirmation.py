@@ -17,7 +17,7 @@ from typing import Any
 
 from rlregress.gate import baseline_runs
 from rlregress.gate.judging import find_worst_returns
-from rlregress.model.quantities import CRITIC, quantity_of, scale_of
+from rlregress.model.quantities import CRITIC, quantity_of, returns_scale
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import single_look
@@ -133,7 +133,7 @@ def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequenc
             f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
             f"x{errors[2] / errors[1]:.2f}"
         )
-    scale = scale_of(known[0])
+    scale = returns_scale(known[0])
     of_stored, of_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
     return (
         f"{name}: stored {means[0]:.4g} ({counts[0]} runs), the old version again {means[1]:.4g} "

@@ -188,7 +188,7 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     effect = ""
     if fraction is not None:
         of_returns = f"{fraction:+.0%} of the stored returns' scale"
-        effect = f", {of_returns if quantity is RETURNS else quantity.moved(fraction)}"
+        effect = f", {of_returns if quantity is RETURNS else quantity.describe_change(fraction)}"
     detectable = verdict["visible_fraction"]
     detects = quantity.nothing_detectable()
     if detectable is not None:

@@ -108,7 +108,7 @@ def classify_rejection(
     if not (drop_rejected or gain_rejected):
         return "", "no change rejected"
     adjusted = p[2] if drop_rejected else p[3]
-    text = f"{quantity.moved(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
+    text = f"{quantity.describe_change(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
     if abs(fraction) <= rules.floor:
         return "", f"{text}, not more than the floor of {rules.floor:.0%}"
     if quantity.two_sided:
@@ -145,7 +145,7 @@ def list_reasons_against(
     if n and failed / n > rules.max_failed_share:
         reasons.append(f"{failed} of {n} new runs {quantity.missing}")
     if fraction < -rules.must_detect or (quantity.two_sided and fraction > rules.must_detect):
-        reasons.append(f"{quantity.moved(fraction)}, too few seeds to reject it")
+        reasons.append(f"{quantity.describe_change(fraction)}, too few seeds to reject it")
     if visible is None:
         reasons.append(
             f"nothing would be detected with 80 % power: {m} stored against {looks.max_runs} new "

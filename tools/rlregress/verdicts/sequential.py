@@ -526,7 +526,9 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         if member.fraction < -rules.must_detect or (
             quantity.two_sided and member.fraction > rules.must_detect
         ):
-            reasons.append(f"{quantity.moved(member.fraction)}, too few seeds to reject it")
+            reasons.append(
+                f"{quantity.describe_change(member.fraction)}, too few seeds to reject it"
+            )
         if visible is None and not lacks_numbers:
             reasons.append("nothing common would be detected with 80 % power")
         elif visible is not None and visible > rules.must_detect:

@@ -65,7 +65,7 @@ def run_instrument(
     rows = [faults_page.row(name, result) for result in results]
     page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
     unexpected = [row.name for row in rows if not row.right]
-    output.next_steps([after_faults(unexpected)])
+    output.print_next_steps([after_faults(unexpected)])
     return instrument.enough(results)
 
 

@@ -122,7 +122,7 @@ def show_histories(names: Sequence[str]) -> None:
             typer.echo(line)
         if len(rows) < published:
             unjudged.append(name)
-    output.next_steps([after_histories(unjudged)])
+    output.print_next_steps([after_histories(unjudged)])
 
 
 def after_histories(unjudged: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
         typer.echo(claims_text.page(settled, items, answered, probed_adapters))
         return 1 if differing else 0
     claims_text.show(settled)
-    output.next_steps([after_claims(differing)])
+    output.print_next_steps([after_claims(differing)])
     return 1 if differing else 0
 
 

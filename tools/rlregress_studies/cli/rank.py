@@ -13,7 +13,7 @@ import typer
 
 from rlregress import missing_packages
 from rlregress.cli import output
-from rlregress.cli.options import Budget, Report, as_typed, refuse
+from rlregress.cli.options import Budget, Report, as_typed, reject_options
 from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
@@ -100,7 +100,7 @@ def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> in
     for line in ranking_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    output.next_steps(short_summary.steps(ranking_report.cards(ranked)))
+    output.print_next_steps(short_summary.steps(ranking_report.cards(ranked)))
     return 3 if ranked.undecided else 0
 
 
@@ -112,7 +112,7 @@ def answer(report: Path) -> None:
     for line in thesis_text.lines(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
-    output.next_steps([after_study()])
+    output.print_next_steps([after_study()])
 
 
 def rank(
@@ -160,7 +160,7 @@ def rank(
     environments = split_names("--environment", environment)
     options = Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
     if csv is not None:
-        refuse(context, _OF_STORED, "a CSV file does not take", "leave it out")
+        reject_options(context, _OF_STORED, "a CSV file does not take", "leave it out")
         raise typer.Exit(of_csv(csv, environments, options))
     kept = run_ranking.Kept(
         split_names("--framework", framework), split_names("--algorithm", algorithm), budget

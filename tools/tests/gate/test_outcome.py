@@ -232,12 +232,12 @@ def test_a_critic_that_regressed_is_a_regression():
     entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
     assert judged(*entries) == ("regressed", 1)
     [of] = outcome.build_outcomes(entries)
-    assert of.critics_alone == ("x critic",)
+    assert of.regressed_critics == ("x critic",)
     text = "What got worse is the critic; no return fell: x critic.\n"
     assert text in markdown_page.text(gate_page.page(result_of([of], exit_code=1)))
     # beside a return that fell or a failed test, that is not said
     for other in (cell("y", "regressed"), RED):
-        assert outcome.build_outcomes([entries[1], other])[0].critics_alone == ()
+        assert outcome.build_outcomes([entries[1], other])[0].regressed_critics == ()
 
 
 def test_what_was_not_judged_is_said():

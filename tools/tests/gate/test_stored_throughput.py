@@ -294,13 +294,13 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
 def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
     """The sentence names the framework and what to run."""
     with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline record"):
-        baseline._throughput((name,), 0)
+        baseline._print_throughput((name,), 0)
 
 
 def test_a_copy_that_is_not_here_is_named():
     """What is stored of its framework is not printed as if it were that copy's."""
     with pytest.raises(UserError, match="sb3@9"):
-        baseline._throughput(("sb3@9",), 0)
+        baseline._print_throughput(("sb3@9",), 0)
 
 
 def test_the_stored_files_can_be_read():

@@ -13,7 +13,7 @@ import pytest
 from rlregress.inside import events
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Event, Part, Trace, difference, other_types
+from rlregress.model.recorded_traces import Event, Part, Trace, describe_other_types, difference
 from rlregress.tracing import trace_comparison, trace_reader
 from rlregress.tracing.trace_comparison import compare
 
@@ -337,7 +337,7 @@ def test_another_type_is_never_rounding(letter, kind):
 )
 def test_other_types_are_named_before_other_names(old, new, words):
     """By name, and by place where values have no names."""
-    assert other_types(old, new) == words
+    assert describe_other_types(old, new) == words
 
 
 REPLAY = """

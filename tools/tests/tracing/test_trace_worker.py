@@ -159,7 +159,7 @@ def test_a_trace_of_a_training_that_failed_at_once_is_not_compared(tmp_path, rec
     """Nothing beside nothing would be equal."""
     recorded("raise ValueError('no')", "a")
     with pytest.raises(UserError, match=r"a\.trace holds no events.*ended in ValueError: no at"):
-        traces_command.compared(tmp_path / "a.trace", tmp_path / "a.trace")
+        traces_command.compare_files(tmp_path / "a.trace", tmp_path / "a.trace")
 
 
 #: how a training ends: the statement, and what of its error and its places is printed.
@@ -184,7 +184,7 @@ def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new,
     for name, end in (("a", old), ("b", new)):
         line = f"        if step == 4: {_ENDS[end][0]}\n" if end else ""
         recorded(changed(("        follow(", f"{line}        follow(")), name)
-    assert traces_command.compared(tmp_path / "a.trace", tmp_path / "b.trace") == code
+    assert traces_command.compare_files(tmp_path / "a.trace", tmp_path / "b.trace") == code
     printed = capsys.readouterr().out
     for name, end in (("a", old), ("b", new)):
         line = f"{name}.trace {_ENDS[end][1] if end else 'ended in'}".replace("b.py", f"{name}.py")
@@ -195,7 +195,7 @@ def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new,
 def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):
     """The folder is looked for first."""
     with pytest.raises(UserError, match="there is no folder .*missing"):
-        traces_command.record({}, tmp_path / "missing" / "x.trace")
+        traces_command.record_and_report({}, tmp_path / "missing" / "x.trace")
 
 
 def test_what_follows_two_dashes_belongs_to_the_script():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.model.quantities import scale_of
+from rlregress.model.quantities import returns_scale
 from rlregress.model.verdict import worst_verdict
 from rlregress.verdicts.effect import welch_interval
 from rlregress.verdicts.looks import single_look
@@ -146,12 +146,12 @@ def test_at_a_ceiling_the_power_is_a_count_of_seeds():
 
 def test_negative_and_vanishing_means_have_a_sane_scale():
     """Reacher's -4 to -6 is a drop of half; a mean near zero is measured in its spread."""
-    assert scale_of([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
+    assert returns_scale([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
     verdict = judge_one(healthy(1, 10, -4.0, 0.2), healthy(2, 5, -6.0, 0.2))
     assert verdict.verdict == "regressed"
     assert verdict.effect_fraction == pytest.approx(-0.5, abs=0.1)
-    assert scale_of([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
-    assert scale_of([0.0, 0.0]) == 1.0
+    assert returns_scale([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
+    assert returns_scale([0.0, 0.0]) == 1.0
 
 
 def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():

@@ -196,7 +196,9 @@ def _moved(name: str, verdict: Mapping[str, Any]) -> str:
     if not words.has_stored(verdict):
         return f"{words.number(verdict['effect'])} against the published mean"
     fraction = verdict["effect_fraction"]
-    return "by an unknown amount" if fraction is None else quantity_of(name).moved(fraction)
+    return (
+        "by an unknown amount" if fraction is None else quantity_of(name).describe_change(fraction)
+    )
 
 
 def _stored_versions(result: GateResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
@@ -218,8 +220,8 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     fallen = [name for name, of in judged.items() if of["verdict"] == REGRESSED]
     if fallen:
         yield f"Agents learn less: returns fell in {_some(fallen)}."
-    elif outcome.critics_alone:
-        yield f"What got worse is the critic; no return fell: {_some(list(outcome.critics_alone))}."
+    elif outcome.regressed_critics:
+        yield f"What got worse is the critic; no return fell: {_some(list(outcome.regressed_critics))}."
     elif judged and outcome.verdict == HOLDS:
         detectable = sorted(
             of["visible_fraction"]

@@ -345,7 +345,7 @@ def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     lists: dict[str, list[Entry]] = {}
     for entry in entries:
         title = (
-            model.title_of_unexecuted(entry) if entry.state == model.NEVER else _TITLES[entry.state]
+            model.unexecuted_title(entry) if entry.state == model.NEVER else _TITLES[entry.state]
         )
         lists.setdefault(title, []).append(entry)
     return lists
