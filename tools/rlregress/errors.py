@@ -81,9 +81,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return "there is none"
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     listed = len(names) <= _LISTED
-    every, quoted = ", ".join(names), "' or '".join(near)
+    known_text, quoted = ", ".join(names), "' or '".join(near)
     if near:
         question = f"did you mean '{quoted}'?"
-        return f"{question} (known: {every})" if listed else question
-    some = "', '".join(difflib.get_close_matches(name, names, n=3, cutoff=0.0))
-    return f"known: {every}" if listed else f"{len(names)} are known, such as '{some}'"
+        return f"{question} (known: {known_text})" if listed else question
+    examples = "', '".join(difflib.get_close_matches(name, names, n=3, cutoff=0.0))
+    return f"known: {known_text}" if listed else f"{len(names)} are known, such as '{examples}'"

@@ -73,18 +73,18 @@ class GateOptions:
 
     @property
     def replays_first(self) -> bool:
-        """Whether stored runs are replayed first: not where other runs were requested."""
-        other = self.seeds or self.one_look or self.first_seed != MAX_SEEDS
-        return not (self.fresh_seeds or other)
+        """Whether stored runs are replayed first; not if other runs were requested."""
+        has_other_runs = self.seeds or self.one_look or self.first_seed != MAX_SEEDS
+        return not (self.fresh_seeds or has_other_runs)
 
     @property
     def evidence(self) -> Path:
-        """Where the evidence of the session lies."""
+        """Path of the evidence of the session."""
         return self.report / "evidence.json"
 
     @property
     def junit(self) -> Path:
-        """Where the JUnit file lies."""
+        """Path of the JUnit file."""
         return self.report / "junit.xml"
 
     @property

@@ -85,7 +85,7 @@ def parse(text: str) -> Source:
 
 
 def runs_as_script(node: ast.stmt) -> bool:
-    """Whether it is the block of a module that no import runs."""
+    """Return whether it is the block of a module that no import runs."""
     if not isinstance(node, ast.If) or node.orelse:
         return False
     return ast.unparse(node.test) in ("__name__ == '__main__'", "'__main__' == __name__")

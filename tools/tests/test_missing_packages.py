@@ -149,7 +149,7 @@ def test_what_is_not_checked_without_a_package_is_listed(found, about, without, 
 def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
     """A page has the line in its place."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    text = svg.drawn(lambda axes: None, "name", "label", 1.0, 1.0, (0, 0, 0, 0))
+    text = svg.draw_svg(lambda axes: None, "name", "label", 1.0, 1.0, (0, 0, 0, 0))
     assert "pip install &#39;rlregress[plots]&#39;" in text
 
 

@@ -133,7 +133,7 @@ def bisect(
 
     with kept_alive(typer.echo) as say:
         if repository is not None:
-            result = search.of_commits(
+            result = search.search_commits(
                 symptom(),
                 repository,
                 (old, new),
@@ -145,7 +145,7 @@ def bisect(
             )
         else:
             assert ends is not None
-            result = search.of_releases(symptom(), ends, adapters, say, every)
+            result = search.search_releases(symptom(), ends, adapters, say, every)
     text = json.dumps(bisect_text.as_json(result), indent=1) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "bisect.json", text)

@@ -54,7 +54,7 @@ def judge(options: GateOptions, in_brief: bool = False, verbose: bool = False) -
         result = nightly_record.add_earlier_runs(
             gate_run.judge_gate(new, typer.echo), options.report
         )
-        text = report_files.judged(
+        text = report_files.write_judged(
             result, gate_run.read_evidence(new), new.report, ci_annotations.top()
         )
     output.decided()

@@ -27,7 +27,7 @@ def top() -> Path:
 def annotate(findings: Sequence[Finding]) -> None:
     """Print annotations, in a job of GitHub alone."""
     if os.environ.get(_ON_GITHUB) == "true":
-        for line in ci_formats.annotated(findings):
+        for line in ci_formats.format_annotations(findings):
             print(line, file=output.unfiltered(), flush=True)
 
 
@@ -40,6 +40,6 @@ def summarise(text: str) -> None:
         files.check_target(path)
         with path.open("a", encoding="utf-8") as stream:
             safe = harmless.markdown(text)
-            stream.write(ci_formats.cut(safe, ci_formats.SUMMARY - stream.tell()))
+            stream.write(ci_formats.cut_text(safe, ci_formats.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

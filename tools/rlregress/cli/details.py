@@ -112,7 +112,7 @@ def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
     else:
-        details_text.installed(probed_, differing)
+        details_text.print_fingerprint(probed_, differing)
         output.print_next_steps([next_steps.after_probe(differing)])
     return 1 if differing else 0
 
@@ -142,4 +142,4 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
             }
             for adapter in adapters
         }
-        details_text.one(catalogue.get(id), documented_variants)
+        details_text.print_detail(catalogue.get(id), documented_variants)

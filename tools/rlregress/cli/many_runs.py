@@ -204,7 +204,7 @@ def verify_store(manifest: str, store: str, set_aside: bool) -> int:
         check_writable(folder.folder, "names of damaged records")
     checked = audit.verify_store(folder, load_manifest)
     output.decided()
-    for line in cluster_text.audit(checked):
+    for line in cluster_text.format_audit(checked):
         typer.echo(line)
     for path in checked.damaged if set_aside else ():
         typer.echo(f"set aside: {rename_as_damaged(path)}; launch does its run again")
@@ -223,7 +223,7 @@ def merge_stores(stores: Sequence[str], into: Path) -> int:
     check_writable(target.folder, "run records")
     merged = audit.merge_stores(sources, target)
     output.decided()
-    for line in cluster_text.merged(merged, str(target.folder)):
+    for line in cluster_text.format_merge(merged, str(target.folder)):
         typer.echo(line)
     output.print_next_steps([next_steps.after_launch(target.folder)])
     return 1 if merged.differing or merged.damaged else 0

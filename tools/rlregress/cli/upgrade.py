@@ -172,7 +172,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
         facts,
         upgrade_page.cards(result, facts),
         str(folder / "upgrade.html"),
-        upgrade_text.of_own_files(result),
+        upgrade_text.describe_own_files(result),
     )
 
 
@@ -209,7 +209,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade.md", comment)
         write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))
-        sarif = json.dumps(ci_formats.sarif(findings), indent=1) + "\n"
+        sarif = json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
         write_atomically(folder / "upgrade.sarif", sarif)
         ci_annotations.summarise(text)
     except OSError as error:

@@ -93,7 +93,7 @@ def _hold_waves(session: Session, wait: bool) -> Iterator[str]:
 def _do_wave(waves: Waves, session: Session) -> int | None:
     """Do the runs that the verdict needs. Return None if all are done, else the exit code."""
     before: tuple[int, int] | None = None
-    for line in waves_text.standing(current_standing(session)):
+    for line in waves_text.describe_standing(current_standing(session)):
         many_runs.print_line(line)
     wave = build_next_wave(session)
     while wave is not None:
@@ -113,7 +113,7 @@ def _do_wave(waves: Waves, session: Session) -> int | None:
             return code
         following = build_next_wave(session)
         if following is None or following.number > wave.number:
-            for line in waves_text.standing(current_standing(session)):
+            for line in waves_text.describe_standing(current_standing(session)):
                 many_runs.print_line(line)
         # asked once: it reads every record of the wave
         wave = following

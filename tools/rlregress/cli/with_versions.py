@@ -59,7 +59,7 @@ def _check_owner(folder: Path) -> None:
         status = folder.stat()
     except FileNotFoundError:
         return
-    why = files.others(status, "it", files.is_shared(status))
+    why = files.describe_other_writers(status, "it", files.is_shared(status))
     if why and not os.environ.get(TRUST):
         raise UserError(
             "the environments of this store are code, and are not used, as "

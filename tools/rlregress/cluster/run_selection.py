@@ -93,7 +93,7 @@ def copy_manifest(manifest: Manifest, store: Store) -> Manifest:
 
 def list_manifests(store: Store) -> list[Manifest]:
     """List the manifests of a store, the newest first."""
-    paths = datafiles.listed(store_folder(store, MANIFESTS), "*.jsonl")
+    paths = datafiles.list_files(store_folder(store, MANIFESTS), "*.jsonl")
     return [Manifest(path) for path in sorted(paths, key=lambda path: -path.lstat().st_mtime)]
 
 

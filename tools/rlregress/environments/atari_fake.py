@@ -89,7 +89,7 @@ class AtariGame(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start a new game; what is queued stays queued."""
+        """Start a new game; queued frames stay queued."""
         super().reset(seed=seed)
         self.resets += 1
         self.frames = 0

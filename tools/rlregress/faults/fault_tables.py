@@ -82,7 +82,7 @@ def load(instrument: str, of: Sequence[str]) -> list[Fault]:
 
 def _of_details(framework: str) -> list[Fault]:
     path = expectations_path(frameworks.get(framework))
-    files = datafiles.listed(path, "*.toml") if path.is_dir() else [path]
+    files = datafiles.list_files(path, "*.toml") if path.is_dir() else [path]
     return [fault for file in files for fault in _read(file, DETAILS)]
 
 

@@ -251,7 +251,7 @@ def seconds_per_step(cell: Cell, baselines: Sequence[Baseline]) -> float:
 
 def load_all_baselines() -> list[Baseline]:
     """Load all stored cells, ordered by id."""
-    return [load_baseline(path) for path in datafiles.listed(returns_folder(), "*.toml")]
+    return [load_baseline(path) for path in datafiles.list_files(returns_folder(), "*.toml")]
 
 
 def _framework_sources(sources: Mapping[str, str]) -> dict[str, str]:

@@ -102,7 +102,7 @@ def load_all_throughput() -> dict[tuple[str, str], Stored]:
     """Return all stored throughput by framework and algorithm."""
     return {
         (path.stem, algorithm): stored_
-        for path in datafiles.listed(throughput_folder(), "*.json")
+        for path in datafiles.list_files(throughput_folder(), "*.json")
         for algorithm, stored_ in load_throughput(path.stem).items()
     }
 

@@ -11,7 +11,7 @@ from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
-from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
+from rlregress.model.differences import VIOLATED, Entry, Judgement
 from rlregress.model.fault_results import Mutant
 from rlregress.model.recorded_traces import SHORT, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED

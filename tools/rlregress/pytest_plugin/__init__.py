@@ -124,8 +124,8 @@ def pytest_configure(config: pytest.Config) -> None:
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
-        for chosen in requested_names.find_adapters(_names(config, "--framework")):
-            load_documented(chosen)
+        for requested in requested_names.find_adapters(_names(config, "--framework")):
+            load_documented(requested)
         for name in _names(config, "--framework"):
             frameworks.get(name).versions()
         load_budget(config.getoption("--budget"))
@@ -140,10 +140,12 @@ def pytest_configure(config: pytest.Config) -> None:
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = requested_names.list_algorithms() | requested_names.list_behavior_only()
+        known_algorithms = requested_names.list_algorithms() | requested_names.list_behavior_only()
         for algorithm in _names(config, "--algorithm"):
-            if algorithm not in known:
-                raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
+            if algorithm not in known_algorithms:
+                raise UserError(
+                    f"unknown algorithm '{algorithm}'; {nearest(algorithm, known_algorithms)}"
+                )
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config.option, "maxschedchunk") and config.option.maxschedchunk is None:
@@ -162,7 +164,7 @@ def _refuse_what_is_not_there(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """What records and nights hold stands in failures, too; a terminal obeys none of it."""
+    """Escape text of records in failures, because terminals obey control sequences."""
     if not session.config.pluginmanager.has_plugin("terminalreporter"):
         return
     writer: Any = session.config.get_terminal_writer()
@@ -179,11 +181,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """The frameworks with their folders; and what of a study is not trained, and why."""
+    """Return frameworks with folders, and excluded cells of a study with reasons."""
     lines = []
     with suppress(pytest.Collector.CollectError):
         for adapter in _adapters(config):
-            versions = ", ".join(f"{name} {of}" for name, of in adapter.versions().items())
+            versions = ", ".join(
+                f"{name} {version}" for name, version in adapter.versions().items()
+            )
             folders = ", ".join(map(str, adapter.code_folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
@@ -243,10 +247,10 @@ def session_of(config: pytest.Config) -> Session:
 
 
 def _replays_first(config: pytest.Config) -> bool:
-    """Whether stored runs are replayed before fresh seeds."""
+    """Return whether stored runs are replayed before fresh seeds."""
     fields = {
-        name: config.getoption(each.flag)
-        for name, (each, _) in option.list_options(GateOptions).items()
+        name: config.getoption(declared.flag)
+        for name, (declared, _) in option.list_options(GateOptions).items()
         if name in ("seeds", "one_look", "first_seed", "fresh_seeds")
     }
     return GateOptions(**fields).replays_first
@@ -258,8 +262,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "framework" in names:
         _parametrize_frameworks(metafunc)
     if "implementation" in names:
-        chosen = _implementations(metafunc)
-        metafunc.parametrize("implementation", chosen, ids=[i.name for i in chosen])
+        selected = _implementations(metafunc)
+        metafunc.parametrize("implementation", selected, ids=[i.name for i in selected])
     if not {"training", "replayed_cell", *subjects.JUDGED} & set(names):
         return
     try:
@@ -287,10 +291,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
     for quantity in (TRAINING, CRITIC):
         if (fixture := f"judged_{quantity.name}") in names:
-            of = [quantity.named(cell.id) for cell in session.cells_judged_by(quantity)]
-            of += session.group_names(quantity)
+            subject_names = [quantity.named(cell.id) for cell in session.cells_judged_by(quantity)]
+            subject_names += session.group_names(quantity)
             metafunc.parametrize(
-                fixture, [subjects.JudgedSubject(session, name) for name in of], ids=of
+                fixture,
+                [subjects.JudgedSubject(session, name) for name in subject_names],
+                ids=subject_names,
             )
 
 
@@ -303,17 +309,17 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     if "stored_kind" in metafunc.fixturenames:
         _parametrize_stored_kinds(metafunc, adapters, names)
         return
-    beside = metafunc.definition.get_closest_marker(_WITHOUT_CELLS)
-    chosen = [
+    marker = metafunc.definition.get_closest_marker(_WITHOUT_CELLS)
+    pairs = [
         (adapter, algorithm)
         for adapter in adapters
-        for algorithm in (*adapter.algorithms, *_without_cells(adapter, beside))
+        for algorithm in (*adapter.algorithms, *_without_cells(adapter, marker))
         if not names or algorithm in names
     ]
     metafunc.parametrize(
         ("framework", "algorithm"),
-        chosen,
-        ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in chosen],
+        pairs,
+        ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in pairs],
     )
 
 
@@ -330,7 +336,7 @@ def _parametrize_stored_kinds(
     from rlregress.upgrade import saved_store
 
     try:
-        chosen = [
+        kinds = [
             (adapter, algorithm, kind)
             for adapter in adapters
             for algorithm, kind in saved_store.kinds(adapter.name)
@@ -340,8 +346,8 @@ def _parametrize_stored_kinds(
         raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize(
         ("framework", "algorithm", "stored_kind"),
-        chosen,
-        ids=[f"{adapter.full_name}-{kind.replace(' ', '_')}" for adapter, _, kind in chosen],
+        kinds,
+        ids=[f"{adapter.full_name}-{kind.replace(' ', '_')}" for adapter, _, kind in kinds],
     )
 
 
@@ -377,26 +383,26 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what an item is about, for -m "sac and not slow"."""
+    """Mark an item by its subject, for -m "sac and not slow"."""
     if not subjects.is_empty(item):
         for name in sorted(subjects.marks_of(item, item.config.stash[_SELECTABLE])):
             item.add_marker(name)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop what nobody asks for, put what explains most first, note what each test is about.
+    """Deselect excluded items, sort the rest, and note the subject of each test.
 
     That is a framework, and of trainings what is judged.
     """
     empty = {item for item in items if subjects.is_empty(item)}
     details = requested_names.find_detail_ids(_names(config, "--detail"))
-    others = requested_names.excluded_families(_names(config, "--algorithm"))
+    excluded = requested_names.excluded_families(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
         if item in empty
         or (details and subjects.detail_of_item(item) not in details)
-        or subjects.detail_of_item(item).partition(".")[0] in others
+        or subjects.detail_of_item(item).partition(".")[0] in excluded
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -443,19 +449,21 @@ def _processes(config: pytest.Config) -> int:
 
 
 def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
-    """Ended trainings, how many there are at most, and seconds of the others; see its reader."""
+    """Return finished trainings, their largest number, and seconds of the others; see
+    its reader.
+    """
     from rlregress.gate import judging
 
     entries = config.stash[_COLLECTED]
     session = session_of(config).without_cells(evidence_file.reproduced(entries))
     most, ended = session.max_runs, evidence_file.replays(entries)
-    pending = {cell: of for cell, of in session.replays.items() if cell.id not in ended}
-    expected = [cell.id for cell, of in pending.items() if of.expects_same_numbers]
+    pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in ended}
+    expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
     measured = evidence_file.measured(entries)
     start = progress.stored_durations().start
-    replays = sum(start + of.run.time.cpu_seconds for of in pending.values())
-    left = judging.seconds_to_do(session.without_cells(expected), measured) + replays
-    return sum("record" in entry for entry in entries), most, left, bool(measured)
+    replays = sum(start + replay.run.time.cpu_seconds for replay in pending.values())
+    seconds_left = judging.seconds_to_do(session.without_cells(expected), measured) + replays
+    return sum("record" in entry for entry in entries), most, seconds_left, bool(measured)
 
 
 def _write_line(config: pytest.Config, line: str) -> None:
@@ -554,9 +562,9 @@ def _name_line_at_fault(error: BaseException, implementation: Implementation) ->
     """Below the first line of a message, which every report quotes and not all quote sections."""
     from rlregress.faults import places
 
-    first, *rest = str(error).splitlines() or [""]
+    first, *further = str(error).splitlines() or [""]
     lines = places.sentences(implementation, _variant(implementation))
-    error.args = ("\n".join([first, *(f"  {line}" for line in lines), *rest]),)
+    error.args = ("\n".join([first, *(f"  {line}" for line in lines), *further]),)
 
 
 def _variant(implementation: Implementation) -> str | None:
@@ -570,9 +578,9 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     config = _CONFIG.get("config")
     if config is None or report.outcome != "failed":
         return
-    entries, found = config.stash[_COLLECTED], evidence_file.uncollected(report)
-    if all(entry["test"] != found["test"] for entry in entries):
-        entries.append(found)
+    entries, new_entry = config.stash[_COLLECTED], evidence_file.uncollected(report)
+    if all(entry["test"] != new_entry["test"] for entry in entries):
+        entries.append(new_entry)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -585,8 +593,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
     if "record" in entry and not is_xdist_worker(config):
-        done, most, left, _ = _runs(config)
-        _write_line(config, terminal.training_line(entry, done, most, left / _processes(config)))
+        done, most, seconds_left, _ = _runs(config)
+        _write_line(
+            config, terminal.training_line(entry, done, most, seconds_left / _processes(config))
+        )
 
 
 def is_xdist_worker(config: pytest.Config) -> bool:
@@ -605,11 +615,11 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
-        wanted = requested_names.list_probes(adapter, _names(config, "--algorithm"))
+        probes = requested_names.list_probes(adapter, _names(config, "--algorithm"))
         missing = requested_names.describe_not_probed(
-            wanted, evidence_file.answered(entries, adapter.full_name)
+            probes, evidence_file.answered(entries, adapter.full_name)
         )
-        details = len({id for id, _ in wanted})
+        details = len({id for id, _ in probes})
         yield f"{adapter.full_name}: {words.details_probed(details, missing, by)}"
 
 
@@ -622,13 +632,14 @@ def _folded(entries: list[dict[str, Any]]) -> Iterator[str]:
     failed = sum(map(len, about.values()))
     if failed > len(about):
         yield f"{failed} failed tests are about {words.counted(len(about), 'detail')}:"
-        for id, of in about.items():
-            code = next((entry["code"] for entry in of if "code" in entry), "")
-            yield f"  {id}: {words.counted(len(of), 'test')}{f'; {code}' if code else ''}"
+        for id, detail_entries in about.items():
+            code = next((entry["code"] for entry in detail_entries if "code" in entry), "")
+            tests = words.counted(len(detail_entries), "test")
+            yield f"  {id}: {tests}{f'; {code}' if code else ''}"
 
 
 def _selected_by(config: pytest.Config, *only: str) -> list[str]:
-    """What chose among the tests, as it was given.
+    """Return the options that selected tests, as given.
 
     Args:
         only: the options that are looked at; none: all.
@@ -645,8 +656,12 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     """The verdicts, below pytest's own lines; the evidence file, if asked for."""
     entries = config.stash[_COLLECTED]
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-        given = _selected_by(config)
-        text = terminal.nothing_left(given) if given else terminal.nothing_collected(config.args)
+        selection = _selected_by(config)
+        text = (
+            terminal.nothing_left(selection)
+            if selection
+            else terminal.nothing_collected(config.args)
+        )
         terminalreporter.write_line(text)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
@@ -687,12 +702,15 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 
 def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
-    """What the gate says of a session of pytest, whatever it was asked."""
+    """Return the result of the gate for any session of pytest."""
     from rlregress.gate import cell_selection, gate_run, report_data
 
     algorithms = _names(config, "--algorithm")
     # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
-    wanted = {of.full_name: requested_names.list_probes(of, algorithms) for of in _adapters(config)}
+    probes = {
+        adapter.full_name: requested_names.list_probes(adapter, algorithms)
+        for adapter in _adapters(config)
+    }
     # under xdist its workers have made theirs, and this process none
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None
@@ -705,5 +723,5 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     )
     lacking = cell_selection.cells_without_package(_selection(config)) if trained else {}
     return gate_run.build_result(
-        _adapters(config), session, entries, wanted, info, seconds, lacking
+        _adapters(config), session, entries, probes, info, seconds, lacking
     )

@@ -32,14 +32,17 @@ NAMING = (
 def add(parser: pytest.Parser) -> None:
     """The options of the suite."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
-    for name, (each, usual) in _SHARED.items():
+    for name, (declared, usual) in _SHARED.items():
         default = _DEFAULTS.get(name, usual)
-        how: dict[str, Any] = {"default": default, "help": _help(each.help, default, usual)}
+        how: dict[str, Any] = {"default": default, "help": _help(declared.help, default, usual)}
         if isinstance(default, bool):
             how["action"] = "store_true"
         else:
-            how |= {"type": type(default) if default is not None else str, "metavar": each.metavar}
-        group.addoption(each.flag, **how)
+            how |= {
+                "type": type(default) if default is not None else str,
+                "metavar": declared.metavar,
+            }
+        group.addoption(declared.flag, **how)
     group.addoption(
         "--detail",
         metavar="IDS",

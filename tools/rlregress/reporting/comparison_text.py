@@ -85,13 +85,13 @@ def titled(name: str, version: str) -> str:
 def counts(comparison: Comparison) -> str:
     """How many details differ, and how many do not."""
     if comparison.left_out:
-        others = f"{len(comparison.left_out)} that do not differ are left out"
+        ending = f"{len(comparison.left_out)} that do not differ are left out"
     else:
-        others = (
+        ending = (
             f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something "
             "that only one of them has"
         )
-    return f"{len(comparison.different)} details differ, {others}"
+    return f"{len(comparison.different)} details differ, {ending}"
 
 
 def as_json(comparison: Comparison) -> str:

@@ -25,7 +25,7 @@ def title(trend: Trend) -> str:
 def date(trend: Trend, night: int) -> str:
     """Return the day of a night; with the time where another night has the same day."""
     day, around = trend.dates[night][:10], trend.dates[max(0, night - 5) : night + 6]
-    alone = sum(other[:10] == day for other in around) == 1
+    alone = sum(night_date[:10] == day for night_date in around) == 1
     return day if alone else trend.dates[night][:16].replace("T", " ")
 
 
@@ -47,14 +47,16 @@ def shift_line(trend: Trend, row: Row, shift: Shift) -> str:
         since = f"first night {date(trend, shift.night)}"
         since += "" if shift.earliest == shift.latest else f" (95 % interval: {interval})"
         versions = [f"{name} {old} -> {new}" for name, old, new in shift.versions]
-        found = ", ".join([*versions, *shift.conditions])
-        there = f"changed there: {found}" if found else "nothing that a night records changed there"
+        changes = ", ".join([*versions, *shift.conditions])
+        changes_text = (
+            f"changed there: {changes}" if changes else "nothing that a night records changed there"
+        )
     else:
-        since, there = "in all checks that could tell", "nothing to compare with"
+        since, changes_text = "in all checks that could tell", "nothing to compare with"
     count = f"{row.verdicts[row.verdict]} of {sum(row.verdicts.values())} checks {row.verdict}"
     if row.verdict == REGRESSED and row.first is not None:
         count += f", the first of {date(trend, row.first)}"
-    parts = [part for part in (change(row, shift), since, there, count) if part]
+    parts = [part for part in (change(row, shift), since, changes_text, count) if part]
     return f"{row.verdict:<10} {row.name}: {'; '.join(parts)}"
 
 
@@ -64,7 +66,7 @@ def shift_lines(trend: Trend) -> list[str]:
 
 
 def table(trend: Trend) -> list[list[str]]:
-    """Return a row for each framework, cell and training; of what is judged beside, of changes."""
+    """Return rows for frameworks, cells and trainings; of secondary quantities only changes."""
     listed = [
         row
         for row in trend.rows

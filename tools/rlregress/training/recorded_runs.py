@@ -208,8 +208,8 @@ def list_records(folder: Path) -> list[Path]:
     Raises:
         UserError: it, or the folder of a cell, may not be read.
     """
-    cells = (path for path in datafiles.listed(folder, "*") if path.is_dir())
-    return [path for cell in cells for path in datafiles.listed(cell, "*.json")]
+    cells = (path for path in datafiles.list_files(folder, "*") if path.is_dir())
+    return [path for cell in cells for path in datafiles.list_files(cell, "*.json")]
 
 
 def read_record(path: Path) -> tuple[Job, dict[str, Any]]:

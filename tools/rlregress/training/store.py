@@ -339,7 +339,7 @@ def rename_as_damaged(path: Path) -> Path:
 
 def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
     """Return whether a duplicate of a record has this result already."""
-    for duplicate in datafiles.listed(path.parent, f"*{_DUPLICATE}"):
+    for duplicate in datafiles.list_files(path.parent, f"*{_DUPLICATE}"):
         if duplicate.name.startswith(f"{path.stem}."):
             with suppress(UserError):
                 if run_record.outcome(run_record.read(duplicate)) == run_record.outcome(content):

@@ -199,7 +199,7 @@ def load(folder: Path) -> tuple[Claim, ...]:
             detail or variant, a quote that is too long, or no verdict that can be recorded.
     """
     claims: dict[str, Claim] = {}
-    for index in datafiles.listed(Path(folder).parent / "sources", "*.toml"):
+    for index in datafiles.list_files(Path(folder).parent / "sources", "*.toml"):
         if not (Path(folder) / index.name).is_file():
             raise UserError(
                 f"{folder} has no {index.name}; expected one for each document of {index.parent}"

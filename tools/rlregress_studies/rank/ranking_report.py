@@ -272,7 +272,7 @@ def _figure(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Marku
     widest = max(map(len, rows))
     left = min(16.0 + 5.6 * widest, 170.0)
     height = 40.0 + 30.0 * len(rows)
-    return svg.drawn(
+    return svg.draw_svg(
         lambda axes: _draw(axes, rows), name, label, figures.WIDTH, height, (left, 12, 36, 8)
     )
 

@@ -81,7 +81,7 @@ def test_every_change_joins_the_two_ends(values):
         rest = values[low:]
         return bisection.first_new(
             bisection.chain(len(rest)), lambda n: NEW if rest[n] != rest[0] else OLD
-        ).moved(low)
+        ).shift_by(low)
 
     found = list(bisection.every_change(count, after))
     assert all(values[step.old] != values[step.new] for step in found)
@@ -100,7 +100,7 @@ def test_every_change_that_is_not_taken_back_is_found(cuts):
             return None
         return bisection.first_new(
             bisection.chain(40 - low), lambda n: NEW if low + n >= later[0] else OLD
-        ).moved(low)
+        ).shift_by(low)
 
     assert list(bisection.every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]
 
@@ -112,7 +112,7 @@ def test_the_packages_that_are_needed_together_are_found(needed):
     def check(moved):
         return NEW if needed <= moved else OLD
 
-    assert set(bisection.smallest("abcdefgh", check)) == needed
+    assert set(bisection.find_smallest_set("abcdefgh", check)) == needed
 
 
 def test_packages_that_cannot_move_alone_stay_together():
@@ -121,4 +121,4 @@ def test_packages_that_cannot_move_alone_stay_together():
     def check(moved):
         return SKIPPED if len(moved & set("ab")) == 1 else NEW if "a" in moved else OLD
 
-    assert bisection.smallest("abcd", check) == ("a", "b")
+    assert bisection.find_smallest_set("abcd", check) == ("a", "b")

@@ -173,7 +173,7 @@ def test_a_sound_store_is_verified(store):
     (listed,) = (store.folder / "manifests").glob("*")
     of = audit.verify_store(store, manifest.Manifest(listed))
     assert (of.records, of.failed, of.wrong, of.notes, of.missing) == (3, 1, [], [], 7)
-    assert cluster_text.audit(of) == [
+    assert cluster_text.format_audit(of) == [
         "3 records are whole, 1 of them of failed runs; nothing wrong",
         "7 of the manifest's runs without a record",
     ]

@@ -103,7 +103,7 @@ def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
     dial["lost"] = 0.3
     session = open_session(chosen, 0, str(tmp_path))
     assert current_standing(session) is None
-    assert waves_text.standing(None) == []
+    assert waves_text.describe_standing(None) == []
     fallen: set[str] = set()
     while (wave := build_next_wave(session)) is not None:
         looked = current_standing(session)
@@ -112,7 +112,7 @@ def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
             assert set(looked.undecided) == {job.cell.id for job in wave.jobs}
             assert not set(looked.undecided) & set(looked.verdicts)
             fallen |= {n for n, v in looked.verdicts.items() if v.verdict == REGRESSED}
-            text = waves_text.standing(looked)
+            text = waves_text.describe_standing(looked)
             assert text[-1].endswith(f"; undecided: {', '.join(looked.undecided)}")
         for job in wave.undone:
             session.run_job(job)
@@ -124,7 +124,7 @@ def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
     regressed = {name for name, verdict in verdicts.items() if verdict.verdict == REGRESSED}
     assert fallen <= regressed != set()
     for name in regressed:
-        assert f"{name} regressed: {verdicts[name].reason}" in waves_text.standing(last)
+        assert f"{name} regressed: {verdicts[name].reason}" in waves_text.describe_standing(last)
 
 
 @pytest.mark.nightly

@@ -66,7 +66,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
 
         monkeypatch.setattr(gate_run, "run_gate", evidence)
         if not figures:
-            monkeypatch.setattr(svg, "drawn", _empty_figure)
+            monkeypatch.setattr(svg, "draw_svg", _empty_figure)
         report = tmp_path / "report"
         options = GateOptions(
             report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks

@@ -357,7 +357,7 @@ class Guarded:
     __slots__ = ("kept", "__dict__")
 
     def __init__(self):
-        self.kept, self.other = [1.0], {"a": 2}
+        self.measure_once, self.other = [1.0], {"a": 2}
 
     def __getstate__(self):
         return {}

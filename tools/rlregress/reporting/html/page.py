@@ -87,7 +87,7 @@ class SourcePair:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """What differs, as a mark and a line each: the old lines before the new ones."""
+        """The differing lines with their marks: old lines before new ones."""
         return [
             (mark, line[1])
             for mark, side in (("-", "a"), ("+", "b"))
@@ -208,7 +208,7 @@ class Card:
 
     @property
     def fault_first(self) -> bool:
-        """Whether what changed is worse than that something was not judged."""
+        """Whether the changes are worse than the missing verdicts."""
         return self.badge.of == BAD
 
 
@@ -265,7 +265,7 @@ def _environment() -> Environment:
     )
     environment.tests["kind"] = lambda part, name: type(part).__name__ == name
     environment.globals["listed"] = LISTED
-    environment.filters["marked"] = marked
+    environment.filters["marked"] = mark_differences
     environment.filters["breakable"] = breakable
     return environment
 
@@ -275,17 +275,17 @@ def breakable(text: object) -> Markup:
     return escape(text).replace("/", Markup("/<wbr>"))
 
 
-def marked(pair: Pair) -> tuple[Markup, Markup]:
-    """Both lines of a row, with what one has and the other has not marked."""
-    one = pair.a[1] if pair.a is not None else ""
-    other = pair.b[1] if pair.b is not None else ""
+def mark_differences(pair: Pair) -> tuple[Markup, Markup]:
+    """Return both lines of a row with their differences marked."""
+    old_text = pair.a[1] if pair.a is not None else ""
+    new_text = pair.b[1] if pair.b is not None else ""
     if pair.same or pair.a is None or pair.b is None:
-        return escape(one), escape(other)
-    a, b = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (one, other))
+        return escape(old_text), escape(new_text)
+    a, b = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
     codes = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    left = _joined((code == "equal", "".join(a[i:j]), "del") for code, i, j, _, _ in codes)
-    right = _joined((code == "equal", "".join(b[i:j]), "ins") for code, _, _, i, j in codes)
-    return left, right
+    old_marked = _joined((code == "equal", "".join(a[i:j]), "del") for code, i, j, _, _ in codes)
+    new_marked = _joined((code == "equal", "".join(b[i:j]), "ins") for code, _, _, i, j in codes)
+    return old_marked, new_marked
 
 
 def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
