@@ -73,7 +73,7 @@ class GateOptions:
 
     @property
     def replays_first(self) -> bool:
-        """Whether stored runs are replayed first; not if other runs were requested."""
+        """Return whether stored runs are replayed first; not if other runs were requested."""
         has_other_runs = self.seeds or self.one_look or self.first_seed != MAX_SEEDS
         return not (self.fresh_seeds or has_other_runs)
 

@@ -36,15 +36,15 @@ class _ExecutedLines:
             self._counted.switch_context("")
 
     def pytest_unconfigure(self) -> None:
-        """Write what was counted."""
+        """Write the counts."""
         self._counted.stop()
         data = self._counted.get_data()
         executed: dict[str, dict[str, list[int]]] = {}
         for file in data.measured_files():
-            of = executed.setdefault(str(Path(file).resolve()), {})
+            lines_by_test = executed.setdefault(str(Path(file).resolve()), {})
             for line, contexts in sorted(data.contexts_by_lineno(file).items()):
                 for test in filter(None, contexts):
-                    of.setdefault(test, []).append(line)
+                    lines_by_test.setdefault(test, []).append(line)
         Path(os.environ[OUTPUT]).write_text(json.dumps(executed), encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ from rlregress_power.judged_releases import OUTCOMES, JudgedPair
 
 
 def pair_lines(row: JudgedPair) -> Iterator[str]:
-    """What came of one pair of releases."""
+    """Describe the result for one pair of releases."""
     yield f"{row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
     for change in row.changes:
         by = f": {change.by}" if change.by else ""

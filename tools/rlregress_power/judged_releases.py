@@ -50,10 +50,12 @@ class JudgedPair:
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing in scope is known to have changed between the two."""
+        """Return whether no known change in scope lies between the two releases."""
         return not self.changes
 
     @property
     def red(self) -> bool:
-        """Whether the gate would have stopped somebody; what is documented to change does not."""
+        """Return whether the gate would have stopped the upgrade; documented changes do not
+        count.
+        """
         return self.verdict in RED - {AS_DOCUMENTED}

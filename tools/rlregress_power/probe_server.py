@@ -32,7 +32,7 @@ PATIENCE = 300
 
 
 def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[FaultResult]:
-    """What the probes report about each fault, in the order in which they end."""
+    """Yield the probes' result for each fault, in the order of completion."""
     measured = subprocess.run(
         process_tree.supervised(
             [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework]
@@ -208,7 +208,7 @@ def probe_faults(
     from rlregress.details.implementation import load_documented
 
     adapter = frameworks.get(framework)
-    known = load_documented(adapter)
+    expectations = load_documented(adapter)
     changed: dict[str, dict[str, str]] = {}
     names = []
     for (id, scope), probe in adapter.probes().items():
@@ -216,7 +216,7 @@ def probe_faults(
             continue
         names.append(f"{id} {scope}")
         probed = run_probe(catalogue.get(id), probe)
-        entry = known.get((id, scope))
+        entry = expectations.get((id, scope))
         if entry is None or probed.variant != entry.variant:
             changed.setdefault(id, {})[scope] = probed.variant_or_reason
     return changed, names

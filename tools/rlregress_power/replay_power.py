@@ -83,7 +83,7 @@ def _stored(framework: str, algorithm: str) -> ReplayableRun:
 
 @cache
 def _without_fault(framework: str, algorithm: str) -> _Replayed:
-    """Replay what is installed; UserError if it has not the numbers of the record."""
+    """Replay the installed code; UserError if its numbers differ from the record."""
     recorded = _stored(framework, algorithm)
     content = _train(recorded, worker_launch.worker_environment(), to_its_end=True)
     if first := replays.describe_first_difference(recorded.run, RunResult.from_record(content)):
@@ -130,7 +130,7 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
     place = injection.fault_line(fault)
     if place is None:
         raise UserError(f"does not fit this version of {fault.framework}")
-    found = FaultResult(
+    result = FaultResult(
         fault=fault,
         executed=_is_executed(*place, replayed.lines.get(fault.file, ())),
         runs=1,
@@ -139,13 +139,13 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
         try:
             content = _train(replayed.recorded, environment)
         except (UserError, subprocess.TimeoutExpired) as error:
-            return replace(found, detected=True, by={"replay": str(error)}, failure=str(error))
+            return replace(result, detected=True, by={"replay": str(error)}, failure=str(error))
     first = replays.describe_first_difference(replayed.recorded.run, RunResult.from_record(content))
     failure = last_words(content["failure"]) if content["failure"] else ""
     if replayed_run.Differs.__name__ in failure:
         failure = ""
     return replace(
-        found,
+        result,
         detected=bool(first),
         by={"replay": failure or first} if first else {},
         cpu_minutes=content["time"].get("cpu_seconds", 0.0) / 60,
@@ -154,7 +154,7 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
 
 
 def _is_executed(path: Path, line: int, executed: Collection[int]) -> bool:
-    """Whether the statement around a line ran: its own lines, without the statements inside it."""
+    """Return whether the statement of a line ran, by its own lines without inner statements."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     around = [
         node

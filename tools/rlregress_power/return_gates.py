@@ -41,18 +41,18 @@ def judge(
         return
     unfaulted: dict[tuple[str, str], Outcomes] = {}
     for fault in faults:
-        of = fault.framework, fault.algorithm
+        pair = fault.framework, fault.algorithm
         try:
-            if of not in unfaulted:
+            if pair not in unfaulted:
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-                    options = _options(*of, cells, workers, folder)
-                    unfaulted[of] = _first_runs(options, worker_launch.worker_environment())
+                    options = _options(*pair, cells, workers, folder)
+                    unfaulted[pair] = _first_runs(options, worker_launch.worker_environment())
             with (
                 injection.injected(fault) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
             ):
-                options = _options(*of, cells, workers, folder)
-                if _first_runs(options, environment) == unfaulted[of]:
+                options = _options(*pair, cells, workers, folder)
+                if _first_runs(options, environment) == unfaulted[pair]:
                     raise UserError(
                         "with the fault, the run of the first seed of every cell is the same as "
                         "without it: the trainings do not enter what it changes"
@@ -91,9 +91,9 @@ def _options(framework: str, algorithm: str, cells: str, workers: int, folder: s
 
 
 def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcomes:
-    """What the run of the first seed of each cell comes to; its record stays in the store."""
-    one = replace(options, seeds=1, one_look=True)
-    entries = gate_run.run_returns_only(sys.executable, one, environment)
+    """Return the results of the first seed of each cell; their records stay in the store."""
+    single_seed_options = replace(options, seeds=1, one_look=True)
+    entries = gate_run.run_returns_only(sys.executable, single_seed_options, environment)
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]

@@ -357,7 +357,7 @@ def test_a_session_says_how_many_details_it_asked():
 @pytest.mark.usefixtures("warm_python")
 def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
-    [fault] = fault_tables.chosen(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
+    [fault] = fault_tables.select_faults(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
     only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
     ended = injection.run_injected(fault, ["-m", "pytest", "tests_unit", *only])
     header, _, rest = ended.stdout.partition("rootdir")

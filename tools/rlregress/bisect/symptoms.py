@@ -153,7 +153,7 @@ class Symptom:
 
     @property
     def traced(self) -> bool:
-        """Whether it is the trace of a training."""
+        """Return whether it is the trace of a training."""
         return bool(self.algorithm) or self.script is not None
 
 

@@ -111,7 +111,9 @@ def bisect(
     def symptom() -> Symptom:
         if script is not None:
             arguments = script_arguments(context)
-            job = jobs.of_script(Path(script), arguments, split_names("--package", package), steps)
+            job = jobs.build_script_job(
+                Path(script), arguments, split_names("--package", package), steps
+            )
             imports = affected.imports(*ends, affected.packages(*ends)) if ends else {}
             return symptoms.script(job, imports)
         if command:

@@ -53,7 +53,7 @@ def compare(path: Path, script: Path) -> int:
         UserError: it differs, and this machine has other arithmetic than the file.
     """
     old = golden.load(path)
-    job = jobs.of_script(script, old.arguments, old.packages, old.steps)
+    job = jobs.build_script_job(script, old.arguments, old.packages, old.steps)
     side = recording_processes.current("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
         trace = recording_processes.record(job, Path(folder) / "run.trace", side)

@@ -55,7 +55,9 @@ def trace(
     """
     path = None if script is None else Path(script)
     arguments = script_arguments(context)
-    job = jobs.job(path, arguments, framework, algorithm, split_names("--package", package), steps)
+    job = jobs.build_job(
+        path, arguments, framework, algorithm, split_names("--package", package), steps
+    )
     if not golden_file:
         raise typer.Exit(record_and_report(job, Path(target)))
     if path is None or target != _TRACE:

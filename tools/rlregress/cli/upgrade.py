@@ -95,7 +95,9 @@ def upgrade(
     job = None
     if script is not None:
         arguments = script_arguments(context)
-        job = jobs.of_script(Path(script), arguments, split_names("--package", package), steps)
+        job = jobs.build_script_job(
+            Path(script), arguments, split_names("--package", package), steps
+        )
     scenarios = options.scenarios
     if scenarios is not None and len(scenarios) == 1:
         scenarios = _SCENARIOS.get(scenarios[0], scenarios)

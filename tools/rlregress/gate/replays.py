@@ -61,7 +61,7 @@ class ReplayableRun:
 
     @property
     def expects_same_numbers(self) -> bool:
-        """Whether the numbers are expected to be those of the record: the libraries
+        """Return whether the numbers are expected to be those of the record: the libraries
         are the same.
         """
         old, new = self.stored.versions, self.job.versions

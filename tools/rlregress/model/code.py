@@ -79,7 +79,7 @@ class Changed:
 
     @property
     def at_import(self) -> bool:
-        """Whether it runs when its module is imported."""
+        """Return whether it runs when its module is imported."""
         return self.name.startswith("<")
 
     @property
@@ -101,7 +101,7 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """Whether both lines have the same text."""
+        """Return whether both lines have the same text."""
         return self.a is not None and self.b is not None and self.a[1] == self.b[1]
 
 

@@ -117,18 +117,18 @@ class Row:
 
     @property
     def differs(self) -> bool:
-        """Whether the probed frameworks give different answers."""
+        """Return whether the probed frameworks give different answers."""
         variants = {frozenset(a.variant for a in answers) for answers in self.answers.values()}
         return len(variants) > 1
 
     @property
     def undecided(self) -> bool:
-        """Whether a framework showed no known variant or could not be probed."""
+        """Return whether a framework showed no known variant or could not be probed."""
         return any(a.variant is None for answers in self.answers.values() for a in answers)
 
     @property
     def shared(self) -> bool:
-        """Whether several frameworks were probed."""
+        """Return whether several frameworks were probed."""
         return len(self.answers) > 1
 
 

@@ -161,17 +161,17 @@ class Entry:
 
     @property
     def counts(self) -> bool:
-        """Whether the verdict depends on it."""
+        """Return whether the verdict depends on it."""
         return self.state not in WITHOUT_EFFECT and not self.accepted
 
     @property
     def is_late(self) -> bool:
-        """Whether it was not checked because the time of the command was over."""
+        """Return whether it was not checked because the time of the command was over."""
         return self.state in INCOMPLETE and MINUTES in f"{self.reason} {self.summary}"
 
     @property
     def ran(self) -> bool:
-        """Whether a training, a script or a probe executed it. Imported code must be
+        """Return whether a training, a script or a probe executed it. Imported code must be
         used to count.
         """
         if self.state == NEVER:

@@ -277,7 +277,7 @@ class Repeated:
 
     @property
     def repeats(self) -> bool:
-        """Whether the trace repeats itself bit by bit."""
+        """Return whether the trace repeats itself bit by bit."""
         return self.with_itself.verdict == "equal"
 
     def uncontrolled(self) -> list[str]:

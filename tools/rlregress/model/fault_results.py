@@ -103,7 +103,7 @@ class FaultResult:
 
     @property
     def regressed(self) -> bool:
-        """Whether some verdict is ``regressed``."""
+        """Return whether some verdict is ``regressed``."""
         return any(verdict["verdict"] == REGRESSED for verdict in self.verdicts.values())
 
 

@@ -44,7 +44,7 @@ class Deviation:
 
     @property
     def was_probed(self) -> bool:
-        """Whether the code answered; otherwise ``found`` holds the reason."""
+        """Return whether the code answered; otherwise ``found`` holds the reason."""
         return not self.found[0].startswith(UNPROBED)
 
 
@@ -142,12 +142,14 @@ class FrameworkOutcome:
 
     @property
     def has_no_verdicts(self) -> bool:
-        """Whether all tests passed but the trained runs are not judged, as with budget smoke."""
+        """Return whether all tests passed but the trained runs are not judged, as with budget
+        smoke.
+        """
         return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)
 
     @property
     def has_other_numbers(self) -> bool:
-        """Whether a replay has other numbers than its record."""
+        """Return whether a replay has other numbers than its record."""
         return any(replay.state == DIFFERS for replay in self.replays.values())
 
     @property

@@ -49,5 +49,5 @@ class GoldenResult:
 
     @property
     def is_same(self) -> bool:
-        """Whether every recorded value is bit-identical."""
+        """Return whether every recorded value is bit-identical."""
         return self.comparison.verdict == "equal" and self.block is None and not self.failure

@@ -35,7 +35,7 @@ class CellPlan:
 
     @property
     def decided(self) -> bool:
-        """Whether the finished runs decide all verdicts on the cell."""
+        """Return whether the finished runs decide all verdicts on the cell."""
         return self.until == 0
 
 

@@ -91,7 +91,7 @@ class Event:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the training itself shows it, outside of the traced code."""
+        """Return whether the training itself shows it, outside of the traced code."""
         return self.kind == "output" and not self.file
 
     @property
@@ -163,7 +163,7 @@ class Trace:
 
     @property
     def is_generated(self) -> bool:
-        """Whether its answers come from calls generated from the version's signatures."""
+        """Return whether its answers come from calls generated from the version's signatures."""
         return bool(self.header.get("generated"))
 
     def count(self, kind: str) -> int:
@@ -295,7 +295,7 @@ class Divergence:
 
     @property
     def retypes(self) -> bool:
-        """Whether a value of the same name has another type."""
+        """Return whether a value of the same name has another type."""
         return bool(self.types) and not self.types.startswith(_OTHER_NAMES)
 
     @property
@@ -367,12 +367,14 @@ class Comparison:
 
     @property
     def in_logs_only(self) -> bool:
-        """Whether the training is the same and only its logs differ."""
+        """Return whether the training is the same and only its logs differ."""
         return self._is_of(("logs",))
 
     @property
     def trains_the_same(self) -> bool:
-        """Whether the training is the same and only logs, written files or printed text differ."""
+        """Return whether the training is the same and only logs, written files or printed
+        text differ.
+        """
         return self._is_of(("logs", "files", "printed"))
 
     def _is_of(self, kinds: Sequence[str]) -> bool:
@@ -419,7 +421,7 @@ class NotTraced:
 
     @property
     def counts(self) -> bool:
-        """Whether it is a gap: both versions have it."""
+        """Return whether it is a gap: both versions have it."""
         return all(self.supported.values())
 
     def __str__(self) -> str:
@@ -453,7 +455,7 @@ class Traced:
 
     @property
     def plain(self) -> bool:
-        """Whether it is the training of the algorithm without a scenario."""
+        """Return whether it is the training of the algorithm without a scenario."""
         return self.name == self.algorithm
 
     @property

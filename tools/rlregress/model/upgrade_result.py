@@ -237,7 +237,9 @@ class Moved:
 
     @property
     def moves(self) -> bool:
-        """Whether the versions differ; a check that one version cannot run was not checked."""
+        """Return whether the versions differ; a check that one version cannot run was not
+        checked.
+        """
         return self.step is not None
 
 
@@ -262,12 +264,12 @@ class Cost:
 
     @property
     def slower(self) -> bool:
-        """Whether the new version takes more time, by more than processes vary."""
+        """Return whether the new version takes more time, by more than processes vary."""
         return not self.why and self.low > _NO_SLOWER
 
     @property
     def larger(self) -> bool:
-        """Whether the new version takes more memory, by more than processes vary."""
+        """Return whether the new version takes more memory, by more than processes vary."""
         old, new = self.memory
         return new - old > max(_NO_LARGER, 0.1 * old)
 
@@ -503,7 +505,7 @@ class Tally:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Return whether nothing is missing."""
         return self.checked == self.all
 
     def __str__(self) -> str:

@@ -28,12 +28,12 @@ from rlregress.model.fault_results import (
 from rlregress.upgrade import state
 from rlregress_power import generated_faults, power_page, probe_server, tier_power
 
-KEPT = generated_faults.kept()
+KEPT = generated_faults.load_all_results()
 
 
 def faults_of(name, count, draw):
     """Faults of a framework by lot, and how many places there are."""
-    return generated_faults.drawn(frameworks.get(name), count, draw)
+    return generated_faults.draw_faults(frameworks.get(name), count, draw)
 
 
 @pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
@@ -225,7 +225,9 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     assert judge() == [(tier, 0) for tier in TIERS]
     monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
     assert judge() == every
-    assert [(each.draw, each.tests) for each in generated_faults.kept()] == [(0, "other tests")]
+    assert [(each.draw, each.tests) for each in generated_faults.load_all_results()] == [
+        (0, "other tests")
+    ]
 
 
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
@@ -245,7 +247,7 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     (again,) = tier_power.probe_again(adapter, 1, lambda message: None)
     assert requested == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
     assert [fault.said for fault in again.faults] == [fault.said for fault in drawn.faults]
-    assert generated_faults.kept() == [again]
+    assert generated_faults.load_all_results() == [again]
     # the first of the two was seen by probes as number 0, the second by traces as number 1
     assert [fault.detected_later_by for fault in again.faults if fault.again] == [UNIT, TRACE]
     assert tier_power.shares(again) == (3, 3)

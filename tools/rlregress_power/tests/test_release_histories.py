@@ -265,7 +265,7 @@ def test_results_are_kept_and_read_again(folder):
     """After each pair, the newest first; in the file the oldest is first."""
     assert release_histories.load("x") == ()
     judge = Judge(report(traces=trained(alone=TRAIN)))
-    running = release_histories.run("x", judge)
+    running = release_histories.judge_pairs("x", judge)
     first = next(running)
     assert first.release == "1.3"
     assert release_histories.load("x") == (first,)
@@ -277,23 +277,23 @@ def test_results_are_kept_and_read_again(folder):
 
 def test_what_has_a_result_is_not_judged_again(folder):
     """Unless it is asked for by name, and then alone."""
-    list(release_histories.run("x", Judge(report("unchanged")), only=["1.2"]))
+    list(release_histories.judge_pairs("x", Judge(report("unchanged")), only=["1.2"]))
     again = Judge(report())
-    assert [row.release for row in release_histories.run("x", again)] == ["1.3", "1.1"]
+    assert [row.release for row in release_histories.judge_pairs("x", again)] == ["1.3", "1.1"]
     assert [row.verdict for row in release_histories.load("x")] == [
         "changed",
         "unchanged",
         "changed",
     ]
     named = Judge(report("holds"))
-    list(release_histories.run("x", named, only=["1.2"]))
+    list(release_histories.judge_pairs("x", named, only=["1.2"]))
     assert named.asked == ["1.2"]
     assert [row.verdict for row in release_histories.load("x")] == ["changed", "holds", "changed"]
 
 
 def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
     """What hindered it is kept as its headline."""
-    found = list(release_histories.run("x", Judge(UserError("no such wheel"))))
+    found = list(release_histories.judge_pairs("x", Judge(UserError("no such wheel"))))
     assert [row.verdict for row in found] == ["could not judge"] * 3
     assert found[0].headline == "could not judge: no such wheel"
     assert [row.outcome for row in found[2].changes] == [NOT_JUDGED]
@@ -301,26 +301,28 @@ def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
 
 def test_what_scenarios_alone_name_is_added(folder):
     """A cause that was not named before; the verdict of the whole gate stays."""
-    (whole,) = release_histories.run("x", Judge(report(traces=trained())), only=["1.1"])
+    (whole,) = release_histories.judge_pairs("x", Judge(report(traces=trained())), only=["1.1"])
     assert whole.changes == (JudgedChange(id="x-1.1-halved", outcome=FLAGGED),)
     blind = Judge(report("unchanged"))
-    assert list(release_histories.run("x", blind, only=["1.1"], further=True)) == [whole]
+    assert list(release_histories.judge_pairs("x", blind, only=["1.1"], further=True)) == [whole]
     named = report("regressed", traces=trained("sac gsde", alone=TRAIN))
-    (added,) = release_histories.run("x", Judge(named), only=["1.1"], further=True)
+    (added,) = release_histories.judge_pairs("x", Judge(named), only=["1.1"], further=True)
     later = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac gsde: {TRAIN}", later=True)
     assert added == replace(whole, changes=(later,))
     other = report(traces=trained("sac n-step", alone=TRAIN))
-    assert list(release_histories.run("x", Judge(other), only=["1.1"], further=True)) == [added]
+    assert list(release_histories.judge_pairs("x", Judge(other), only=["1.1"], further=True)) == [
+        added
+    ]
     assert release_histories.load("x") == (added,)
-    list(release_histories.run("x", Judge(report()), only=["1.2"]))
-    assert release_histories.path_of("x").read_text().count('"later"') == 1
+    list(release_histories.judge_pairs("x", Judge(report()), only=["1.2"]))
+    assert release_histories.results_path("x").read_text().count('"later"') == 1
 
 
 def test_scenarios_alone_judge_no_pair(folder):
     """They add to the verdict of a whole gate, and need one."""
     judge = Judge(report())
     with pytest.raises(UserError, match="x 1.1 -> 1.2 has no result to add to"):
-        list(release_histories.run("x", judge, only=["1.2"], further=True))
+        list(release_histories.judge_pairs("x", judge, only=["1.2"], further=True))
     assert judge.asked == []
 
 
@@ -329,5 +331,5 @@ def test_a_release_that_is_not_published_is_one_sentence(folder, release):
     """Nor is one without any before it; nothing is judged."""
     judge = Judge(report())
     with pytest.raises(UserError, match=f"'{release}' is no release of x.*known: 1.1, 1.2, 1.3"):
-        list(release_histories.run("x", judge, only=["1.1", release]))
+        list(release_histories.judge_pairs("x", judge, only=["1.1", release]))
     assert judge.asked == []

@@ -71,7 +71,7 @@ def test_a_replay_detects_a_fault_that_it_runs():
     """A changed discount differs at the first update, and an option that is off at none."""
     if frameworks.get("sb3") not in frameworks.installed():
         pytest.skip("Stable-Baselines3 is not installed")
-    [discount] = fault_tables.chosen(RETURNS, ["sb3"], ["td3_discount_0.9"])
+    [discount] = fault_tables.select_faults(RETURNS, ["sb3"], ["td3_discount_0.9"])
     unused = Fault(
         framework="sb3",
         algorithm="td3",

@@ -43,7 +43,7 @@ def report(settled: Settled) -> str:
     found, and what to record if the change is intended.
     """
     claim = settled.claim
-    found = "; ".join(
+    answers_text = "; ".join(
         f"{scope}: {_words(answer, claim.detail)}" for scope, answer in settled.found.items()
     )
     record = f'verdict = "{settled.verdict}"'
@@ -59,7 +59,7 @@ def report(settled: Settled) -> str:
         f"  {claim.place}: {claim.quote}",
         f"  {claim.framework} {settled.version}, {claim.subject}: says "
         f"{' or '.join(_words(str(statement), claim.detail) for statement in claim.says)}; "
-        f"found {found or 'nothing'}",
+        f"found {answers_text or 'nothing'}",
     ]
     if settled.reason:
         lines.append(f"  {settled.reason}")
@@ -165,7 +165,9 @@ def index_rows(
         where = (item.place, item.title)
         for words, subject in checks:
             detail = subject[1] if subject[0] == "detail" else ""
-            answered = [_answered(found, detail) or "-" for found in answers[subject]]
+            answered = [
+                _answered(answers_found, detail) or "-" for answers_found in answers[subject]
+            ]
             yield tables.row(*where, words, *answered)
             where = ("", "")
         if item.not_code:

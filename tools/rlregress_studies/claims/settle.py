@@ -64,16 +64,16 @@ def _stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
     return documented_defaults.load_defaults(path)
 
 
-def settled(
-    claim: Claim, version: str, verdict: str, found: Mapping[str, str], reason: str = ""
+def build_settled(
+    claim: Claim, version: str, verdict: str, answers_by_scope: Mapping[str, str], reason: str = ""
 ) -> Settled:
-    """A claim and what was found, beside what is recorded of it."""
+    """Build the result for a claim from the answers and the record."""
     return Settled(
         claim=claim,
         version=version,
         verdict=verdict,
         recorded=recorded(claim, version),
-        found=found,
+        found=answers_by_scope,
         reason=reason,
     )
 
@@ -87,7 +87,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     """
     version = adapter.version()
     if claim.not_checkable:
-        return settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
+        return build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     by_scope = {
         scope: answer
         for scope, answer in probe(adapter, claim.detail, claim.default).items()
@@ -98,22 +98,28 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
         for statement in claim.says
     ]
     fitting = [scope for scope, answer in by_scope.items() if answer in says]
-    others = [scope for scope in by_scope if scope not in fitting]
+    other_scopes = [scope for scope in by_scope if scope not in fitting]
     if fitting:
-        reason = f"of {' and '.join(fitting)}, not of {' and '.join(others)}" if others else ""
-        return settled(claim, version, "confirmed", by_scope, reason)
+        reason = (
+            f"of {' and '.join(fitting)}, not of {' and '.join(other_scopes)}"
+            if other_scopes
+            else ""
+        )
+        return build_settled(claim, version, "confirmed", by_scope, reason)
     if not by_scope:
         scope = f" in scope {claim.scope}" if claim.scope else ""
-        return settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
+        return build_settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
     judged = [_judgements(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
     if any(judgement.variant is None for judgement in judged):
         lacking = next(filter(None, (judgement.lacking for judgement in judged)), "")
-        found = settled(
+        result = build_settled(
             claim, version, UNPROBED, by_scope, lacking or "no variant could be determined"
         )
-        return replace(found, lacking=lacking)
+        return replace(result, lacking=lacking)
     elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
-    return settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
+    return build_settled(
+        claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere
+    )
 
 
 def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
@@ -124,8 +130,8 @@ def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, st
     algorithm, _, name = default.partition(".")
     return {
         scope: documented_defaults.format_value(values.get(name, ABSENT))
-        for (of, scope), values in _values(adapter).items()
-        if of == algorithm
+        for (default_algorithm, scope), values in _values(adapter).items()
+        if default_algorithm == algorithm
     }
 
 
@@ -200,7 +206,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
             says=(cell.printed,),
             verdicts={"": recorded},
         )
-        yield settled(claim, version, verdict, by_scope, reason)
+        yield build_settled(claim, version, verdict, by_scope, reason)
 
 
 def collect(adapters: Sequence[Adapter]) -> list[Settled]:
@@ -209,20 +215,20 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
     In the order of the files; a claim about a framework of which there are several copies comes
     once for each.
     """
-    chosen = {adapter.name for adapter in adapters}
-    left_out = set(frameworks.names()) - chosen
-    found = []
+    adapter_names = {adapter.name for adapter in adapters}
+    left_out = set(frameworks.names()) - adapter_names
+    results = []
     for claim in load(suite.data_of(rlregress_studies, "claims")):
         if claim.not_checkable and claim.framework not in left_out:
-            found.append(settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
-        found += [
+            results.append(build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
+        results += [
             settle(claim, adapter)
             for adapter in adapters
             if adapter.name == claim.framework and not claim.not_checkable
         ]
     names = [settled_name for adapter in adapters for settled_name in settle_names(adapter)]
     rows = list(dict.fromkeys((name.claim.place, name.claim.quote) for name in names))
-    return found + sorted(
+    return results + sorted(
         names,
         key=lambda settled_claim: rows.index(
             (settled_claim.claim.place, settled_claim.claim.quote)
@@ -231,7 +237,7 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
 
 
 def answers(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
-    """What the frameworks answer to everything that asks what the sources name."""
+    """Return the frameworks' answers to every detail and default that the sources name."""
     subjects = [("detail", id) for item in items for id in item.details]
     subjects += [("default", name) for item in items for name in item.defaults]
     return {

@@ -44,16 +44,16 @@ class Options:
     command: str = ""
 
 
-def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
+def rank_csv(path: Path, environments: Sequence[str], options: Options) -> int:
     """Rank the runs of a CSV file."""
-    return _rank(run_ranking.chosen(run_ranking.of_csv(path), environments), options)
+    return _rank(run_ranking.select_environments(run_ranking.read_csv(path), environments), options)
 
 
-def of_stored(
-    store: str, kept: run_ranking.Kept, environments: Sequence[str], options: Options
+def rank_stored(
+    store: str, run_filter: run_ranking.Kept, environments: Sequence[str], options: Options
 ) -> int:
     """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
-    runs, lacking = run_ranking.of_kept(store, kept, environments)
+    runs, lacking = run_ranking.read_runs(store, run_filter, environments)
     if lacking:
         typer.echo(lacking)
     return _rank(runs, options)
@@ -161,11 +161,11 @@ def rank(
     options = Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
     if csv is not None:
         reject_options(context, _OF_STORED, "a CSV file does not take", "leave it out")
-        raise typer.Exit(of_csv(csv, environments, options))
-    kept = run_ranking.Kept(
+        raise typer.Exit(rank_csv(csv, environments, options))
+    run_filter = run_ranking.Kept(
         split_names("--framework", framework), split_names("--algorithm", algorithm), budget
     )
-    raise typer.Exit(of_stored(store, kept, environments, options))
+    raise typer.Exit(rank_stored(store, run_filter, environments, options))
 
 
 def thesis(

@@ -10,7 +10,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework, Settled
 from rlregress_studies.claims.claims_text import claims_markdown, counts, differing, index_rows
-from rlregress_studies.claims.settle import answers, settled
+from rlregress_studies.claims.settle import answers, build_settled
 
 
 class Some(Adapter):
@@ -49,7 +49,7 @@ def _settled(id: str, verdict: str = "confirmed", version: str = "2.0", **change
         "verdicts": {"": "confirmed"},
     }
     found = {"library": "half", "script": "none"}
-    return settled(Claim(**(keys | changed)), version, verdict, found, "of library")
+    return build_settled(Claim(**(keys | changed)), version, verdict, found, "of library")
 
 
 SOME = Framework(name="some", title="Some", version="2.0")

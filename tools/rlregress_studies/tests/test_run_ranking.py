@@ -22,10 +22,10 @@ from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
-    of_csv,
-    of_records,
-    of_stored,
+    convert_records,
     rank,
+    read_csv,
+    read_stored,
 )
 from tools.tests.reporting.test_gate_page import stands_alone
 from tools.tests.training.test_records import content
@@ -257,13 +257,15 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
     decisions = {(x["first"], x["second"]): x["decision"] for x in kept["tasks"][0]["decisions"]}
     assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
     # the order of the lines plays no part: runs are looked at by seed
-    assert kept["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(of_csv(path)))))["tasks"]
+    assert (
+        kept["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(read_csv(path)))))["tasks"]
+    )
     assert kept["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(three))))["tasks"]
 
 
 def test_spaces_around_a_name_are_no_part_of_it(tmp_path):
     """Nobody can see them."""
-    rows = of_csv(write_csv(tmp_path / "r.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
+    rows = read_csv(write_csv(tmp_path / "r.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
     assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
 
 
@@ -286,11 +288,11 @@ def test_stored_runs_are_compared_only_under_one_budget():
             baseline_.protocol.total_steps,
             baseline_.protocol.evaluation_episodes,
         )
-        for run in of_stored([baseline_]):
+        for run in read_stored([baseline_]):
             by_task.setdefault(run.task, set()).add(key)
     assert len(by_task) > 1
     assert all(len(keys) == 1 for keys in by_task.values())
-    assert len(of_stored(stored)) == sum(len(stored_cell.runs) for stored_cell in stored)
+    assert len(read_stored(stored)) == sum(len(stored_cell.runs) for stored_cell in stored)
 
 
 def test_the_command_ranks_stored_runs(command):
@@ -318,7 +320,7 @@ def store(tmp_path):
 
 def test_two_versions_in_one_store_are_two_implementations(command, store):
     """Runs of a cell with several versions are named by what differs, and compared."""
-    runs_of_both = of_records(run_ranking.records(store))
+    runs_of_both = convert_records(run_ranking.records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
     code, text, error = command("study", "rank", "--store", store)

@@ -50,7 +50,7 @@ class Difference:
 
     @property
     def tested(self) -> bool:
-        """Whether both summaries have a spread."""
+        """Return whether both summaries have a spread."""
         return not math.isnan(self.p)
 
     def sign(self, alpha: float) -> int:
@@ -116,7 +116,9 @@ class Order:
 
     @property
     def agrees(self) -> bool:
-        """Whether the means stand in one order in all frameworks, whatever their spread."""
+        """Return whether the means have the same order in all frameworks, regardless of their
+        spread.
+        """
         return len(set(self.orders.values())) == 1
 
 
@@ -228,7 +230,7 @@ def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Differenc
 
 
 def _outside(effect: float, half: float) -> bool:
-    """Whether a difference lies beyond half an interval; printed decimals may tie, which is in."""
+    """Return whether a difference exceeds half an interval; ties of printed decimals do not."""
     return abs(effect) > half + 1e-9
 
 

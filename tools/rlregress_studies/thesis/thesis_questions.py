@@ -29,9 +29,9 @@ from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
     as_dict,
     check_size,
-    of_stored,
     rank,
-    task_of,
+    read_stored,
+    task_key,
 )
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -124,7 +124,7 @@ def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproducti
 
 
 def direction(signs: Iterable[int]) -> str:
-    """What the signs of one pair in all frameworks say together: same, opposite or open."""
+    """Summarise the signs of one pair over all frameworks: same, opposite or open."""
     distinct = set(signs)
     if {1, -1} <= distinct:
         return OPPOSITE
@@ -137,12 +137,13 @@ def _check_complete(table: Mapping[published.Key, Band]) -> None:
     names[3] |= {ORIGINAL, *names[0]}  # every framework has a set of its own
     missing = [" ".join(key) for key in itertools.product(*map(sorted, names)) if key not in table]
     if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        every = "; ".join(", ".join(sorted(of_place)) for of_place in names)
+        ending = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        expected_names = "; ".join(", ".join(sorted(of_place)) for of_place in names)
         raise UserError(
-            f"{published.table_path(TABLE)} lacks {', '.join(missing[:3])}{more}; expected a "
+            f"{published.table_path(TABLE)} lacks {', '.join(missing[:3])}{ending}; expected a "
             "line for "
-            f"each combination of its frameworks, algorithms, environments and sets ({every}): "
+            "each combination of its frameworks, algorithms, environments and sets "
+            f"({expected_names}): "
             "add what is missing, or correct the name that is misspelt"
         )
 
@@ -154,17 +155,17 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
     environments = sorted({key[2] for key in table})
     sets = sorted({key[3] for key in table})
     cells = {
-        (framework, environment, of, *pair): (
-            table[framework, pair[0], environment, of],
-            table[framework, pair[1], environment, of],
+        (framework, environment, set_name, *pair): (
+            table[framework, pair[0], environment, set_name],
+            table[framework, pair[1], environment, set_name],
         )
-        for framework, environment, of in itertools.product(frameworks, environments, sets)
+        for framework, environment, set_name in itertools.product(frameworks, environments, sets)
         for pair in itertools.combinations(algorithms, 2)
     }
     compared = differences(cells)
     by_environment = []
-    for environment, of in itertools.product(environments, [*sets, OWN]):
-        used = {framework: framework if of == OWN else of for framework in frameworks}
+    for environment, set_name in itertools.product(environments, [*sets, OWN]):
+        used = {framework: framework if set_name == OWN else set_name for framework in frameworks}
         orders = {
             framework: tuple(
                 sorted(
@@ -182,7 +183,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
             for pair in itertools.combinations(algorithms, 2)
         }
         by_environment.append(
-            Order(environment=environment, hyperparameters=of, orders=orders, pairs=pairs)
+            Order(environment=environment, hyperparameters=set_name, orders=orders, pairs=pairs)
         )
     return tuple(by_environment), sum(difference.tested for difference in compared.values())
 
@@ -210,7 +211,7 @@ def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
 
 
 def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
-    return f"{task_of(cell, protocol)}, hyperparameters {cell.hyperparameters}"
+    return f"{task_key(cell, protocol)}, hyperparameters {cell.hyperparameters}"
 
 
 def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
@@ -242,13 +243,15 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
             baseline_runs.check_protocol(baseline_, of_budget.protocol(cell.algorithm))
             baseline_runs.check_hyperparameters(baseline_, resolve_hyperparameters(cell, of_budget))
             tables.setdefault(table, {})[cell] = baseline_, band
-    made: list[StoredCell] = []
+    stored_cells: list[StoredCell] = []
     for table, cells in tables.items():
         returns = {cell: stored_cell.numbers(RETURNS) for cell, (stored_cell, _) in cells.items()}
         bands = {cell: band for cell, (_, band) in cells.items()}
         samples = build_band_samples(returns, bands, table)
-        judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
-        made += [
+        judged = judge_bands(
+            {id: sample for id, sample in samples.items() if len(sample.new) > 1}, ALPHA
+        )
+        stored_cells += [
             StoredCell(
                 cell=cell.id,
                 returns=tuple(samples[cell.id].new),
@@ -258,7 +261,7 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
             )
             for cell, (stored_cell, band) in cells.items()
         ]
-    return tuple(made)
+    return tuple(stored_cells)
 
 
 def study() -> Study:
@@ -272,32 +275,34 @@ def study() -> Study:
     table = published.load_table(TABLE)
     _check_complete(table)
     frameworks = sorted({key[0] for key in table})
-    rest = sorted({key[1:] for key in table})
+    keys = sorted({key[1:] for key in table})
     pairs = {
-        (algorithm, environment, of, first, second): (
-            table[first, algorithm, environment, of],
-            table[second, algorithm, environment, of],
+        (algorithm, environment, set_name, first, second): (
+            table[first, algorithm, environment, set_name],
+            table[second, algorithm, environment, set_name],
         )
-        for algorithm, environment, of in rest
+        for algorithm, environment, set_name in keys
         for first, second in itertools.combinations(frameworks, 2)
     }
     compared = tuple(
         PairOfFrameworks(
             algorithm=algorithm,
             environment=environment,
-            hyperparameters=of,
+            hyperparameters=set_name,
             first=first,
             second=second,
             difference=difference,
         )
-        for (algorithm, environment, of, first, second), difference in differences(pairs).items()
+        for (algorithm, environment, set_name, first, second), difference in differences(
+            pairs
+        ).items()
     )
     tested = sum(pair.difference.tested for pair in compared) or 1
     orders, tested_order = _orders(table)
     stored = baseline_runs.load_all_baselines()
-    check_size(of_stored(stored))
+    check_size(read_stored(stored))
     order = _ranked(
-        of_stored(
+        read_stored(
             stored,
             implementation=lambda cell: cell.algorithm,
             task=lambda cell, protocol: f"{cell.framework}: {_set_and_budget(cell, protocol)}",
@@ -315,7 +320,7 @@ def study() -> Study:
         tested_order=tested_order,
         stored_reproduction=against_papers(stored),
         stored_frameworks=_ranked(
-            of_stored(
+            read_stored(
                 stored,
                 implementation=lambda cell: cell.framework,
                 task=lambda cell, protocol: f"{cell.algorithm}: {_set_and_budget(cell, protocol)}",
@@ -335,11 +340,14 @@ def study() -> Study:
 def as_plain(study: Study) -> dict[str, Any]:
     """The same as plain JSON values; numbers that are not defined (nan) become None."""
 
-    def answer(of: StoredAnswer) -> dict[str, Any]:
-        return {"ranking": as_dict(of.ranking) if of.ranking else None, "reason": of.reason}
+    def answer(stored_answer: StoredAnswer) -> dict[str, Any]:
+        return {
+            "ranking": as_dict(stored_answer.ranking) if stored_answer.ranking else None,
+            "reason": stored_answer.reason,
+        }
 
-    def row(of: Reproduction | PairOfFrameworks) -> dict[str, Any]:
-        plain = asdict(of)
+    def row(item: Reproduction | PairOfFrameworks) -> dict[str, Any]:
+        plain = asdict(item)
         plain["difference"] = {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in plain["difference"].items()

@@ -136,19 +136,19 @@ def _frameworks(study: Study) -> list[str]:
 def _stored(answer: StoredAnswer) -> list[str]:
     if answer.ranking is None:
         return [f"  stored runs: {answer.reason}"]
-    more = f" ({answer.reason})" if answer.reason else ""
+    reason_text = f" ({answer.reason})" if answer.reason else ""
     return [
-        f"  stored runs{more}:",
+        f"  stored runs{reason_text}:",
         *(f"    {line}" for line in ranking_report.lines(answer.ranking)),
     ]
 
 
 def _orders(orders: Sequence[Order]) -> list[str]:
     rows = []
-    for of in [*sorted({order.hyperparameters for order in orders} - {OWN}), OWN]:
-        own = [order for order in orders if order.hyperparameters == of]
+    for set_name in [*sorted({order.hyperparameters for order in orders} - {OWN}), OWN]:
+        own = [order for order in orders if order.hyperparameters == set_name]
         pairs = Counter(sentence for order in own for sentence in order.pairs.values())
-        title = "each its own" if of == OWN else of
+        title = "each its own" if set_name == OWN else set_name
         rows.append(
             (
                 title,
@@ -206,22 +206,24 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
 
 def lines(study: Study) -> list[str]:
     """All answers."""
-    made = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
-    made += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
-    made.append("3. Is the ranking of algorithms the same in every framework?")
-    made += _orders(study.orders)
-    made.append(f"  {study.tested_order} pairs within a framework were tested as one family.")
-    made += _stored(study.stored_order)
+    report_lines = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
+    report_lines += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
+    report_lines.append("3. Is the ranking of algorithms the same in every framework?")
+    report_lines += _orders(study.orders)
+    report_lines.append(
+        f"  {study.tested_order} pairs within a framework were tested as one family."
+    )
+    report_lines += _stored(study.stored_order)
     for place, pairs in study.stored_pairs.items():
-        made += [
+        report_lines += [
             f"    {sentence}: {pair[0]} and {pair[1]} on {place}"
             for pair, sentence in pairs.items()
         ]
-    made += ["", "4. Do stored runs return what the thesis printed of their cells?"]
-    made += _reproduced(study.stored_cells, study.published_cells)
-    made.append("")
-    made.append(
+    report_lines += ["", "4. Do stored runs return what the thesis printed of their cells?"]
+    report_lines += _reproduced(study.stored_cells, study.published_cells)
+    report_lines.append("")
+    report_lines.append(
         f"Each question is one family: if nothing differed, it would show a difference with "
         f"probability {rate(ALPHA)} at most."
     )
-    return made
+    return report_lines

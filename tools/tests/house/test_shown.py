@@ -164,7 +164,7 @@ def test_an_output_is_that_of_a_fault(block, tmp_path):
     """With the fault in a copy of the framework, the command says what the page shows."""
     text, _, name = block.output_of.partition(" with the fault ")
     program, *words = Command("", 0, text, False).words()
-    [fault] = fault_tables.chosen(DETAILS, ["sb3"], [name])
+    [fault] = fault_tables.select_faults(DETAILS, ["sb3"], [name])
     if "branch" in words:
         with injection.injected(fault) as variables:
             copy = variables["PYTHONPATH"].split(os.pathsep)[0]

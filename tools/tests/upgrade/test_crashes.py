@@ -78,7 +78,7 @@ def script(tmp_path: Path, compare: Compare) -> Compare:
             sides.append(folder)
         path = tmp_path / "train.py"
         path.write_text(text, encoding="utf-8")
-        job = {**jobs.of_script(path, [], ["learner"], 0), "trees": ["learner"]}
+        job = {**jobs.build_script_job(path, [], ["learner"], 0), "trees": ["learner"]}
         training = Training("script", "train.py", job)
         a, b = reversed(sides) if turned else sides
         return compare(training, Side("A", paths=(str(a),)), Side("B", paths=(str(b),)))

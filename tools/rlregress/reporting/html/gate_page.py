@@ -182,8 +182,8 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
             variant_words(*deviation.documented),
             variant_words(*deviation.found),
         )
-        names = f"documented: {documented_variant}, found: {found_variant}"
-        yield f"{deviation.id} [{deviation.scope}]: {names}"
+        variants = f"documented: {documented_variant}, found: {found_variant}"
+        yield f"{deviation.id} [{deviation.scope}]: {variants}"
     for group in grouped_failures.group_by_reason(outcome.failed_tests, _message):
         names = [failure["test"].rpartition("::")[2] for failure in group]
         alike = grouped_failures.describe_others(names)

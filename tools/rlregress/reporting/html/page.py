@@ -208,7 +208,7 @@ class Card:
 
     @property
     def fault_first(self) -> bool:
-        """Whether the changes are worse than the missing verdicts."""
+        """Return whether the changes are worse than the missing verdicts."""
         return self.badge.of == BAD
 
 
