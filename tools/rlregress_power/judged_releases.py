@@ -1,4 +1,4 @@
-"""What the gate said of real releases."""
+"""Verdicts of the gate on real releases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RED = frozenset({REGRESSED, NEW_FAILS, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedChange:
-    """What the gate said of one change.
+    """The verdict of the gate on one change.
 
     Attributes:
         outcome: one of ``OUTCOMES``.

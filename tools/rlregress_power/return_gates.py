@@ -1,4 +1,4 @@
-"""Faults that change what is learnt, through the whole gate on returns: verdict, runs, minutes."""
+"""Faults that change learning, through the whole gate on returns: verdict, runs, minutes."""
 
 from __future__ import annotations
 

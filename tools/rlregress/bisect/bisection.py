@@ -1,4 +1,4 @@
-"""The searches, without input or output: what is checked of a version is a function.
+"""The searches, without input or output. The check of a version is a function.
 
 ``first_new`` searches a history as ``git bisect`` does, ``every_change`` repeats it, and
 ``find_smallest_set`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002,
@@ -39,7 +39,7 @@ def chain(count: int) -> list[tuple[int, ...]]:
 
 
 def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
-    """Where a history changed from old to new, once.
+    """Return where a history changed from old to new.
 
     Args:
         parents: of every version, by number; those of a version come before it. The first version

@@ -1,4 +1,4 @@
-"""What explains a step: the machinery of an upgrade on the two versions beside it."""
+"""Explains a step with the machinery of an upgrade on its two versions."""
 
 from __future__ import annotations
 

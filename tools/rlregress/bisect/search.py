@@ -100,7 +100,9 @@ class Search:
             self.shared = ()
             ends = self._measured_ends(old, new)
         if {*ends[0].values(), *ends[1].values()} == {NOT_THERE}:
-            suggestion = nearest(self.symptom.name, self.symptom.known(self._ends[new.text]))
+            suggestion = nearest(
+                self.symptom.name, self.symptom.candidate_names(self._ends[new.text])
+            )
             raise UserError(
                 f"neither {old.text} nor {new.text} has what is looked for, {self.symptom.title}; "
                 f"{suggestion}"
@@ -480,11 +482,11 @@ def search_commits(
     with _searching(symptom, adapters, say) as search:
 
         def candidate(name: str) -> Candidate:
-            def made() -> Requested:
+            def request_commit() -> Requested:
                 tree = revisions.checkout(repository, name, search.own)
                 return Requested(name[:10], tuple(pins), tree=tree, python=python)
 
-            return Candidate(name[:10], made)
+            return Candidate(name[:10], request_commit)
 
         count, merged = 0, ""
         result: Bisected | None = None

@@ -1,4 +1,4 @@
-"""What is looked for in every version: each is one measurement that an upgrade makes of a side."""
+"""Symptoms: the measurement that a bisection repeats for every version."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Symptom:
 
     title: str
     value: Callable[[Checked, Checked, Checked], Value]
-    known: Callable[[Checked], Iterable[str]] = lambda _: ()
+    candidate_names: Callable[[Checked], Iterable[str]] = lambda _: ()
     error: Callable[[int], float] | None = None
     details: tuple[str, ...] = ()
     algorithm: str = ""
@@ -239,14 +239,14 @@ def default(adapter: Adapter, name: str) -> Symptom:
             } or values
         return values or {"": NOT_THERE}
 
-    def known(checked: Checked) -> set[str]:
+    def candidate_names(checked: Checked) -> set[str]:
         answered = checked.fingerprint(adapter)
         rows = [*answered.defaults.items(), *answered.signatures.items()]
         return {
             f"{key.partition(' ')[0]} {name}" for key, parameters in rows for name in parameters
         }
 
-    return Symptom(f"default of {name}", value, known, name=name)
+    return Symptom(f"default of {name}", value, candidate_names, name=name)
 
 
 def _is_class_of(path: str, owner: str) -> bool:

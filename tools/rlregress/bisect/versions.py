@@ -1,4 +1,4 @@
-"""What is searched: published releases of packages, and commits."""
+"""The searched versions: published releases of packages, and commits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Pins = Mapping[str, str]
 
 
 def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
-    """Package -> version of both ends; of what one end does not pin, the installed version.
+    """Return package -> version for both ends; unpinned packages have the installed version.
 
     Also names, in words, what only one of them has, and what is no release: it is not searched.
 

@@ -1,4 +1,4 @@
-"""``rlregress baseline record``: what is measured and stored."""
+"""``rlregress baseline record``: measures and stores baselines."""
 
 from __future__ import annotations
 

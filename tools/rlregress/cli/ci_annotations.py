@@ -1,4 +1,4 @@
-"""What a command shows where a host of code runs it: annotations, and a summary of the run."""
+"""Output for CI jobs: annotations, and a summary of the run."""
 
 from __future__ import annotations
 

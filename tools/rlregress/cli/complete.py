@@ -1,4 +1,4 @@
-"""What a shell completes: names of frameworks, details and cells. Imports no framework."""
+"""Shell completion of frameworks, details and cells. Imports no framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``rlregress runs`` does: many runs, here or on Slurm."""
+"""The commands ``rlregress runs``: many runs, here or on Slurm."""
 
 from __future__ import annotations
 

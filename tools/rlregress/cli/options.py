@@ -1,4 +1,4 @@
-"""Options that several commands take, and how what is given is read."""
+"""Options that several commands take, and the conversion of their values."""
 
 from __future__ import annotations
 

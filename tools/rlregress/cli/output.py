@@ -1,4 +1,4 @@
-"""What commands print: harmless, at once, and quiet when nobody reads it any more."""
+"""The output of commands: harmless, immediate, and quiet when nobody reads it any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READER_GONE = 141
 
 
 class _Stream:
-    """A stream of text from which what it is given cannot break out; the rest is the stream's."""
+    """A text stream that escapes everything a terminal would obey."""
 
     encoding = "utf-8"
 

@@ -1,4 +1,4 @@
-"""Where normalisation is used: in a training by default, in an evaluation, in a saved agent."""
+"""Uses of normalisation: in a training by default, in an evaluation, in a saved agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user hands over: whether it arrives, and what it means; which observation is stored."""
+"""User parameters: whether they arrive and their meaning; the stored next observation."""
 
 from __future__ import annotations
 

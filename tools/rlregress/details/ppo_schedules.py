@@ -1,4 +1,4 @@
-"""What changes over a training of PPO: learning rate, clip range, entropy coefficient."""
+"""Schedules of PPO over a training: learning rate, clip range, entropy coefficient."""
 
 from __future__ import annotations
 

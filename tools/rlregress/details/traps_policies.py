@@ -1,4 +1,4 @@
-"""Traps in policies and networks: what is played, scored and initialised."""
+"""Traps in policies and networks: actions played and scored, initialisation."""
 
 from __future__ import annotations
 

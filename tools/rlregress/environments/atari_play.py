@@ -18,7 +18,7 @@ NOTHING = -1.0
 
 
 class Step(NamedTuple):
-    """What the agent gets for an action.
+    """The results of an action for the agent.
 
     Attributes:
         observation: [frames or colours, height, width].

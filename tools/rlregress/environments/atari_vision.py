@@ -1,4 +1,4 @@
-"""What a network that looks at stacks of pictures does to them, layer by layer.
+"""The layers of a network for stacked pictures, observed one by one.
 
 A network is asked through two functions only, of the policy and of the value; what lies between
 pictures and answers is watched while it runs.

@@ -107,7 +107,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Hunk:
-    """What differs in one function or file.
+    """The differing lines of one function or file.
 
     Attributes:
         title: the function, or the file.

@@ -80,7 +80,7 @@ class SourceLine:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundVariant:
-    """What one framework does in one scope.
+    """The variant of one framework in one scope.
 
     Attributes:
         variant: as probed, or None if no known variant was seen.
@@ -200,7 +200,7 @@ class ProbeCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """What a framework lacks of a detail to be checked for it.
+    """The part that a framework lacks for the check of a detail.
 
     Attributes:
         lacks: "probe", "expectation" or "fault".

@@ -264,7 +264,7 @@ class Coverage:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What a list of entries comes to.
+    """The verdict on a list of entries.
 
     Attributes:
         verdict: one of ``ORDER``.

@@ -291,9 +291,7 @@ class Repeated:
         ]
 
     def lines(self) -> list[str]:
-        """Describe what was seeded, what runs elsewhere, and why the trace does not
-        repeat itself.
-        """
+        """Describe the seeds, activity elsewhere, and why the trace does not repeat itself."""
         seeded = seeded_lines(self.trace)
         return [*seeded, *elsewhere(self.trace), *unsteady(self.trace), *self.uncontrolled()]
 

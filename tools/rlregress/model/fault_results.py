@@ -25,7 +25,7 @@ KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One change of one line of a framework, and what has to detect it.
+    """One change of one line of a framework, and the check that must detect it.
 
     Attributes:
         name: among the faults of its framework and instrument.
@@ -69,7 +69,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultResult:
-    """What an instrument reports about a framework with a fault in it.
+    """The result of an instrument on a framework with a fault.
 
     Attributes:
         detected: whether the fault was detected as expected; of an unchanged framework, whether
@@ -222,7 +222,7 @@ class Mutant:
 
 @dataclass(frozen=True, kw_only=True)
 class Seeded:
-    """What became of one fault.
+    """The result for one injected fault.
 
     Attributes:
         trainings: those that run its line, in the order in which they are tried.

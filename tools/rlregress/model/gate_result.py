@@ -1,4 +1,4 @@
-"""What a gate comes to: one verdict for each framework, and what a page shows beside it."""
+"""The result of a gate: one verdict for each framework, and the data of its page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Deviation:
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmCoverage:
-    """Of which algorithms of a framework what was judged.
+    """The judged algorithms of a framework, by kind of check.
 
     Attributes:
         returns: those of which runs were judged; ``others``: those of which nothing but formulas
@@ -76,7 +76,7 @@ class EarlierRun:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """What a page shows of a gate beside its verdicts.
+    """The data of a gate's page besides its verdicts.
 
     Attributes:
         started: date and time.

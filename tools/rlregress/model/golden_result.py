@@ -25,7 +25,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldenResult:
-    """What differs between a golden file and the new recording.
+    """The differences between a golden file and a new recording.
 
     Attributes:
         length: events that the golden file stands for.

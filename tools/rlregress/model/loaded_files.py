@@ -1,4 +1,4 @@
-"""What became of a kind of file that one version wrote and the other loaded: plain data."""
+"""Results for one kind of file that one version wrote and the other loaded, as plain data."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class LoadedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredFile:
-    """What became of a file of ``baselines/saved`` with what is installed.
+    """The result for a file of ``baselines/saved`` with the installed packages.
 
     Attributes:
         name: of the kind.

@@ -1,4 +1,4 @@
-"""What of a run is judged: its returns, how far its critic is off, what its framework logs.
+"""The judged quantities of a run: returns, the accuracy of its critic, logged diagnostics.
 
 Each is one number a run. They are tested alike and in one family, of which each has a stated share;
 the words in which a change is told differ.

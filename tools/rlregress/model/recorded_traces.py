@@ -341,7 +341,7 @@ class Growth:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What two traces have to say of each other.
+    """The result of comparing two traces.
 
     Attributes:
         verdict: "equal", "close" or "diverged".

@@ -15,7 +15,7 @@ KINDS = ("environment", "random draws", "gradients", "parameters")
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """What the replay of a cell came to.
+    """The result of the replay of a cell.
 
     Attributes:
         cell: id of the cell whose fresh seeds it stands for.

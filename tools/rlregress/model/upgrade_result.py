@@ -1,4 +1,4 @@
-"""What an upgrade gate found: plain data, with the list of entries and what it comes to."""
+"""The result of an upgrade gate as plain data, with its list of entries and its verdict."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def vector(numbers: tuple[float, ...]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What one probe said.
+    """The answer of one probe.
 
     Attributes:
         variant: as judged; None if no one variant matches, or if there was no answer.
@@ -157,7 +157,7 @@ class Details:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedDefault:
-    """What a user gets who sets nothing, where it is another value.
+    """A default value that differs between the versions.
 
     Attributes:
         owner: "<algorithm> [<scope>]", or the class or function that takes the parameter.
@@ -289,7 +289,7 @@ _NO_SLOWER, _NO_LARGER = 1.03, 8.0
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """What makes a training part.
+    """The culprit that makes a training diverge.
 
     Attributes:
         place: changed functions where the traces part, or that called what stands there.
@@ -351,7 +351,7 @@ class Branch:
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """What came of calls of a changed function that were repeated with the old and the new code.
+    """The result of repeating calls of a changed function with the old and the new code.
 
     Attributes:
         captured: calls of trainings that were repeated, each with perturbed arguments too.
@@ -456,7 +456,7 @@ class MutationTest:
 
 @dataclass(frozen=True, kw_only=True)
 class ReturnsVerdict:
-    """What the trainings say.
+    """The verdict on the returns of trainings.
 
     Attributes:
         lines: one for each cell and group.
@@ -473,7 +473,7 @@ class ReturnsVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class SideInfo:
-    """What a report says of one version.
+    """The information of a report about one version.
 
     Attributes:
         label: "A" or "B".
@@ -514,7 +514,7 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class OfFramework:
-    """What was found of one framework.
+    """The results for one framework.
 
     Attributes:
         name: full name of the framework.
@@ -630,7 +630,7 @@ class OfFramework:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedLine:
-    """A line of a user's code that names what is gone or incompatible.
+    """A line of user code that names something gone or incompatible.
 
     Attributes:
         name: dotted path of that.
@@ -649,7 +649,7 @@ class NamedLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptNames:
-    """What a script, and the files beside it that it imports, name of packages that differ.
+    """The names that a script and its imported files use from differing packages.
 
     Attributes:
         files: that were read, the script first; ``unread``: that could not be.
@@ -664,7 +664,7 @@ class ScriptNames:
 
 @dataclass(frozen=True, kw_only=True)
 class OfScript:
-    """What was found of a script.
+    """The results for a script.
 
     Attributes:
         held: the script on both sides, or why it could not be compared.

@@ -1,4 +1,4 @@
-"""What ``conftest.py`` switches on: options, parametrisation, order, evidence.
+"""The plugin of ``conftest.py``: options, parametrisation, order, evidence.
 
 Tests ask for what they need by argument name:
 
@@ -631,10 +631,10 @@ def _folded(entries: list[dict[str, Any]]) -> Iterator[str]:
             about.setdefault(entry["about"], []).append(entry)
     failed = sum(map(len, about.values()))
     if failed > len(about):
-        yield f"{failed} failed tests are about {words.counted(len(about), 'detail')}:"
+        yield f"{failed} failed tests are about {words.count_words(len(about), 'detail')}:"
         for id, detail_entries in about.items():
             code = next((entry["code"] for entry in detail_entries if "code" in entry), "")
-            tests = words.counted(len(detail_entries), "test")
+            tests = words.count_words(len(detail_entries), "test")
             yield f"  {id}: {tests}{f'; {code}' if code else ''}"
 
 

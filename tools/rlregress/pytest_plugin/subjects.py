@@ -1,4 +1,4 @@
-"""What a test is about: a framework, a detail, a training, or what is judged of trainings."""
+"""The subject of a test: a framework, a detail, a training, or judged trainings."""
 
 from __future__ import annotations
 

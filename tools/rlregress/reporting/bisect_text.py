@@ -1,4 +1,4 @@
-"""What a bisection found, in words and as data."""
+"""The result of a bisection, in words and as data."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def lines(result: Bisected) -> list[str]:
         text.append(f"checked with {rows}: {apart}")
     for step in result.steps:
         text += ["", *_step(step)]
-    counted = words.counted(result.candidates, "version")
+    counted = words.count_words(result.candidates, "version")
     if result.checked > result.candidates:
         # sets of packages are versions, too
-        text += ["", f"checked {words.counted(result.checked, 'version')}"]
+        text += ["", f"checked {words.count_words(result.checked, 'version')}"]
     else:
         text += ["", f"checked {result.checked} of {counted}"]
     if result.verdict == SAME and result.why:

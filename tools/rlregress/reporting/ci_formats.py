@@ -1,4 +1,4 @@
-"""What hosts of code show of a verdict: annotations, comments and summaries.
+"""Formats for code hosts: annotations, comments and summaries.
 
 GitHub: "Workflow commands" (at most 10 annotations of a kind for each step), "Adding a job
 summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Unit test

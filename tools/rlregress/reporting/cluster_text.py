@@ -1,4 +1,4 @@
-"""The state of a store of runs in one screen, and what is wrong with its records."""
+"""The state of a run store in one screen, and the problems of its records."""
 
 from __future__ import annotations
 

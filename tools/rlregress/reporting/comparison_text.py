@@ -60,7 +60,7 @@ def _differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
 
 
 def show(comparison: Comparison) -> None:
-    """Print the differences with their consequences, then what is the same."""
+    """Print the differences with their consequences, then equal details."""
     for title, rows in (
         ("details differ", comparison.different),
         ("cannot be compared", comparison.undecided),

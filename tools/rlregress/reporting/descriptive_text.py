@@ -1,4 +1,4 @@
-"""What describes the runs of a cell beside the verdict on them, and decides nothing."""
+"""Describes the runs of a cell in addition to the verdict. Nothing here decides."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) ->
     """Describe the runs after the deciding look and the mean with them; empty without any."""
     if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
         return ""
-    count_text = words.counted(len(runs.new) - verdict["new_seeds"], "later run")
+    count_text = words.count_words(len(runs.new) - verdict["new_seeds"], "later run")
     text = f"not judged here: {count_text}, trained for other verdicts on this cell"
     quantity, before = quantity_of(name), verdict["stored_mean"]
     finite = _finite(quantity, runs.new)

@@ -8,7 +8,7 @@ from typing import Any
 from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts, variant_words
 from rlregress.reporting import terminal_tables
 from rlregress.reporting.html.page import Table
-from rlregress.reporting.words import counted
+from rlregress.reporting.words import count_words
 
 
 def _families(details: Sequence[Entry]) -> Table:
@@ -61,7 +61,7 @@ def several(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
     rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
     terminal_tables.show(Table(("detail", "question", "variants"), rows), lines=False)
-    print(f"{counted(len(details), 'detail')}; rlregress details ID prints one in full")
+    print(f"{count_words(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
 def missing(who: str, lacking: Sequence[Missing], total: int) -> None:
@@ -75,7 +75,7 @@ def missing(who: str, lacking: Sequence[Missing], total: int) -> None:
     if rows:
         terminal_tables.show(Table(("detail", "lacks", "measured elsewhere by"), rows), lines=False)
     without = sum(row.lacks == "probe" for row in lacking)
-    print(f"{who}: {total - without} of {counted(total, 'detail')} probed")
+    print(f"{who}: {total - without} of {count_words(total, 'detail')} probed")
 
 
 def print_detail(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) -> None:

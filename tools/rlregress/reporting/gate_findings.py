@@ -1,4 +1,4 @@
-"""What a gate found, one by one, each with its place in the user's repository."""
+"""The findings of a gate, each with its place in the user's repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``rlregress check`` comes to: as plain data, in words, and in its last lines."""
+"""The result of ``rlregress check``: as plain data, in words, and in its last lines."""
 
 from __future__ import annotations
 

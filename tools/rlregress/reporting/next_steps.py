@@ -1,4 +1,4 @@
-"""What to do next, in words: the last line of a command whose page does not say it."""
+"""The next step in words: the last line of a command without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session would do, before it does it."""
+"""The plan of a session in words."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _drop(share: float | None) -> str:
 
 def _minutes(minutes: float) -> str:
     rounded = round(minutes)
-    return words.counted(rounded, "minute") if rounded else "less than a minute"
+    return words.count_words(rounded, "minute") if rounded else "less than a minute"
 
 
 def _span(least: float, most: float) -> str:
@@ -96,7 +96,9 @@ def lines(plan: SessionPlan, processes: int) -> list[str]:
         consequence = "not needed" if cell.decided else "done again"
         plan_lines += [f"  {sentence}; its run is {consequence}" for sentence in cell.damaged]
         if cell.decided:
-            plan_lines.append(f"  {cell.name}: decided ({words.counted(cell.done, 'run')} done)")
+            plan_lines.append(
+                f"  {cell.name}: decided ({words.count_words(cell.done, 'run')} done)"
+            )
             continue
         plan_lines += [f"  {cell.name}: replay first: {cell.replay}"] if cell.replay else []
         plan_lines.append(f"  {cell.name}: {cell.undone} of {cell.until} runs to do")

@@ -161,7 +161,7 @@ def _wrapped(
     style: str = "",
     most: int = _SENTENCE,
 ) -> list[Text]:
-    """Return the lines of a sentence, broken between words; what exceeds the limit is counted.
+    """Return the wrapped lines of a sentence; excess lines are counted.
 
     Args:
         indent: of the first line; ``hanging``: of the others, by default the same.

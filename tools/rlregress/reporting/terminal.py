@@ -1,4 +1,4 @@
-"""What a session of pytest says beside pytest's own lines."""
+"""Lines that a session of pytest prints in addition to pytest's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rlregress trace``, and golden files: what was recorded, and what differs, in words."""
+"""Traces and golden files in words: recordings and differences."""
 
 from __future__ import annotations
 

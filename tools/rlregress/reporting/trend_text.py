@@ -1,4 +1,4 @@
-"""What many nightly runs show: in words, and as data."""
+"""The trend over many nightly runs: in words, and as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``rlregress upgrade A B`` has found, as plain data."""
+"""The result of ``rlregress upgrade`` as plain data."""
 
 from __future__ import annotations
 

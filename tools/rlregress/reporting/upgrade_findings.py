@@ -1,4 +1,4 @@
-"""What an upgrade has changed, one by one, each with its place in the user's repository."""
+"""The changes of an upgrade, each with its place in the user's repository."""
 
 from __future__ import annotations
 

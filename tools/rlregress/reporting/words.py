@@ -42,7 +42,7 @@ def duration(seconds: float) -> str:
     return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
 
 
-def counted(count: int, noun: str) -> str:
+def count_words(count: int, noun: str) -> str:
     """``1 detail``, ``3 details``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -200,9 +200,11 @@ def lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
     lines = []
     for sentence, names in names_by_sentence.items():
         cells = [name for name in names if "::" not in name]
-        tests = counted(len(names) - len(cells), "test") if len(names) > len(cells) else ""
+        tests = count_words(len(names) - len(cells), "test") if len(names) > len(cells) else ""
         cell_names = ", ".join(cells[:_NAMED]) + (", ..." if len(cells) > _NAMED else "")
-        returns = f"the returns of {counted(len(cells), 'cell')} ({cell_names})" if cells else ""
+        returns = (
+            f"the returns of {count_words(len(cells), 'cell')} ({cell_names})" if cells else ""
+        )
         skipped = " and ".join(filter(None, (tests, returns)))
         lines.append(f"not checked: {skipped}: {sentence}")
     return lines

@@ -73,7 +73,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """A claim and what was found.
+    """A claim with its answers.
 
     Attributes:
         version: of the framework under test; empty for a claim that cannot be checked.

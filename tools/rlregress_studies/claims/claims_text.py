@@ -1,4 +1,4 @@
-"""``rlregress study claims`` and its page: what sources say, and what the code does."""
+"""``rlregress study claims`` and its page: claims of sources, and answers of the code."""
 
 from __future__ import annotations
 

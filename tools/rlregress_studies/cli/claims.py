@@ -1,4 +1,4 @@
-"""``rlregress study claims``: whether what papers and blogs say is true."""
+"""``rlregress study claims``: checks claims of papers and blogs."""
 
 from __future__ import annotations
 

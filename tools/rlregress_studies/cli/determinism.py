@@ -1,4 +1,4 @@
-"""``rlregress study determinism``: what each source of chance does to DQN."""
+"""``rlregress study determinism``: the effect of each source of chance on DQN."""
 
 from __future__ import annotations
 

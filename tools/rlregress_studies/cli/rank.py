@@ -30,7 +30,7 @@ _OF_STORED = ("framework", "algorithm", "budget", "store")
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says of the comparison; see ``run_ranking.rank``.
+    """The options of the comparison; see ``run_ranking.rank``.
 
     Attributes:
         command: that says so, for the page.

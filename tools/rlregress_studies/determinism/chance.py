@@ -1,4 +1,4 @@
-"""What one source of chance causes: when trainings diverge, and by how much; table and figure."""
+"""The effect of one source of chance: when trainings diverge, and by how much; table and figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rlregress.reporting import tables
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """What one source of chance causes.
+    """The effect of one source of chance.
 
     Attributes:
         runs: number of trainings.

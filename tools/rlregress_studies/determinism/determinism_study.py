@@ -35,7 +35,7 @@ GROUPS = (HELD, "initialisation", "exploration", "environment", "sampling", THRE
 
 @dataclass(frozen=True)
 class DeterminismPlan:
-    """What is trained, and how often.
+    """The trainings of the study, and their number.
 
     Attributes:
         environment: by name.

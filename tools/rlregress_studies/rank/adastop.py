@@ -49,7 +49,7 @@ _MOST_LOOKS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class AdastopPlan:
-    """What is fixed before the first run; something can be separated under it.
+    """Settings fixed before the first run. They allow some separation.
 
     Attributes:
         runs: n, new runs of every sample at each look.
@@ -107,7 +107,7 @@ class AdastopPlan:
 
 @dataclass(frozen=True)
 class Pair:
-    """What is decided about two samples.
+    """The decision about two samples.
 
     Attributes:
         first, second: their indices.

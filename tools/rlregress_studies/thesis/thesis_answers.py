@@ -30,7 +30,7 @@ SAME, OPPOSITE, OPEN = "same", "opposite", "open"
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What two summaries say about each other.
+    """The test of two summaries against each other.
 
     Attributes:
         effect: mean of the first minus mean of the second.
@@ -124,7 +124,7 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAnswer:
-    """What stored runs say to one question.
+    """The answer of stored runs to one question.
 
     Attributes:
         ranking: None if there is nothing to compare.

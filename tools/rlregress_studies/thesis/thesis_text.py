@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.reporting.words import counted, number, rate
+from rlregress.reporting.words import count_words, number, rate
 from rlregress_studies.rank import ranking_report
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -40,7 +40,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
 
 def _failed(name: str, count: int) -> str:
     """The line about runs that failed."""
-    runs = counted(count, "run")
+    runs = count_words(count, "run")
     return f"  {runs} of {name} failed and counted as the worst return of the environment"
 
 

@@ -1,4 +1,4 @@
-"""What a page is made of, and how it becomes one file."""
+"""The elements of a page, and how they become one file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Heading:
-    """Of the parts that follow it."""
+    """A heading of the parts that follow it."""
 
     text: str
 
@@ -160,7 +160,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Step:
-    """What to do next: words, and a command if there is one."""
+    """A next step: words, and a command if there is one."""
 
     text: str
     command: str = ""
@@ -183,7 +183,7 @@ class Culprit:
 
 @dataclass(frozen=True)
 class Card:
-    """What the first screen says of one framework, or of one upgrade.
+    """The first screen of one framework or one upgrade.
 
     Attributes:
         not_judged: reported before anything that is not worse.
@@ -214,7 +214,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Facts:
-    """Of a report: when, how long, where, and by which command."""
+    """Time, duration, machine and command of a report."""
 
     title: str
     started: str
@@ -298,7 +298,7 @@ def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
 
 @dataclass(frozen=True)
 class Page:
-    """What a command found: the cards of the first screen, and all else in sections below.
+    """The findings of a command: cards of the first screen, and sections below.
 
     ``html`` is the page; ``markdown_page.text`` is the same as Markdown; ``screen.lines`` shows
     the cards on a terminal.

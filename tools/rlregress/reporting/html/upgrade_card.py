@@ -19,7 +19,7 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.reporting.html import traces_page
 from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
-from rlregress.reporting.words import counted, leading, some
+from rlregress.reporting.words import count_words, leading, some
 
 #: entries of one kind that are listed.
 _LISTED = 4
@@ -183,7 +183,7 @@ def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
     )
     names = list(dict.fromkeys(entry.short for entry in group))
     if template is not None and not (state == model.DIFFERS and group[0].reason):
-        text = template.format(counted(len(names), kind).replace("bodys", "bodies"))
+        text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
         return [f"{text}: {some(names, _LISTED)}"]
     lines = [_line(entry) for entry in group[:_LISTED]]
     hidden = len(group) - _LISTED

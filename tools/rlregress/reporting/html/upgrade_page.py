@@ -47,7 +47,7 @@ from rlregress.reporting.html.page import (
     Step,
     Table,
 )
-from rlregress.reporting.words import counted, some
+from rlregress.reporting.words import count_words, some
 
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
@@ -271,7 +271,7 @@ def _describe_script_names(names: ScriptNames, named: str) -> str:
         lines = [f"{line.file}:{line.line} {line.text} ({line.why})" for line in names.lines]
         verb = "names" if len(lines) == 1 else "name"
         return (
-            f"Change {counted(len(lines), 'line')} that {verb} what is gone or incompatible: "
+            f"Change {count_words(len(lines), 'line')} that {verb} what is gone or incompatible: "
             f"{some(lines, 3)}{unread}."
         )
     files = some(list(names.files), 4) or "the script"
@@ -302,12 +302,12 @@ def _incomplete(unfinished: Sequence[Entry], result: Upgrade, command: str) -> S
     pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
     if not pieces:
         names = some([entry.short for entry in unfinished], 3)
-        return Step(f"Read why {counted(len(unfinished), 'check')} gave no result: {names}.")
+        return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
     idle = model.idle_packages(result.entries)
     idle_text = f" of {', '.join(idle)}" if idle else ""
     were = "was" if len(pieces) == 1 else "were"
     text = (
-        f"{counted(len(pieces), 'changed piece')}{idle_text} {were} not executed and compared "
+        f"{count_words(len(pieces), 'changed piece')}{idle_text} {were} not executed and compared "
         "as a whole;"
     )
     modules = {idle_text.module for idle_text in result.frameworks}
@@ -417,7 +417,7 @@ def _not_probed(framework: OfFramework) -> list[object]:
     ]
     return [
         Table(("version", "why", "message", "details"), rows, 1),
-        Folded(f"{counted(len(absent), 'detail')} about what neither version has", [absent]),
+        Folded(f"{count_words(len(absent), 'detail')} about what neither version has", [absent]),
     ]
 
 
@@ -457,7 +457,7 @@ def _traces(framework: OfFramework, command: str) -> list[object]:
     absent = [str(lost) for lost in framework.not_traced if not lost.counts]
     return [
         traces_page.table(listed),
-        Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]),
+        Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
         Folded(f"Not traced, as no code that differs is run: {len(framework.same_code)}",
                [list(framework.same_code)]),
         *(
@@ -502,8 +502,8 @@ def _calls(part: OfFramework | OfScript) -> list[object]:
         proof = part.proof
         of_calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
         sentence = (
-            f"Of {counted(proof.faults, 'mutant')} of "
-            f"{counted(proof.functions, 'changed function')} "
+            f"Of {count_words(proof.faults, 'mutant')} of "
+            f"{count_words(proof.functions, 'changed function')} "
             f"{proof.detected} would have been detected ({proof.share:.0%}){of_calls}."
         )
         parts += [
@@ -548,7 +548,7 @@ def _not_executed(result: Upgrade) -> Section:
     rows = [[file, ranges(numbers)] for file, numbers in missed(result.traced).items()]
     taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
     parts = [
-        Folded(f"Lines in {counted(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
+        Folded(f"Lines in {count_words(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
         Folded(f"Branches, clamps and masks taken one way only: {len(taken)}", [taken]),
     ]
     lead = "Equal traces say nothing about these lines of the new version."
