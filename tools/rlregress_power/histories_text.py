@@ -37,12 +37,14 @@ def lines(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
 
 
 def _counts(rows: Sequence[JudgedPair]) -> list[str]:
-    counted = Counter(change.outcome for row in rows for change in row.changes)
-    total = sum(counted.values())
+    count_text = Counter(change.outcome for row in rows for change in row.changes)
+    total = sum(count_text.values())
     if not total:
         return ["No change in scope was judged."]
     text = tables.head("changes in scope", "", "share")
-    text += [tables.row(name, counted[name], f"{counted[name] / total:.0%}") for name in OUTCOMES]
+    text += [
+        tables.row(name, count_text[name], f"{count_text[name] / total:.0%}") for name in OUTCOMES
+    ]
     later = sum(change.later for row in rows for change in row.changes)
     if later:
         text += [

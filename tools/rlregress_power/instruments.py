@@ -238,10 +238,10 @@ def run_tests(
     with TemporaryDirectory(prefix="rlregress-behavior-") as folder:
         evidence = Path(folder) / "evidence.json"
         command = pytest_command(fault.framework, paths, *arguments, "--evidence", str(evidence))
-        ended = injection.run_injected(fault, command, patience)
+        completed = injection.run_injected(fault, command, patience)
         entries = json.loads(evidence.read_text("utf-8"))["tests"] if evidence.is_file() else None
-    ran = ended.returncode in (0, 1) and entries
-    output = ended.stdout + ended.stderr
+    ran = completed.returncode in (0, 1) and entries
+    output = completed.stdout + completed.stderr
     return entries, "" if ran else f"the tests did not run: {output[-500:]}"
 
 

@@ -91,14 +91,14 @@ def _share(
     kinds = Counter(why.kind for why in whys if why is not None)
     detected = sum(bool(fault.detected_by) for fault in faults)
     since = sum(bool(fault.detected_later_by) for fault in faults)
-    counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
+    counts_text = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
     either = [fault for fault in faults if fault.detected_by in TIERS[:2]]
     return [
         str(len(faults)), places, *(_detected_of_probed(faults, tier) for tier in TIERS[:2]),
         _part(len(either), len(faults)), *(_detected_of_probed(faults, tier) for tier in TIERS[2:]),
         _part(detected, len(faults)),
-        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counted),
-        _part(detected + since, counted)
+        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counts_text),
+        _part(detected + since, counts_text)
         if any(draw.asked_again for draw in results)
         else "not checked",
     ]  # fmt: skip
@@ -115,17 +115,17 @@ def _part(part: int, total: int) -> str:
 
 
 def _rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
-    faults = [fault for of in results for fault in of.faults]
+    faults = [fault for draw in results for fault in draw.faults]
     names = [name for name in _OPERATORS if any(fault.operator == name for fault in faults)]
     names += sorted({fault.operator for fault in faults} - set(names))
     rows = []
     for name in names:
-        of = [fault for fault in faults if fault.operator == name]
-        first = Counter(fault.detected_by for fault in of)
+        draw = [fault for fault in faults if fault.operator == name]
+        first = Counter(fault.detected_by for fault in draw)
         rows.append([
-            name, str(len(of)), *(str(first[tier]) for tier in TIERS),
-            str(sum(not fault.detected_by and fault.run for fault in of)),
-            str(sum(not fault.detected_by and not fault.run for fault in of)),
+            name, str(len(draw)), *(str(first[tier]) for tier in TIERS),
+            str(sum(not fault.detected_by and fault.run for fault in draw)),
+            str(sum(not fault.detected_by and not fault.run for fault in draw)),
         ])  # fmt: skip
     head = ["operator", "faults", *(f"first detected by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
     return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]

@@ -143,7 +143,7 @@ def _serve(framework: str, workers: int) -> None:
     running: dict[int, tuple[int, str]] = {}
     for job in plan["jobs"]:
         if len(running) >= workers:
-            _one_ended(running)
+            _wait_for_answer(running)
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -152,10 +152,10 @@ def _serve(framework: str, workers: int) -> None:
         os.close(writing)
         running[child] = reading, job["fault"]["name"]
     while running:
-        _one_ended(running)
+        _wait_for_answer(running)
 
 
-def _one_ended(running: dict[int, tuple[int, str]]) -> None:
+def _wait_for_answer(running: dict[int, tuple[int, str]]) -> None:
     # an answer may be longer than a pipe holds: read before waiting
     import select
 
@@ -166,8 +166,8 @@ def _one_ended(running: dict[int, tuple[int, str]]) -> None:
         output = answer.read().strip()
     _, status = os.waitpid(child, 0)
     if not output:
-        ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
-        why = f"the process ended by {ended}" + (f" after {PATIENCE} s" if status == 14 else "")
+        finished = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
+        why = f"the process ended by {finished}" + (f" after {PATIENCE} s" if status == 14 else "")
         output = json.dumps({"name": name, "changed": {"": {"": why}}, "asked": []})
     print(output, flush=True)
 

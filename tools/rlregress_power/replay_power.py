@@ -113,7 +113,7 @@ def _train(
         rows = trail.rows if trail and not to_its_end else []
         expected.write_text(json.dumps(rows), "utf-8")
         variables = {**environment, replayed_run.EXPECTED: str(expected)}
-        ended = process_tree.run(
+        completed = process_tree.run(
             [sys.executable, "-m", replayed_run.__name__, *map(str, (job, checkpoint, record))],
             timeout=PATIENCE,
             cwd=folder,
@@ -122,7 +122,7 @@ def _train(
             stderr=subprocess.PIPE,
         )
         if not record.is_file():
-            raise UserError(last_words(ended.stderr or ended.stdout) or "no record")
+            raise UserError(last_words(completed.stderr or completed.stdout) or "no record")
         return run_record.read(record)
 
 

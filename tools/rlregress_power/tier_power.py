@@ -130,7 +130,10 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
     today = datetime.date.today().isoformat()
     new_results = []
     for draw in draws:
-        answered = tuple(replace(drawn, again=results.get(drawn.name, {})) for drawn in draw.faults)
+        answered = tuple(
+            replace(drawn_faults, again=results.get(drawn_faults.name, {}))
+            for drawn_faults in draw.faults
+        )
         new_results.append(replace(draw, faults=answered, asked_again=today))
         generated_faults.keep(new_results[-1])
     return new_results
@@ -242,7 +245,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     """Source file -> file of tests -> lines that it runs."""
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
-        ended = process_tree.run(
+        completed = process_tree.run(
             [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
@@ -254,10 +257,10 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        if ended.returncode or not output.is_file():
+        if completed.returncode or not output.is_file():
             raise UserError(
                 f"the behaviour tests of {adapter.full_name} do not pass without a fault, so they "
-                f"cannot be asked for one: {ended.stdout.strip().splitlines()[-1:]}"
+                f"cannot be asked for one: {completed.stdout.strip().splitlines()[-1:]}"
             )
         executed: _ExecutedLines = json.loads(output.read_text(encoding="utf-8"))
     return executed

@@ -352,8 +352,8 @@ def search_releases(
         UserError: an end cannot be checked, or there is nothing between them.
     """
     old, new, unsearched = versions.pins(*ends)
-    moved = sorted(name for name in old if old[name] != new[name])
-    if not moved:
+    differing = sorted(name for name in old if old[name] != new[name])
+    if not differing:
         raise UserError(
             f"'{ends[0].text}' and '{ends[1].text}' pin the same versions of "
             f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package"
@@ -365,7 +365,7 @@ def search_releases(
 
     def world(pins: Pins) -> Candidate:
         # the packages that stay are named once, with the ends
-        text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in moved)
+        text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
         return Candidate(text, lambda: versions.request_pins(pins, python))
 
     with _searching(symptom, adapters, say, _shared(old, new, python, adapters, say)) as search:
@@ -379,7 +379,7 @@ def search_releases(
         def with_moved(names: frozenset[str]) -> str:
             return search.answer(world({**old, **{n: new[n] for n in names}}))
 
-        needed = bisection.find_smallest_set(moved, with_moved)
+        needed = bisection.find_smallest_set(differing, with_moved)
         other_pins = {**old, **{name: new[name] for name in needed}}
         steps: list[ChangedAt] = []
         count = 0
@@ -432,15 +432,15 @@ def _shared(
     old_request, new_request = (versions.request_pins(pins, python) for pins in (old, new))
     pair = resolved.with_versions(old_request, new_request, adapters, say)
     rows = [dict(side.versions.rows) if side.versions else {} for side in pair]
-    moved = [set(side.versions.moved) if side.versions else set() for side in pair]
+    differing = [set(side.versions.moved) if side.versions else set() for side in pair]
     if python:
         # nothing of it is installed before
-        moved = [set(common_pins.values()) for common_pins in rows]
+        differing = [set(common_pins.values()) for common_pins in rows]
     return tuple(
         sorted(
             row
             for name, row in rows[0].items()
-            if rows[1].get(name) == row and row in moved[0] and name not in old
+            if rows[1].get(name) == row and row in differing[0] and name not in old
         )
     )
 

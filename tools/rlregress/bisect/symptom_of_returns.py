@@ -119,8 +119,10 @@ def _trained(cell: Cell, first: int, count: int) -> Callable[[Prepared], Any]:
             raise Unchecked(entries)
         numbers = numbers_of(entries, cell.id)
         if len(numbers) < count or not all(map(math.isfinite, numbers)):
-            lost = count - sum(map(math.isfinite, numbers))
-            raise Unchecked(f"{lost} of {count} trainings of {cell.id} ended without a return")
+            missing_count = count - sum(map(math.isfinite, numbers))
+            raise Unchecked(
+                f"{missing_count} of {count} trainings of {cell.id} ended without a return"
+            )
         return numbers
 
     return measured

@@ -373,7 +373,7 @@ def command(text: str) -> Symptom:
             raise UserError(
                 f"--command cannot be run: {words[0]}: No such file, or it is no program"
             )
-        ended = process_tree.run(
+        completed = process_tree.run(
             words,
             env=variables,
             stdout=subprocess.PIPE,
@@ -381,8 +381,8 @@ def command(text: str) -> Symptom:
             encoding="utf-8",
             errors="replace",
         )
-        complaint = last_words(ended.stderr or ended.stdout) if ended.returncode else ""
-        return [ended.returncode, complaint]
+        complaint = last_words(completed.stderr or completed.stdout) if completed.returncode else ""
+        return [completed.returncode, complaint]
 
     def value(checked: Checked, *_: Checked) -> Value:
         code, complaint = checked.measure_once("command", measured)

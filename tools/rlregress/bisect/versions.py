@@ -105,12 +105,12 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
         / "releases"
         / f"{package}{python and '-' + interpreters.tag(python)}.json"
     )
-    listed = installer.listed(package, interpreters.version(python))
-    if listed:
+    published = installer.listed(package, interpreters.version(python))
+    if published:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(listed))
+        write_atomically(path, json.dumps(published))
     elif path.is_file():
-        listed = json.loads(path.read_text(encoding="utf-8"))
+        published = json.loads(path.read_text(encoding="utf-8"))
     else:
         raise installer.Unreachable(
             f"the releases of {package} cannot be listed: the package index cannot be reached or "
@@ -120,7 +120,7 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
     low, high = sorted((_version(package, old), _version(package, new)))
     # those without a build for this Python are candidates that cannot be checked
     between: dict[Version, str] = {}
-    for text in [*dated, *listed]:
+    for text in [*dated, *published]:
         parsed = _version(package, text)
         public = Version(parsed.public)
         # of several builds of a release, such as +cpu, the one that both ends have
@@ -140,9 +140,9 @@ def dates(package: str) -> dict[str, str]:
     request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
     with suppress(OSError, ValueError):
         with urlopen(request, timeout=20) as answer:
-            listed = json.load(answer)
+            published = json.load(answer)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(listed))
+        write_atomically(path, json.dumps(published))
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError):

@@ -114,7 +114,7 @@ def _show_versions(is_requested: bool) -> None:
     raise typer.Exit
 
 
-def _every_command(
+def _list_commands(
     version: Annotated[
         bool,
         typer.Option(
@@ -137,7 +137,7 @@ def _every_command(
 
 def _build_command() -> TyperGroup:
     app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    app.callback()(_every_command)
+    app.callback()(_list_commands)
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     group.commands = {

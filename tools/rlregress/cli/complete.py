@@ -27,7 +27,7 @@ def complete_details(incomplete: str) -> list[str]:
 
 
 def _complete_after_comma(incomplete: str, names: Iterable[str]) -> list[str]:
-    before, comma, begun = incomplete.rpartition(",")
+    before, comma, prefix = incomplete.rpartition(",")
     typed_names = before.split(",")
-    fitting = (name for name in names if name.startswith(begun) and name not in typed_names)
+    fitting = (name for name in names if name.startswith(prefix) and name not in typed_names)
     return [f"{before}{comma}{name}" for name in fitting]

@@ -129,8 +129,8 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
     """
     if id is None:
         items = source_index.load_index(suite.baselines() / "sources")
-        counted = [probe_counts.count_probes(adapter) for adapter in adapters]
-        details_text.counts(catalogue.all_details(), items, counted)
+        counts = [probe_counts.count_probes(adapter) for adapter in adapters]
+        details_text.counts(catalogue.all_details(), items, counts)
     elif id not in catalogue.ids() and (
         matches := catalogue.family_details(id) or catalogue.search_details(id)
     ):

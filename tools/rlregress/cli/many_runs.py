@@ -164,8 +164,8 @@ def _look(manifest: str, store: str) -> tuple[Survey, list[str]]:
     # only what was submitted from here is asked for, before the store: it tells what has ended
     submitted = (folder.folder / SLURM).is_dir()
     queue = slurm_arrays.read_queue(folder) if submitted else slurm_arrays.Queue()
-    looked = store_status.survey_store(folder, load_manifest, queue.gone, queue.runs)
-    return looked, cluster_text.status(looked, queue.states, queue.error)
+    survey = store_status.survey_store(folder, load_manifest, queue.gone, queue.runs)
+    return survey, cluster_text.status(survey, queue.states, queue.error)
 
 
 def status(manifest: str, store: str) -> None:
@@ -180,8 +180,8 @@ def watch_store(manifest: str, store: str, seconds: float) -> None:
     """Show the status of a store until nothing is left to do."""
 
     def look() -> tuple[bool, Text]:
-        looked, lines = _look(manifest, store)
-        is_unfinished = any(looked.total[state] for state in LEFT)
+        survey, lines = _look(manifest, store)
+        is_unfinished = any(survey.total[state] for state in LEFT)
         return is_unfinished, Text(harmless.terminal("\n".join(lines)))
 
     terminal = sys.stdout.isatty()

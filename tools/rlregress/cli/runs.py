@@ -39,7 +39,7 @@ _LARGEST_LINES = 1 << 20
 _OF_SLURM = ("at_once", "sbatch", "before", "dry_run")
 _OF_WAVES = ("wait", "report", "alpha", "one_look", "inconclusive")
 
-Listed = Annotated[
+ManifestOption = Annotated[
     str, typer.Option("--manifest", metavar="FILE", help="Runs, as 'runs launch' listed them.")
 ]
 
@@ -67,7 +67,7 @@ def run(
 def launch(
     options: GateOptions,
     context: typer.Context,
-    manifest: Listed = "",
+    manifest: ManifestOption = "",
     versions: Annotated[
         str | None,
         typer.Option(
@@ -138,22 +138,22 @@ def launch(
         reject_options(
             context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out"
         )
-        listed = many_runs.load_manifest(Path(manifest), options.store)
+        manifest_file = many_runs.load_manifest(Path(manifest), options.store)
     else:
         options = with_budget(options)
         selection = gate_run.build_selection(options)
-        listed = many_runs.write_selected(
+        manifest_file = many_runs.write_selected(
             selection, options.seeds, options.first_seed, options.store
         )
     folder = open_store(options.store)
     if local:
-        raise typer.Exit(many_runs.launch_here(listed, folder, workers))
+        raise typer.Exit(many_runs.launch_here(manifest_file, folder, workers))
     if slurm:
         many_runs.submit_to_slurm(
-            listed, folder, site, dry_run, lambda: folder.list_contents().done
+            manifest_file, folder, site, dry_run, lambda: folder.list_contents().done
         )
     else:
-        many_runs.print_status(listed, options.store)
+        many_runs.print_status(manifest_file, options.store)
 
 
 def _read_shell_lines(file: str) -> str:
@@ -171,7 +171,7 @@ def _read_shell_lines(file: str) -> str:
 
 def status(
     context: typer.Context,
-    manifest: Listed = "",
+    manifest: ManifestOption = "",
     store: Store = "",
     watch: Annotated[
         bool, typer.Option("--watch", help="Again and again until all runs are done.")

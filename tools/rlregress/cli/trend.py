@@ -51,7 +51,7 @@ def trend(
         since = since and date.fromisoformat(since).isoformat()
     except ValueError:
         raise UserError(f"--since is '{since}', expected a date as in 2026-01-31") from None
-    started, begun, folder = time.monotonic(), report_data.format_time(), absolute(report)
+    started, start_text, folder = time.monotonic(), report_data.format_time(), absolute(report)
     summary = nightly_trend.summarize_nights(*nightly_trend.read_nights(folders, since))
     check_writable(folder, "the report")
     output.decided()
@@ -59,7 +59,7 @@ def trend(
     write_atomically(folder / "trend.json", data + "\n")
     command = ["rlregress", "trend", *map(str, folders)] + ["--since", since] * bool(since)
     seconds, title = round(time.monotonic() - started, 1), trend_text.title(summary)
-    facts = Facts(title, begun, seconds, report_data.describe_machine(), shlex.join(command))
+    facts = Facts(title, start_text, seconds, report_data.describe_machine(), shlex.join(command))
     page = trend_page.page(summary, facts)
     text = markdown_page.text(page)
     typer.echo(text)

@@ -28,8 +28,8 @@ def find_environment(versions: str, store: Store) -> Side:
             the environments of the store.
     """
     new_request, base = requested.parse(versions), requested.parse(requested.INSTALLED)
-    moved = affected.packages(base, new_request)
-    concerned = affected.adapters(base, new_request, moved) if new_request != base else []
+    moving_packages = affected.packages(base, new_request)
+    concerned = affected.adapters(base, new_request, moving_packages) if new_request != base else []
     if not concerned:
         raise UserError(
             f"{OPTION} is '{versions}', which is what is installed; leave it out, or name another "

@@ -142,14 +142,14 @@ def _finish_stopped(
     task = _find_slurm_task()
     if task and _WARNING in received and signal.SIGTERM not in received:
         try:
-            ended = subprocess.run(
+            completed = subprocess.run(
                 ["scontrol", "requeue", task],
                 capture_output=True,
                 errors="replace",
                 check=False,
                 timeout=SLURM_TIMEOUT_SECONDS,
             )
-            failure = ended.stderr.strip() if ended.returncode else ""
+            failure = completed.stderr.strip() if completed.returncode else ""
         except (OSError, subprocess.TimeoutExpired) as error:
             failure = str(error)
         if failure:

@@ -106,7 +106,7 @@ class Queue:
 def _run_slurm_command(command: Sequence[str]) -> str:
     """Return the output of a Slurm command; UserError if it fails."""
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             command,
             capture_output=True,
             errors="replace",
@@ -125,9 +125,9 @@ def _run_slurm_command(command: Sequence[str]) -> str:
         raise UserError(
             f"{command[0]} did not answer in {run_one.SLURM_TIMEOUT_SECONDS} s"
         ) from None
-    if ended.returncode:
-        raise UserError(f"{command[0]} refused: {' '.join(ended.stderr.split())}")
-    return ended.stdout
+    if completed.returncode:
+        raise UserError(f"{command[0]} refused: {' '.join(completed.stderr.split())}")
+    return completed.stdout
 
 
 def read_array_size() -> int:

@@ -61,11 +61,11 @@ def survey_store(
             elif run.name not in contents.done:
                 state = states.get(run.name, "waiting")
                 if state == "waiting" and run.name not in queued:
-                    begun = run.name in contents.checkpoints
-                    if not begun and run.number in without_task:
+                    has_begun = run.name in contents.checkpoints
+                    if not has_begun and run.number in without_task:
                         unbegun += 1
-                        begun = True
-                    state = "stopped" if begun else state
+                        has_begun = True
+                    state = "stopped" if has_begun else state
                 remaining.append(run)
             counts.setdefault(run.group, Counter())[state] += 1
     unlisted = Counter(

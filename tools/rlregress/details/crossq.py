@@ -28,8 +28,8 @@ def _joint(i: Inputs) -> tuple[float, float]:
     return -away / abs(away), away / abs(away)
 
 
-def _acting(normalised: Formula, moved: float) -> Formula:
-    return lambda i: (normalised(i), normalised(i), moved)
+def _acting(normalised: Formula, moved_share: float) -> Formula:
+    return lambda i: (normalised(i), normalised(i), moved_share)
 
 
 def _in_update(**by_running: bool) -> Formula:

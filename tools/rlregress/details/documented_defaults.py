@@ -25,9 +25,11 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import Range, Text, one_of
 from rlregress.frameworks.base import Adapter
 
-Given = Mapping[str, Any]
+Hyperparameters = Mapping[str, Any]
 #: name -> (ours to theirs, theirs to ours), each of (number, all hyperparameters in our names).
-TRANSFORMS: Mapping[str, tuple[Callable[[Any, Given], Any], Callable[[Any, Given], Any]]] = {
+TRANSFORMS: Mapping[
+    str, tuple[Callable[[Any, Hyperparameters], Any], Callable[[Any, Hyperparameters], Any]]
+] = {
     "flipped": (lambda x, _: 1.0 - x, lambda x, _: 1.0 - x),
     "count": (
         lambda x, values: values["rollout_steps"] // x,
@@ -40,7 +42,7 @@ TRANSFORMS: Mapping[str, tuple[Callable[[Any, Given], Any], Callable[[Any, Given
 }
 
 
-def _replace_none(values: Given) -> Given:
+def _replace_none(values: Hyperparameters) -> Hyperparameters:
     """Replace "none" by None, because TOML has no null."""
     return {name: None if value == "none" else value for name, value in values.items()}
 
@@ -53,12 +55,12 @@ class Defaults(Range):
     scope: Text
     source: Text
     note: str = ""
-    values: Annotated[Given, AfterValidator(_replace_none)] = field(default_factory=dict)
+    values: Annotated[Hyperparameters, AfterValidator(_replace_none)] = field(default_factory=dict)
     names: Mapping[str, Text] = field(default_factory=dict)
     transforms: Mapping[str, Annotated[str, one_of(TRANSFORMS)]] = field(default_factory=dict)
     set: bool = False
 
-    def to_framework(self, values: Given) -> dict[str, Any]:
+    def to_framework(self, values: Hyperparameters) -> dict[str, Any]:
         """Return hyperparameters in the framework's names with its own numbers.
 
         Hyperparameters without a name in the framework are left out. If two share a name, the last
@@ -72,7 +74,7 @@ class Defaults(Range):
             if name in values
         }
 
-    def to_our_names(self, to_framework: Given) -> dict[str, Any]:
+    def to_our_names(self, to_framework: Hyperparameters) -> dict[str, Any]:
         """Return hyperparameters of the framework in our names with our numbers."""
         named = {
             name: to_framework[theirs]
@@ -122,7 +124,7 @@ def format_value(value: Any) -> str:
     return f"{float(value):.12g}"
 
 
-def list_differences(values: Given, load_documented: Given) -> list[str]:
+def list_differences(values: Hyperparameters, load_documented: Hyperparameters) -> list[str]:
     """List a clause for each hyperparameter that is not as documented, sorted."""
     clauses = []
     for name in sorted(set(values) | set(load_documented)):

@@ -212,7 +212,7 @@ def _schedule() -> Detail:
 
 
 def _starts() -> Detail:
-    def found(random: Callable[[Inputs], float], later: int) -> Formula:
+    def share_found(random: Callable[[Inputs], float], later: int) -> Formula:
         return lambda i: [random(i), i["starts"] + later]
 
     def as_asked(i: Inputs) -> float:
@@ -230,24 +230,24 @@ def _starts() -> Detail:
         {
             "at_start": (
                 "as many as asked, and the first update after the last of them",
-                found(as_asked, 0),
+                share_found(as_asked, 0),
             ),
             "one_step_later": (
                 "as many as asked, the first update one step later (compared with >)",
-                found(as_asked, 1),
+                share_found(as_asked, 1),
             ),
             "only_epsilon": (
                 "none but those of epsilon, the first update after as many steps as asked",
-                found(never, 0),
+                share_found(never, 0),
             ),
             "only_epsilon_one_step_later": (
                 "none but those of epsilon, the first update one step later",
-                found(never, 1),
+                share_found(never, 1),
             ),
             "only_epsilon_two_steps_later": (
                 "none but those of epsilon, the first update two steps later (counted from 0, "
                 "compared with >)",
-                found(never, 2),
+                share_found(never, 2),
             ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",
@@ -260,7 +260,7 @@ def _starts() -> Detail:
 
 
 def _frequency() -> Detail:
-    def apart(value: Callable[[Inputs], float]) -> Formula:
+    def spacing(value: Callable[[Inputs], float]) -> Formula:
         return lambda i: [i["every"], i["environments"], value(i)]
 
     return measured_detail(
@@ -272,9 +272,9 @@ def _frequency() -> Detail:
         {
             "vector_steps": (
                 "a step of all environments counts once: n times as many transitions",
-                apart(lambda i: i["every"] * i["environments"]),
+                spacing(lambda i: i["every"] * i["environments"]),
             ),
-            "transitions": ("as many as with one environment", apart(lambda i: i["every"])),
+            "transitions": ("as many as with one environment", spacing(lambda i: i["every"])),
             "one_environment": (
                 "there can be one environment only",
                 lambda i: [i["every"], 1.0, i["every"]],

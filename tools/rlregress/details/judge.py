@@ -216,8 +216,10 @@ def format_report(
         lines.append(f"  expected of {found_words}: {format_vector(expected)} ({meaning})")
     elif judgement.distances:
         nearest = sorted(judgement.distances.items(), key=lambda pair: pair[1])[:3]
-        listed = ", ".join(f"{variant_words(name)} ({error:.3g})" for name, error in nearest)
-        lines.append(f"  nearest variants by error (tolerance {detail.tolerance:g}): {listed}")
+        nearest_text = ", ".join(f"{variant_words(name)} ({error:.3g})" for name, error in nearest)
+        lines.append(
+            f"  nearest variants by error (tolerance {detail.tolerance:g}): {nearest_text}"
+        )
     if (
         observed is not None
         and expected_vector is not None

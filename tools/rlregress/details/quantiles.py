@@ -183,7 +183,7 @@ def _kept_detail() -> Detail:
 
         return formula
 
-    def one_less(i: Inputs) -> list[float]:
+    def without_one(i: Inputs) -> list[float]:
         quantiles_left = np.sort(np.ravel(i["quantiles"]))[: -int(i["dropped"])]
         return [
             len(quantiles_left),
@@ -217,7 +217,7 @@ def _kept_detail() -> Detail:
             "top_of_each": ("the largest of each network", remaining(pooled=False)),
             "bottom_of_all": ("the smallest of all networks together", remaining(top=False)),
             "bottom_of_each": ("the smallest of each network", remaining(pooled=False, top=False)),
-            "top_once": ("of all networks together as many as for one", one_less),
+            "top_once": ("of all networks together as many as for one", without_one),
             "none": ("none", none),
         },
         consequence="""The largest quantiles are what overestimation comes from: what is left out,

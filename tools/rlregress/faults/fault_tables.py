@@ -30,7 +30,7 @@ from rlregress.model.fault_results import (
 )
 
 _Detail = Annotated[str, one_of(catalogue.ids)]
-_Some = Annotated[tuple[Text, ...], Field(min_length=1)]
+_NonEmpty = Annotated[tuple[Text, ...], Field(min_length=1)]
 _NAME: list[Any] = [("name", Text)]
 _OWNER = [("framework", Annotated[str, one_of(frameworks.names)]), ("algorithm", Text), *_NAME]
 _OCCURRENCE = ("occurrence", Annotated[int, Field(ge=0)], 0)
@@ -42,14 +42,14 @@ _KEYS: Mapping[str, list[Any]] = {
         ("also", tuple[_Detail, ...], ()), ("scopes", tuple[Text, ...], ("library",)),
         ("essential", bool, False),
     ],
-    TRACES: [*_OWNER, *_CHANGE, ("turns", _Some), ("finds", Text)],
+    TRACES: [*_OWNER, *_CHANGE, ("turns", _NonEmpty), ("finds", Text)],
     OPTIONS: [*_OWNER, *_CHANGE, ("option", Text), ("function", Text)],
     BEHAVIOR: [
-        *_OWNER, *_CHANGE, ("turns", _Some), ("finds", Text), ("essential", bool, False),
+        *_OWNER, *_CHANGE, ("turns", _NonEmpty), ("finds", Text), ("essential", bool, False),
     ],
     # of a detail's fault the name alone
     RETURNS: [*_OWNER, ("file", str, ""), ("old", str, ""), ("new", str, "")],
-    THROUGHPUT: [*_OWNER, *_CHANGE, ("turns", _Some)],
+    THROUGHPUT: [*_OWNER, *_CHANGE, ("turns", _NonEmpty)],
 }  # fmt: skip
 
 

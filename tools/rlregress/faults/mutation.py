@@ -67,7 +67,10 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[M
         for edit in _edits(node, rows)
     }
     mutants = [mutant(file, function, edit, text) for edit in edits_by_place.values()]
-    return sorted((drawn for drawn in mutants if drawn is not None), key=lambda fault: fault.line)
+    return sorted(
+        (mutants_drawn for mutants_drawn in mutants if mutants_drawn is not None),
+        key=lambda fault: fault.line,
+    )
 
 
 def _functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -125,12 +128,12 @@ def spread(mutants_by_function: Sequence[Sequence[Mutant]], limit: int) -> list[
         draw.sample(list(function_mutants), len(function_mutants))
         for function_mutants in mutants_by_function
     ]
-    drawn: list[Mutant] = []
-    while any(remaining) and len(drawn) < limit:
+    mutants_drawn: list[Mutant] = []
+    while any(remaining) and len(mutants_drawn) < limit:
         for function_mutants in remaining:
-            if function_mutants and len(drawn) < limit:
-                drawn.append(function_mutants.pop())
-    return drawn
+            if function_mutants and len(mutants_drawn) < limit:
+                mutants_drawn.append(function_mutants.pop())
+    return mutants_drawn
 
 
 def _compiles(text: str) -> bool:

@@ -205,7 +205,7 @@ def run_returns_only(
         OutOfTime: they were ended at the deadline of the command.
     """
     remove_report(options)
-    ended = child_processes.call(
+    completed = child_processes.call(
         build_pytest_command(options, python, TIERS[-1:]),
         {**environment, **suite.safe_path()},
         suite.workplace(),
@@ -214,7 +214,8 @@ def run_returns_only(
         return evidence.read(options.evidence)
     except UserError:
         return (
-            f"the trainings did not run: {child_processes.last_words(ended.stderr or ended.stdout)}"
+            "the trainings did not run: "
+            f"{child_processes.last_words(completed.stderr or completed.stdout)}"
         )
 
 

@@ -215,8 +215,8 @@ def _describe_unjudged(nights: Sequence[NightlyRun]) -> list[str]:
 
 
 def _shorten_list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    ending = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + ending
 
 
 def _build_row(nights: Sequence[NightlyRun], name: str, history: _History) -> Row:
@@ -329,25 +329,31 @@ def _list_differences(
     """Return the packages that differ between two nights (name, old, new), and other
     differences.
     """
-    versions, others = (
+    versions, other_conditions = (
         [(name, a[name], b[name]) for name in b if name in a and a[name] != b[name]]
         for a, b in zip(_read_conditions(old, history), _read_conditions(new, history), strict=True)
     )
-    return tuple(versions), tuple(f"{name} {a} -> {b}" for name, a, b in others)
+    return tuple(versions), tuple(f"{name} {a} -> {b}" for name, a, b in other_conditions)
 
 
 def _read_conditions(night: NightlyRun, history: _History) -> tuple[dict[str, str], dict[str, str]]:
     """Return the versions of a night, and its other conditions that may change results."""
     versions: dict[str, str] = {}
-    others = {"rlregress": night.rlregress}
-    for name, of in night.frameworks.items():
+    other_conditions = {"rlregress": night.rlregress}
+    for name, framework_run in night.frameworks.items():
         if name.partition("@")[0] == history.framework.partition("@")[0]:
-            versions |= of.versions
-            others |= {f"code of {module}": digest for module, digest in of.sources.items()}
+            versions |= framework_run.versions
+            other_conditions |= {
+                f"code of {module}": digest for module, digest in framework_run.sources.items()
+            }
     for condition in (*MACHINE_FIELDS, *SOFTWARE_FIELDS):
-        if values := {str(of[condition]) for of in night.machines if condition in of}:
-            others[condition] = " and ".join(sorted(values))
+        if values := {
+            str(framework_run[condition])
+            for framework_run in night.machines
+            if condition in framework_run
+        }:
+            other_conditions[condition] = " and ".join(sorted(values))
     if cell := night.cells.get(cell_of(history.name)):
-        others |= {key: str(value) for key, value in cell.protocol.items()}
-        others["hyperparameters"] = cell.hyperparameters
-    return versions, others
+        other_conditions |= {key: str(value) for key, value in cell.protocol.items()}
+        other_conditions["hyperparameters"] = cell.hyperparameters
+    return versions, other_conditions

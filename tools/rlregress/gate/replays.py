@@ -141,13 +141,13 @@ def digest_operations() -> dict[str, str]:
     """
     command = [sys.executable, "-m", "rlregress.inside.canary"]
     environment = worker_launch.worker_environment(portable=True)
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    completed = subprocess.run(command, env=environment, capture_output=True, text=True)
     try:
-        digests: dict[str, str] = json.loads(ended.stdout)
+        digests: dict[str, str] = json.loads(completed.stdout)
     except ValueError:
         raise UserError(
             f"the arithmetic of this machine could not be checked: {' '.join(command)} ended with "
-            f"status {ended.returncode}: {ended.stderr.strip()[-300:]}"
+            f"status {completed.returncode}: {completed.stderr.strip()[-300:]}"
         ) from None
     return digests
 

@@ -181,12 +181,12 @@ def record_throughput(framework: str, processes: int) -> None:
         command = [sys.executable, *suite.pytest_arguments(f"{TESTS}::test_floor")]
         command += ["-q", "-p", "no:cacheprovider", "--framework", framework, "--first-seed", "0"]
         command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={new_file}"]
-        ended = subprocess.run(
+        completed = subprocess.run(
             process_tree.supervised(command),
             cwd=suite.workplace(),
             env=worker_launch.worker_environment(),
         )
-        if ended.returncode:
+        if completed.returncode:
             raise UserError(f"the throughput of {framework} could not be measured; see above")
         os.replace(new_file, throughput_path(framework))
 

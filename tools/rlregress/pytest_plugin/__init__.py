@@ -441,7 +441,7 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
         stream = config.get_terminal_writer()._file
         displayed = progress.kept_alive(lambda line: _write_line(config, line), tiers.line, stream)
         config.stash[_PROGRESS].enter_context(displayed)
-    config.stash[_TIERS].begun(tests)
+    config.stash[_TIERS].start_tests(tests)
 
 
 def _processes(config: pytest.Config) -> int:
@@ -456,8 +456,8 @@ def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
 
     entries = config.stash[_COLLECTED]
     session = session_of(config).without_cells(evidence_file.reproduced(entries))
-    most, ended = session.max_runs, evidence_file.replays(entries)
-    pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in ended}
+    most, finished = session.max_runs, evidence_file.replays(entries)
+    pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in finished}
     expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
     measured = evidence_file.measured(entries)
     start = progress.stored_durations().start
@@ -503,8 +503,8 @@ def pytest_report_teststatus(
     """No letter for a test of which the lines on tiers tell."""
     if not config.getoption("--progress") or report.failed:
         return None
-    ended = report.when == "call" or report.skipped
-    return (report.outcome, "", "") if ended and not hasattr(report, "wasxfail") else None
+    finished = report.when == "call" or report.skipped
+    return (report.outcome, "", "") if finished and not hasattr(report, "wasxfail") else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,7 +10,11 @@ from rlregress import frameworks
 from rlregress.gate_options import PYTEST, GateOptions
 from rlregress.model import option
 
-_SHARED = {name: each for name, each in option.list_options(GateOptions).items() if name in PYTEST}
+_SHARED = {
+    name: option_field
+    for name, option_field in option.list_options(GateOptions).items()
+    if name in PYTEST
+}
 #: other defaults than those of ``rlregress check``.
 _DEFAULTS = {"budget": "smoke"}
 #: what of them also says which tests run.
@@ -18,12 +22,18 @@ _OF_TESTS = ("frameworks", "algorithms", "budget")
 
 #: those that concern trainings alone, with their defaults.
 OF_TRAININGS = {
-    each.flag: default for name, (each, default) in _SHARED.items() if name not in _OF_TESTS
+    option_field.flag: default
+    for name, (option_field, default) in _SHARED.items()
+    if name not in _OF_TESTS
 }
 
 #: what may not be empty.
 NAMING = (
-    *(each.flag for each, default in _SHARED.values() if isinstance(default, str | None)),
+    *(
+        option_field.flag
+        for option_field, default in _SHARED.values()
+        if isinstance(default, str | None)
+    ),
     "--detail", "--evidence", "--rlregress-report",
     *(f"--{name}" for name in frameworks.names()),
 )  # fmt: skip

@@ -20,16 +20,16 @@ def lines(result: Bisected) -> list[str]:
     text += [f"not searched: {unsearched_part}" for unsearched_part in result.unsearched]
     text += [f"skipped {name}: {why}" for name, why in result.skipped]
     for rows in dict.fromkeys(rows for _, rows in result.apart):
-        apart = ", ".join(name for name, its in result.apart if its == rows)
-        text.append(f"checked with {rows}: {apart}")
+        apart_text = ", ".join(name for name, its in result.apart if its == rows)
+        text.append(f"checked with {rows}: {apart_text}")
     for step in result.steps:
         text += ["", *_step(step)]
-    counted = words.count_words(result.candidates, "version")
+    count_text = words.count_words(result.candidates, "version")
     if result.checked > result.candidates:
         # sets of packages are versions, too
         text += ["", f"checked {words.count_words(result.checked, 'version')}"]
     else:
-        text += ["", f"checked {result.checked} of {counted}"]
+        text += ["", f"checked {result.checked} of {count_text}"]
     if result.verdict == SAME and result.why:
         text.append(f"it failed in both: {result.why}")
     if result.error is not None:

@@ -40,10 +40,10 @@ def format_annotations(findings: Sequence[Finding]) -> list[str]:
     lines = []
     for level in LEVELS:
         same_level = [finding for finding in findings if finding.level == level]
-        listed = same_level if len(same_level) <= MOST else same_level[: MOST - 1]
-        lines += [_annotation(finding) for finding in listed]
-        if listed != same_level:
-            text = f"{len(same_level) - len(listed)} more are in the report"
+        shown = same_level if len(same_level) <= MOST else same_level[: MOST - 1]
+        lines += [_annotation(finding) for finding in shown]
+        if shown != same_level:
+            text = f"{len(same_level) - len(shown)} more are in the report"
             lines.append(_annotation(Finding(level, "", "rlregress", text)))
     return lines
 

@@ -59,8 +59,8 @@ def _numbers(counts: Counter[str]) -> list[str]:
 
 
 def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
-    ended = total["done"] + total["failed"]
-    if ended == total.total():
+    finished = total["done"] + total["failed"]
+    if finished == total.total():
         return ["nothing is left to do"]
     if survey.seconds_left is not None:
         return [f"time left: about {duration(survey.seconds_left)}, with as many at a time as now"]
@@ -70,20 +70,22 @@ def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
 
 
 def _attempts(survey: Survey) -> list[str]:
-    of_states: dict[str, list[Attempt]] = {state: [] for state in ("stuck", "stopped", "running")}
+    attempts_by_state: dict[str, list[Attempt]] = {
+        state: [] for state in ("stuck", "stopped", "running")
+    }
     for attempt in survey.attempts:
-        of_states[attempt.state].append(attempt)
+        attempts_by_state[attempt.state].append(attempt)
     lines = _some(
         [
             f"stuck: {row.run} at {row.share:.0%} on {row.where}, silent for {duration(row.silent)}"
-            for row in of_states["stuck"]
+            for row in attempts_by_state["stuck"]
         ]
     )
     lines += _some(
         [
             f"stopped: {row.run}{f' at {row.share:.0%}' * (row.share > 0)} on {row.where}: "
             f"{row.why}" + f" (attempt {row.restarts + 1})" * (row.restarts > 0)
-            for row in of_states["stopped"]
+            for row in attempts_by_state["stopped"]
         ]
     )
     if survey.unbegun:
@@ -91,7 +93,7 @@ def _attempts(survey: Survey) -> list[str]:
             f"stopped: {survey.unbegun} runs before they began: Slurm no longer has their tasks; "
             "they were cancelled, or the logs in slurm/ of the store say why"
         )
-    running = sorted(of_states["running"], key=lambda item: item.share)
+    running = sorted(attempts_by_state["running"], key=lambda item: item.share)
     return lines + _some(
         [
             f"running: {row.run} at {row.share:.0%} after {duration(row.wall_seconds)} on "

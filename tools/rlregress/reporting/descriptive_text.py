@@ -54,10 +54,10 @@ def _range(quantity: Quantity, side: str, runs: Sequence[ReportedRun]) -> str:
     values = _finite(quantity, runs)
     failed = len(runs) - len(values)
     why = "failed, each counts as the worst return of the environment"
-    lost = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
+    loss = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
     if not values:
-        return f"no {side} run with a return{lost}"
-    return f"{side} runs between {words.number(min(values))} and {words.number(max(values))}{lost}"
+        return f"no {side} run with a return{loss}"
+    return f"{side} runs between {words.number(min(values))} and {words.number(max(values))}{loss}"
 
 
 def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:

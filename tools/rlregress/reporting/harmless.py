@@ -54,8 +54,8 @@ def terminal(text: str, before: str = "", colours: bool = False) -> str:
         )
     else:
         text = _OBEYED.sub(_escaped, text)
-    begun = (match.span() for match in re.finditer(r"##\w*\[", before + text))
-    if any(start < len(before) < end for start, end in begun):
+    command_spans = (match.span() for match in re.finditer(r"##\w*\[", before + text))
+    if any(start < len(before) < end for start, end in command_spans):
         text = f" {text}"
     text = _COMMAND.sub(r"\1: ", before + text)[len(before) :]
     return _ANYWHERE.sub("# #", text)

@@ -56,8 +56,8 @@ def after_golden_difference(
     result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
 ) -> str:
     """After comparing a script, run with arguments, with its golden file."""
-    moved = [*result.versions, *result.sources]
-    if result.is_same and not moved:
+    has_moved = [*result.versions, *result.sources]
+    if result.is_same and not has_moved:
         return "Nothing: the script has the same results."
     arguments_text = (
         "".join(f" {word}" for word in ("--", *map(_quoted, arguments))) if arguments else ""

@@ -183,8 +183,8 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
     return tables.columns(rows)
 
 
-def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
-    drops = [gate_drops[name] for gate_drops in of_gates]
+def _drops(drops_by_gate: list[Mapping[str, float | None]], name: str) -> list[str]:
+    drops = [gate_drops[name] for gate_drops in drops_by_gate]
     return [_drop(drop) for drop in drops]
 
 

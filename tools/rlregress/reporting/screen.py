@@ -43,9 +43,9 @@ class _List:
     def lines(self, most: int) -> list[Text]:
         """Return the first items, and how many more there are."""
         hidden = len(self.items) - most + self.left_out
-        listed = [line for item in self.items[:most] for line in item]
+        item_lines = [line for item in self.items[:most] for line in item]
         ending = [Text(f"    and {hidden} more, on the page")] if hidden else []
-        return [Text(f"  {self.title}"), *listed, *ending]
+        return [Text(f"  {self.title}"), *item_lines, *ending]
 
 
 def lines(
@@ -66,17 +66,17 @@ def lines(
         if not last or len(last) > LINES // 2:
             last = [Text("")]
             for text, word in closing:
-                last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).of], most)
+                last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).effective_tone], most)
     heads = [_head(card, width) for card in visible]
     while heads and sum(map(len, heads)) > LINES - len(last):
         heads.pop()
     lists = [_lists(card, width) for card in visible[: len(heads)]]
     room = LINES - len(last) - sum(map(len, heads))
-    counts = _counts([own for of_card in lists for own in of_card], room)
+    counts = _counts([own for card_lists in lists for own in card_lists], room)
     body: list[Text] = []
-    for head, of_card in zip(heads, lists, strict=True):
+    for head, card_lists in zip(heads, lists, strict=True):
         body += head
-        for own in of_card:
+        for own in card_lists:
             body += own.lines(count) if (count := next(counts)) is not None else []
     return [*body, *last][-LINES:]
 
@@ -123,7 +123,7 @@ def _head(card: Card, width: int) -> list[Text]:
     verdict = ": ".join(filter(None, (card.badge.word, card.sentence)))
     twice = card.share in card.sentence
     share = [] if twice else _wrapped(card.share, width, 2)
-    colour = _COLOURS[card.badge.of]
+    colour = _COLOURS[card.badge.effective_tone]
     return [*_wrapped(card.title, width), *_wrapped(verdict, width, 2, 4, colour), *share]
 
 

@@ -67,12 +67,12 @@ def shift_lines(trend: Trend) -> list[str]:
 
 def table(trend: Trend) -> list[list[str]]:
     """Return rows for frameworks, cells and trainings; of secondary quantities only changes."""
-    listed = [
+    rows_shown = [
         row
         for row in trend.rows
         if row.verdict in CHANGES or row.quantity not in ("", "training", "critic")
     ]
-    return [_table_row(trend, row) for row in (*trend.frameworks, *listed)]
+    return [_table_row(trend, row) for row in (*trend.frameworks, *rows_shown)]
 
 
 def _table_row(trend: Trend, row: Row) -> list[str]:

@@ -62,7 +62,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
             framework.name: _plain(result, framework) for framework in result.frameworks
         },
         "script": _script(result.script),
-        "physics": [asdict(moved) for moved in result.physics],
+        "physics": [asdict(moved_defaults) for moved_defaults in result.physics],
         "costs": [asdict(cost) for cost in result.costs],
     }
 

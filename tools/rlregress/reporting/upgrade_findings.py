@@ -11,7 +11,7 @@ from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import Entry
 from rlregress.model.upgrade_result import Upgrade, explained
 from rlregress.model.verdict import REGRESSED
-from rlregress.reporting.words import some
+from rlregress.reporting.words import join_some
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 LEVELS = (ERROR, WARNING, NOTICE)
@@ -96,12 +96,12 @@ def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     # trainings that diverge at one place are one finding
     groups: dict[object, list[tuple[Entry, tuple[str, int]]]] = {}
     for entry in result.entries:
-        of_code = entry.kind in model.CODE and entry.state != model.BEYOND
-        if entry.state in model.DIFFERENT and not entry.accepted and not of_code:
+        is_code = entry.kind in model.CODE and entry.state != model.BEYOND
+        if entry.state in model.DIFFERENT and not entry.accepted and not is_code:
             place = repository.place(functions.get((entry.framework, entry.name), ()), hunks)
             place = place if place[0] else repository.pin(pinned.get(entry.framework, ()))
-            together = (entry.framework, entry.verdict, place)
-            key = together if entry.kind == model.TRAINING else entry
+            related = (entry.framework, entry.verdict, place)
+            key = related if entry.kind == model.TRAINING else entry
             groups.setdefault(key, []).append((entry, place))
     return ordered(
         _finding([entry for entry, _ in group], *group[0][1]) for group in groups.values()
@@ -112,7 +112,7 @@ def _finding(group: Sequence[Entry], file: str, line: int) -> Finding:
     entry = group[0]
     level = {REGRESSED: ERROR, model.NEW_FAILS: ERROR, model.CHANGED: WARNING}
     check = entry.kind if entry.kind != model.DETAIL else f"detail {entry.name.split()[0]}"
-    other_names = some([other.name for other in group[1:]], 5)
+    other_names = join_some([further.name for further in group[1:]], 5)
     texts = (
         entry.summary,
         entry.reason,

@@ -24,11 +24,11 @@ def describe_standing(state: Standing | None) -> list[str]:
         if verdict.verdict == REGRESSED
     ]
     words_found = [verdict.verdict for verdict in state.verdicts.values()]
-    counted = [
+    count_text = [
         f"{words_found.count(word)} {word}"
         for word in (REGRESSED, IMPROVED, MOVED, HOLDS, INCONCLUSIVE)
         if word in words_found
     ]
-    text = ", ".join(counted) or "nothing is decided"
+    text = ", ".join(count_text) or "nothing is decided"
     ending = f"; undecided: {', '.join(state.undecided)}" if state.undecided else ""
     return [*lines, f"after wave {state.look}: {text}{ending}"]

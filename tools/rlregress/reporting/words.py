@@ -47,7 +47,7 @@ def count_words(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def some(names: Sequence[str], most: int = 12) -> str:
+def join_some(names: Sequence[str], most: int = 12) -> str:
     """Return the first of some names, and how many more there are."""
     ending = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + ending
@@ -299,13 +299,13 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
     """Describe the results of replays: a line each, or one if the versions explain all."""
-    moved = {replay.moved for replay in replays_by_cell.values()}
+    versions_moved = {replay.moved for replay in replays_by_cell.values()}
     explained = all(replay.moved and replay.from_start for replay in replays_by_cell.values())
-    if len(replays_by_cell) > 1 and len(moved) == 1 and explained:
+    if len(replays_by_cell) > 1 and len(versions_moved) == 1 and explained:
         return [
             f"{DIFFERS}: all {len(replays_by_cell)} replays have other numbers from update 1 "
             "on; since their "
-            f"records: {moved.pop()}; fresh seeds are judged"
+            f"records: {versions_moved.pop()}; fresh seeds are judged"
         ]
     replay_lines = [
         f"{replay.state:<12} {cell}: {replay.reason} ({replay.replayed})"

@@ -30,9 +30,9 @@ class Deadline:
         cut: in words, what was not done because of it.
     """
 
-    def __init__(self, minutes: float = 0.0, begun: float = 0.0) -> None:
+    def __init__(self, minutes: float = 0.0, start_time: float = 0.0) -> None:
         self.minutes = minutes
-        self.at = begun + 60 * minutes if minutes else float("inf")
+        self.at = start_time + 60 * minutes if minutes else float("inf")
         self.cut: list[str] = []
 
     @property

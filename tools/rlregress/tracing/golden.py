@@ -54,7 +54,7 @@ _REMEDY = "record it again with: rlregress trace SCRIPT --golden FILE"
 class _Schema:
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    schema: Annotated[int, expected(str(SCHEMA), lambda function: function == SCHEMA)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,16 +119,16 @@ def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None
         if side.portable:
             full_job["portable"] = True
         path.write_text(json.dumps(full_job), encoding="utf-8")
-        ended = child_processes.call(
+        completed = child_processes.call(
             start("trace_worker", side, path),
             side.environment(),
             folder if job.get("script") is None else None,
             until,
         )
-    if ended.returncode < 0:
-        raise Killed(side.label, signal.Signals(-ended.returncode).name, ended.stderr)
-    if ended.returncode or not output.is_file():
-        text = child_processes.last_words(ended.stderr)
+    if completed.returncode < 0:
+        raise Killed(side.label, signal.Signals(-completed.returncode).name, completed.stderr)
+    if completed.returncode or not output.is_file():
+        text = child_processes.last_words(completed.stderr)
         raise UserError(f"no trace was recorded on {in_words(side.label)}: {text}")
     return trace_reader.load(output)
 

@@ -86,12 +86,12 @@ def _limits(old: Sequence[Event], copies: Sequence[Sequence[Event]]) -> list[flo
                 break
             gaps[number] = max([gaps[number], *(gap for _, gap in differing)])
     limits: list[float] = []
-    largest, begun = 0.0, 0
+    largest, start_event = 0.0, 0
     for number in range(end):
         largest = max(largest, gaps[number])
         if old[number].kind == "optimizer" or number == end - 1:
-            limits += [FURTHER * largest + _UNIT] * (number + 1 - begun)
-            begun = number + 1
+            limits += [FURTHER * largest + _UNIT] * (number + 1 - start_event)
+            start_event = number + 1
     return limits
 
 

@@ -377,8 +377,10 @@ def compare(a: Trace, b: Trace) -> Comparison:
         )
     for kind in INCIDENTAL:
         if comparison.verdict != "diverged":
-            of_kind = [[event for event in side.events if event.kind == kind] for side in (a, b)]
-            comparison = _with_incidental(comparison, kind, *of_kind)
+            events_of_kind = [
+                [event for event in side.events if event.kind == kind] for side in (a, b)
+            ]
+            comparison = _with_incidental(comparison, kind, *events_of_kind)
     return comparison
 
 
@@ -517,7 +519,7 @@ class _Losses:
 
     def __init__(self, a: Sequence[Event], b: Sequence[Event]) -> None:
         self._next = {id(event): number for side in (a, b) for event, number in _stepping(side)}
-        self._found: dict[tuple[str, str], list[float]] = {}
+        self._differences: dict[tuple[str, str], list[float]] = {}
         self._first: dict[tuple[str, str], Event] = {}
 
     def _key(self, event: Event) -> tuple[str, str]:
@@ -525,7 +527,7 @@ class _Losses:
 
     def add(self, event: Event, gap: float) -> None:
         """Note the difference of a loss."""
-        self._found.setdefault(self._key(event), []).append(gap)
+        self._differences.setdefault(self._key(event), []).append(gap)
         self._first.setdefault(self._key(event), event)
 
     def follow(self, a: Sequence[Event], b: Sequence[Event]) -> None:
@@ -543,7 +545,7 @@ class _Losses:
         """Return the noted differences of each loss."""
         return tuple(
             Growth(first=self._first[key], optimizer=key[1], gaps=tuple(gaps))
-            for key, gaps in self._found.items()
+            for key, gaps in self._differences.items()
         )
 
 

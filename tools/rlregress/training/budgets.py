@@ -71,12 +71,12 @@ class Budget(_Table):
 def load_budget(name: str) -> Budget:
     """Return the budget called ``name``; UserError if there is none."""
     path = suite.baselines() / "budgets.toml"
-    known = datafiles.remembered(path, Mapping[str, _Table])
-    if not known:
+    tables = datafiles.remembered(path, Mapping[str, _Table])
+    if not tables:
         raise UserError(f"{path} holds no budgets; expected tables such as [short]: restore it")
-    if name not in known:
-        raise UserError(f"unknown budget '{name}'; {nearest(name, known)}")
-    return Budget(name=name, **vars(known[name]))
+    if name not in tables:
+        raise UserError(f"unknown budget '{name}'; {nearest(name, tables)}")
+    return Budget(name=name, **vars(tables[name]))
 
 
 def _find_algorithm_set(name: str, algorithm: str) -> Mapping[str, Any]:
@@ -89,20 +89,20 @@ def _find_algorithm_set(name: str, algorithm: str) -> Mapping[str, Any]:
     return sets[algorithm]
 
 
-def resolve_hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
+def resolve_hyperparameters(cell: Cell, cell_budget: Budget) -> dict[str, Any]:
     """Return the hyperparameters of a cell: its set with the changes of the budget.
 
     Values that the set lacks come from the framework's own set, except that a single learning rate
     applies to all networks. Of another framework's set only the names in the thesis' tables are
     used: the rest, such as initial gains, belongs to that framework's code.
     """
-    given = _find_algorithm_set(cell.hyperparameters, cell.algorithm)
+    values = _find_algorithm_set(cell.hyperparameters, cell.algorithm)
     if cell.hyperparameters in frameworks.names() and cell.hyperparameters != cell.framework:
         shared = hyperparameter_names.thesis_hyperparameters(cell.algorithm)
-        given = {name: value for name, value in given.items() if name in shared}
+        values = {name: value for name, value in values.items() if name in shared}
     own = (
-        _find_algorithm_set(cell.framework, cell.algorithm) if cell.framework in names() else given
+        _find_algorithm_set(cell.framework, cell.algorithm) if cell.framework in names() else values
     )
-    rates = {name: given["learning_rate"] for name in _FURTHER_RATES if name in own}
-    changes = of_budget.hyperparameters.get(cell.hyperparameters, {}).get(cell.algorithm, {})
-    return {**own, **rates, **given, **changes}
+    rates = {name: values["learning_rate"] for name in _FURTHER_RATES if name in own}
+    changes = cell_budget.hyperparameters.get(cell.hyperparameters, {}).get(cell.algorithm, {})
+    return {**own, **rates, **values, **changes}

@@ -244,14 +244,14 @@ def measure_throughput(
     command = [sys.executable, "-W", "ignore", "-m", MODULE_NAME, framework, algorithm, str(seed)]
     environment = worker_launch.worker_environment() if environment is None else environment
     with tempfile.TemporaryDirectory() as folder:
-        ended = child_processes.call(command, environment, folder)
-    if ended.returncode:
+        completed = child_processes.call(command, environment, folder)
+    if completed.returncode:
         raise UserError(
             f"the throughput of {framework} {algorithm} could not be measured: "
-            f"{child_processes.last_words(ended.stderr or ended.stdout)}"
+            f"{child_processes.last_words(completed.stderr or completed.stdout)}"
         )
     # a framework may print before the result
-    return Measurement(**json.loads(ended.stdout.splitlines()[-1]))
+    return Measurement(**json.loads(completed.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":

@@ -153,8 +153,8 @@ def smallest_drop(
     if not looks.could_reject(m, level):
         return SmallestDrop(math.inf, 0.0, power, level)
     detectable = [
-        np.maximum(rejected, floor - lost)
-        for rejected, lost in simulate_looks(m, looks, level, repetitions, (seed, hypotheses))
+        np.maximum(rejected, floor - loss)
+        for rejected, loss in simulate_looks(m, looks, level, repetitions, (seed, hypotheses))
     ]
     return _drop_quantile(np.min(detectable, axis=0), power, level)
 
@@ -307,7 +307,7 @@ def _simulate_group(
     for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
         m = noise.stored
         shift = drop * np.sqrt(m * n / (m + n)) / sds
-        lost = drop + (noise.effect[look] * np.sqrt(1 / m + 1 / n) * sds).mean(axis=1)
+        loss = drop + (noise.effect[look] * np.sqrt(1 / m + 1 / n) * sds).mean(axis=1)
         tail = scipy.special.stdtr(m + n - 2, -(noise.effect[look] + shift) / noise.spread[look])
         best = np.array(
             [-scipy.special.ndtri(smallest_p_value(int(stored), n) / 2) for stored in m]
@@ -315,7 +315,7 @@ def _simulate_group(
         z = np.clip(-scipy.special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
         pooled = scipy.special.ndtr(-np.where(rejectable, z, 0.0).sum(axis=1) / math.sqrt(cells))
         runs[open_cells] = n
-        rejected |= open_group & (pooled < weight * level) & (lost > floor)
+        rejected |= open_group & (pooled < weight * level) & (loss > floor)
         if look < len(looks.accept_cell):
             keeps_cells &= (pooled <= looks.accept_group[look]) | rejected
             open_group &= keeps_cells & ~rejected

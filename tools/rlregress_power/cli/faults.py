@@ -75,7 +75,9 @@ def _tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bo
     with kept_alive(typer.echo) as say:
         if missed:
             draws = (tier_power.probe_again(adapter, workers, say) for adapter in adapters)
-            results = [drawn for framework_draws in draws for drawn in framework_draws]
+            results = [
+                adapter_draw for framework_draws in draws for adapter_draw in framework_draws
+            ]
         else:
             results = [tier_power.judge(adapter, count, draw, workers, say) for adapter in adapters]
     typer.echo(power_page.page(results, generated_faults.explained()))

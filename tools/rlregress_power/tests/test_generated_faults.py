@@ -108,7 +108,7 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
             pass
     os.close(writing)
     running = {child: (reading, "never ends")}
-    probe_server._one_ended(running)
+    probe_server._wait_for_answer(running)
     values = json.loads(capfd.readouterr().out)
     assert values["name"] == "never ends"
     assert values["changed"][""][""].startswith("the process ended by signal 14 after ")

@@ -37,7 +37,7 @@ def measure(
     check_writable(folder, "the report")
     adapters = requested_names.find_adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
-    spreads, drawn, absent = {}, {}, {}
+    spreads, sources_drawn, absent = {}, {}, {}
     try:
         for adapter in adapters:
             name = f"{adapter.title} {adapter.label}".rstrip()
@@ -49,7 +49,7 @@ def measure(
                 absent[name] = str(error)
                 continue
             spreads[name] = {group: chance.spread(run) for group, run in runs.items()}
-            drawn[name] = adapter.sources_of_chance()
+            sources_drawn[name] = adapter.sources_of_chance()
     finally:
         starts.close()
     if not spreads:
@@ -64,16 +64,17 @@ def measure(
         "",
         *(
             f"- {name}, {group}: {words}"
-            for name, by in drawn.items()
+            for name, by in sources_drawn.items()
             for group, words in by.items()
         ),
         *(f"- {name} was not checked: {why}" for name, why in absent.items()),
         *wrong,
     ]
-    of_frameworks = {
-        name: {"sources": dict(drawn[name]), "groups": groups} for name, groups in spreads.items()
+    frameworks_text = {
+        name: {"sources": dict(sources_drawn[name]), "groups": groups}
+        for name, groups in spreads.items()
     }
-    plain = {"plan": plan, "frameworks": of_frameworks, "not_asked": absent, "wrong": wrong}
+    plain = {"plan": plan, "frameworks": frameworks_text, "not_asked": absent, "wrong": wrong}
     text = json.dumps(plain, indent=1, default=vars)
     write_atomically(folder / "determinism.json", text + "\n")
     typer.echo("\n".join(lines))

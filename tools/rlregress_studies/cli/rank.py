@@ -50,7 +50,7 @@ def rank_csv(path: Path, environments: Sequence[str], options: Options) -> int:
 
 
 def rank_stored(
-    store: str, run_filter: run_ranking.Kept, environments: Sequence[str], options: Options
+    store: str, run_filter: run_ranking.RunFilter, environments: Sequence[str], options: Options
 ) -> int:
     """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
     runs, lacking = run_ranking.read_runs(store, run_filter, environments)
@@ -162,7 +162,7 @@ def rank(
     if csv is not None:
         reject_options(context, _OF_STORED, "a CSV file does not take", "leave it out")
         raise typer.Exit(rank_csv(csv, environments, options))
-    run_filter = run_ranking.Kept(
+    run_filter = run_ranking.RunFilter(
         split_names("--framework", framework), split_names("--algorithm", algorithm), budget
     )
     raise typer.Exit(rank_stored(store, run_filter, environments, options))

@@ -157,16 +157,16 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
     if plan.arrangements == deals**plan.looks:
         all_deals = 1.0 - 2.0 * enumerate_arrangements(n, n)
         yield from (
-            (all_deals, of_look)
-            for of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
+            (all_deals, deals_of_look)
+            for deals_of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
         )
     elif deals <= 2 * plan.draws:
         # to draw from a list is ten times as fast as to draw the places
         all_deals = 1.0 - 2.0 * enumerate_arrangements(n, n)
         for _ in range(plan.looks):
-            drawn = rng.integers(deals, size=plan.draws)
-            drawn[0] = deals - 1  # the last n of 2n runs are those of the second sample
-            yield all_deals, drawn
+            indices = rng.integers(deals, size=plan.draws)
+            indices[0] = deals - 1  # the last n of 2n runs are those of the second sample
+            yield all_deals, indices
     else:
         draw_rows = np.arange(plan.draws)
         for _ in range(plan.looks):
@@ -175,8 +175,8 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
 
 def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:
     """Standard deviation of each two rows [pairs, runs] together; 1 where all values are equal."""
-    together = np.concatenate([first, second], axis=1)
-    return np.where(np.ptp(together, axis=1) > 0, together.std(axis=1), 1.0)
+    stacked = np.concatenate([first, second], axis=1)
+    return np.where(np.ptp(stacked, axis=1) > 0, stacked.std(axis=1), 1.0)
 
 
 class _Envelope:
@@ -188,7 +188,7 @@ class _Envelope:
     """
 
     def __init__(self, table: FloatArray, reduction: np.ufunc) -> None:
-        self._table, self._of = table.copy(), reduction
+        self._table, self._reduction = table.copy(), reduction
         self._never = -math.inf if reduction is np.maximum else math.inf
         self.values: FloatArray = reduction.reduce(table, axis=1)
 
@@ -197,7 +197,7 @@ class _Envelope:
         executed = np.flatnonzero(self._table[:, pair] == self.values)
         self._table[:, pair] = self._never
         # few, if there are many pairs
-        self.values[executed] = self._of.reduce(self._table[executed], axis=1)
+        self.values[executed] = self._reduction.reduce(self._table[executed], axis=1)
 
 
 def _step_down(

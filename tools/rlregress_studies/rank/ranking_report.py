@@ -82,13 +82,13 @@ def conclusions(ranking: Ranking) -> list[str]:
     """Return the counts, the error rate and missing runs."""
     plan = ranking.plan
     conclusion_lines = []
-    counted = Counter(pair.decision for task in ranking.tasks for pair in task.decisions)
-    separated = counted[GREATER] + counted[SMALLER]
-    total = sum(counted.values())
+    count_text = Counter(pair.decision for task in ranking.tasks for pair in task.decisions)
+    separated = count_text[GREATER] + count_text[SMALLER]
+    total = sum(count_text.values())
     conclusion_lines.append(
         f"{total} pairs in {len(ranking.tasks)} {'task' if len(ranking.tasks) == 1 else 'tasks'}: "
-        f"{separated} separated, {counted[NOT_SEPARATED]} not separated, "
-        f"{counted[UNDECIDED]} undecided; looked {ranking.looks} of {plan.looks} times, "
+        f"{separated} separated, {count_text[NOT_SEPARATED]} not separated, "
+        f"{count_text[UNDECIDED]} undecided; looked {ranking.looks} of {plan.looks} times, "
         f"{plan.runs} new runs of each at a time"
     )
     shared = any(len(task.standings) > 2 for task in ranking.tasks)
@@ -185,9 +185,9 @@ def _draw_figure(ranking: Ranking) -> str:
         below.boxplot([standing.returns for standing in task.standings], showmeans=True)
         below.set_xticks([place + 1 for place in places], labels, fontsize="x-small", rotation=30)
         below.set_ylabel("return", fontsize="small")
-    drawn = io.StringIO()
-    page.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()
+    drawing = io.StringIO()
+    page.savefig(drawing, format="svg", metadata={"Date": None})
+    return drawing.getvalue()
 
 
 #: of a row against a column, in words beside the sign
@@ -257,14 +257,14 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
     ]  # fmt: skip
     text = f"returns of {len(names)} implementations on {task.name}"
     returns = {standing.implementation: standing.returns for standing in task.standings}
-    drawn = _figure(returns, key, text)
+    drawing = _figure(returns, key, text)
     numbers = [
         [standing.implementation, words.number(value)]
         for standing in task.standings
         for value in standing.returns
     ]
     caption = "Each circle is one run; an upright line is a mean"
-    figure = Figure(drawn, caption, Table(("implementation", "return"), numbers, 1), command)
+    figure = Figure(drawing, caption, Table(("implementation", "return"), numbers, 1), command)
     head = ("", "implementation", "mean", "runs", *letters)
     return Section(key, task.name, f"{LEGEND}.", [Table(head, rows), figure])
 

@@ -169,7 +169,7 @@ def select_environments(
 
 
 @dataclass(frozen=True)
-class Kept:
+class RunFilter:
     """Which stored runs are ranked; empty sequences mean no restriction."""
 
     frameworks: Sequence[str]
@@ -185,7 +185,7 @@ class Kept:
 
 
 def read_runs(
-    store: str, run_filter: Kept, environments: Sequence[str]
+    store: str, run_filter: RunFilter, environments: Sequence[str]
 ) -> tuple[list[ImplementationRun], str]:
     """Return the runs of a store, or of ``baselines/returns`` by default, and missing
     combinations.
@@ -224,7 +224,7 @@ def read_runs(
     )
 
 
-def _check_known(run_filter: Kept, cells: Iterable[Cell], place: str) -> None:
+def _check_known(run_filter: RunFilter, cells: Iterable[Cell], place: str) -> None:
     """UserError for the name of a framework or an algorithm that has no run at all."""
     for names, name in ((run_filter.frameworks, "framework"), (run_filter.algorithms, "algorithm")):
         known_names = {getattr(cell, name) for cell in cells}
@@ -236,7 +236,9 @@ def _check_known(run_filter: Kept, cells: Iterable[Cell], place: str) -> None:
                 )
 
 
-def _lacking(run_filter: Kept, cells: Iterable[Cell], environments: Sequence[str]) -> list[str]:
+def _lacking(
+    run_filter: RunFilter, cells: Iterable[Cell], environments: Sequence[str]
+) -> list[str]:
     """The combinations of the names that were given of which there are no runs."""
     existing = [
         (cell.framework, cell.algorithm, cell.environment)
@@ -249,7 +251,7 @@ def _lacking(run_filter: Kept, cells: Iterable[Cell], environments: Sequence[str
         " ".join(filter(None, names))
         for names in itertools.product(*requested)
         if not any(
-            all(name in ("", of_cell) for name, of_cell in zip(names, cell, strict=True))
+            all(name in ("", cell_runs) for name, cell_runs in zip(names, cell, strict=True))
             for cell in existing
         )
     ]
@@ -303,8 +305,8 @@ def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
     """How many looks of ``runs`` runs every implementation has the runs for; UserError: none."""
     count, name, task = min(
         (len(values), name, task)
-        for task, of_task in returns.items()
-        for name, values in of_task.items()
+        for task, task_runs in returns.items()
+        for name, values in task_runs.items()
     )
     if count < runs:
         raise UserError(
@@ -337,7 +339,7 @@ def rank(
     """
     check_size(runs)
     tasks = _by_task(runs)
-    alone = tuple(sorted(task for task, of_task in tasks.items() if len(of_task) < 2))
+    alone = tuple(sorted(task for task, task_runs in tasks.items() if len(task_runs) < 2))
     shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
     if not shared:
         count_text = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
@@ -346,7 +348,7 @@ def rank(
             "budget are "
             "there runs of two implementations; add runs of another one"
         )
-    returns = {task: _without_failures(task, of_task) for task, of_task in shared.items()}
+    returns = {task: _without_failures(task, task_runs) for task, task_runs in shared.items()}
     most = _most_looks(returns, per_look)
     plan = AdastopPlan(
         runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta
@@ -355,16 +357,16 @@ def rank(
     places: list[tuple[str, str]] = []
     samples: list[np.ndarray] = []
     pairs: list[tuple[int, int]] = []
-    for task, of_task in returns.items():
+    for task, task_runs in returns.items():
         start = len(places)
-        places += [(task, name) for name in sorted(of_task)]
-        samples += [np.array(of_task[name]) for _, name in places[start:]]
+        places += [(task, name) for name in sorted(task_runs)]
+        samples += [np.array(task_runs[name]) for _, name in places[start:]]
         pairs += itertools.combinations(range(start, len(places)), 2)
     with progress.kept_alive(say):
         progress.begin("deciding pairs", len(pairs))
         compared = adastop.compare(samples, pairs, plan, progress.done)
 
-    looked = len(compared.looks)
+    decisions = len(compared.looks)
     decided: dict[str, list[Decision]] = {task: [] for task in returns}
     looked_at = dict.fromkeys(places, 1)
     for pair in compared.pairs:
@@ -374,7 +376,7 @@ def rank(
             Decision(first=first, second=second, decision=pair.decision, look=pair.look)
         )
         for place in (places[pair.first], places[pair.second]):
-            looked_at[place] = max(looked_at[place], pair.look or looked)
+            looked_at[place] = max(looked_at[place], pair.look or decisions)
     return Ranking(
         plan=plan,
         tasks=tuple(
@@ -386,16 +388,16 @@ def rank(
                             _build_standing(
                                 name, values, shared[task][name], looked_at[task, name] * per_look
                             )
-                            for name, values in of_task.items()
+                            for name, values in task_runs.items()
                         ),
                         key=lambda standing: (-standing.mean, standing.implementation),
                     )
                 ),
                 decisions=tuple(decided[task]),
             )
-            for task, of_task in returns.items()
+            for task, task_runs in returns.items()
         ),
-        looks=looked,
+        looks=decisions,
         boundaries=tuple((look.lower, look.upper) for look in compared.looks),
         alone=alone,
     )

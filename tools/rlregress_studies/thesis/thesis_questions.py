@@ -138,7 +138,7 @@ def _check_complete(table: Mapping[published.Key, Band]) -> None:
     missing = [" ".join(key) for key in itertools.product(*map(sorted, names)) if key not in table]
     if missing:
         ending = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        expected_names = "; ".join(", ".join(sorted(of_place)) for of_place in names)
+        expected_names = "; ".join(", ".join(sorted(names_at_place)) for names_at_place in names)
         raise UserError(
             f"{published.table_path(TABLE)} lacks {', '.join(missing[:3])}{ending}; expected a "
             "line for "
@@ -196,7 +196,7 @@ def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
         implementations.setdefault(run.task, set()).add(run.implementation)
         place = (run.task, run.implementation)
         counts[place] = counts.get(place, 0) + 1
-    shared = {task for task, of_task in implementations.items() if len(of_task) > 1}
+    shared = {task for task, task_pairs in implementations.items() if len(task_pairs) > 1}
     if not shared:
         return StoredAnswer(ranking=None, reason=nothing)
     least = min(count for (task, _), count in counts.items() if task in shared)
@@ -223,7 +223,9 @@ def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], st
             sign = {GREATER: 1, SMALLER: -1}.get(pair.decision, 0)
             signs.setdefault(place, {}).setdefault((pair.first, pair.second), []).append(sign)
     return {
-        place: {pair: direction(of_pair) for pair, of_pair in pairs.items() if len(of_pair) > 1}
+        place: {
+            pair: direction(pair_signs) for pair, pair_signs in pairs.items() if len(pair_signs) > 1
+        }
         for place, pairs in signs.items()
     }
 
@@ -236,12 +238,14 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
     """
     tables: dict[str, dict[Cell, tuple[baseline_runs.Baseline, Band]]] = {}
     for baseline_ in stored:
-        cell, of_budget = baseline_.cell, load_budget(baseline_.cell.budget)
-        table = of_budget.published
+        cell, cell_budget = baseline_.cell, load_budget(baseline_.cell.budget)
+        table = cell_budget.published
         band = published.find_band(cell, table) if table else None
         if band is not None:
-            baseline_runs.check_protocol(baseline_, of_budget.protocol(cell.algorithm))
-            baseline_runs.check_hyperparameters(baseline_, resolve_hyperparameters(cell, of_budget))
+            baseline_runs.check_protocol(baseline_, cell_budget.protocol(cell.algorithm))
+            baseline_runs.check_hyperparameters(
+                baseline_, resolve_hyperparameters(cell, cell_budget)
+            )
             tables.setdefault(table, {})[cell] = baseline_, band
     stored_cells: list[StoredCell] = []
     for table, cells in tables.items():

@@ -45,7 +45,7 @@ def _failed(name: str, count: int) -> str:
 
 
 def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
-    counted = [
+    count_text = [
         (name, Counter(row.interval for row in rows if row.framework == name),
          Counter(row.verdict for row in rows if row.framework == name))
         for name in sorted({row.framework for row in rows})
@@ -55,7 +55,7 @@ def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
         [
             (name, *(interval[word] for word in (WORSE, SIMILAR, BETTER)),
              *(holm[word] for word in (WORSE, SIMILAR, BETTER)))
-            for name, interval, holm in counted
+            for name, interval, holm in count_text
         ],
     )  # fmt: skip
     for row in rows:
@@ -96,17 +96,17 @@ def _first(study: Study) -> list[str]:
 
 
 def _frameworks(study: Study) -> list[str]:
-    rows, counted = study.frameworks, []
+    rows, count_text = study.frameworks, []
     for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
         own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
         outside = [any(order.outside) for order in own], [all(order.outside) for order in own]
         p = [(order.welch, order.p, order.adjusted_welch, order.adjusted_p) for order in own]
         below = [sum(value < ALPHA for value in column) for column in zip(*p, strict=True)]
-        counted.append((algorithm, len(own), *map(sum, outside), *below))
+        count_text.append((algorithm, len(own), *map(sum, outside), *below))
     lines = _table(
         ("", "pairs", "mean outside an interval", "outside both", "Welch", "pooled t",
          "Welch, Holm", "pooled t, Holm"),
-        counted,
+        count_text,
     )  # fmt: skip
     first = sum(row.difference.outside[0] for row in rows)
     second = sum(row.difference.outside[1] for row in rows)

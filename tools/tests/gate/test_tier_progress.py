@@ -45,7 +45,7 @@ def counted(message, processes=1, runs=(0, 0, 0.0, False)):
 
 def test_every_tier_is_told_from_the_start(said):
     """What there is, the trainings with the most there can be, and the seconds of all of them."""
-    counted(said, 2, (3, 40, 140.0, True)).begun(TESTS)
+    counted(said, 2, (3, 40, 140.0, True)).start_tests(TESTS)
     assert said == [
         "formulas 0 of 60, behaviour 0 of 20, trainings 3 of at most 40; about 3 min left"
     ]
@@ -54,7 +54,7 @@ def test_every_tier_is_told_from_the_start(said):
 def test_no_time_is_foretold_before_this_machine_is_measured(said):
     """Stored seconds alone do not tell how fast it is; tests that ended, or a training, do."""
     progress_ = counted(said, 1, (0, 40, 1000.0, False))
-    progress_.begun(TESTS)
+    progress_.start_tests(TESTS)
     assert said == [
         "formulas 0 of 60, behaviour 0 of 20, trainings 0 of at most 40; about 0 s so far"
     ]
@@ -70,7 +70,7 @@ def test_the_time_left_goes_down_between_tests(said, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(tier_progress.time, "monotonic", lambda: now[0])
     progress_ = counted(said, 1, (3, 40, 200.0, True))
-    progress_.begun(TESTS[-1:])
+    progress_.start_tests(TESTS[-1:])
     assert progress_.line().endswith("about 3 min left")
     now[0] = 150.0
     assert progress_.line().endswith("about 50 s left")
@@ -81,7 +81,7 @@ def test_the_time_left_goes_down_between_tests(said, monkeypatch):
 def test_a_tier_without_tests_is_left_out(said):
     """A session of formulas alone tells of formulas alone."""
     progress_ = counted(said)
-    progress_.begun(TESTS[:60])
+    progress_.start_tests(TESTS[:60])
     for _ in range(30):
         progress_.done(ended("unit", 1.0))
     assert progress_.line() == "formulas 30 of 60; about 29 s left"
@@ -91,7 +91,7 @@ def test_cheap_tests_shorten_neither_trainings_nor_the_report(said):
     """Thirty tests of 1 s took none; 100 s of trainings in two processes and 12 s are left."""
     durations = Durations(1.0, 10.0, 1.0, {"making the report": 12.0})
     progress_ = TiersProgress(durations, 2, lambda: (0, 40, 100.0, False), said.append)
-    progress_.begun([*TESTS[:30], TESTS[-1]])
+    progress_.start_tests([*TESTS[:30], TESTS[-1]])
     for _ in range(30):
         progress_.done(ended("unit"))
     assert progress_.line().endswith("about 62 s left")
@@ -100,15 +100,15 @@ def test_cheap_tests_shorten_neither_trainings_nor_the_report(said):
 def test_two_workers_know_the_same_tests(said):
     """They are counted once."""
     progress_ = counted(said)
-    progress_.begun(TESTS)
-    progress_.begun(TESTS)
+    progress_.start_tests(TESTS)
+    progress_.start_tests(TESTS)
     assert len(said) == 1
 
 
 def test_what_tests_take_here_corrects_what_was_recorded(said):
     """Longer on this machine; the first ones, which import, do not tell yet."""
     progress_ = counted(said)
-    progress_.begun(TESTS[:80])
+    progress_.start_tests(TESTS[:80])
     progress_.done(ended("unit", 30.0))
     for _ in range(28):
         progress_.done(ended("unit", 1.0))
@@ -145,7 +145,7 @@ def test_a_session_says_how_far_it_is(workers):
 def test_a_tier_is_reported_when_its_last_test_ends(said):
     """By framework, with what failed and what was skipped; only once, and before the trainings."""
     progress_ = counted(said)
-    progress_.begun(TESTS)
+    progress_.start_tests(TESTS)
     for number in range(57):
         progress_.done(ended("unit", framework=("sb3", "torchrl")[number % 2]))
     progress_.done(ended("unit", outcome="failed"))
@@ -170,7 +170,7 @@ def test_trainings_are_asked_for_again_when_one_has_ended(said):
         return 0, 40, 1000.0, False
 
     progress_ = TiersProgress(Durations(1.0, 10.0, 1.0, {}), 1, runs, said.append)
-    progress_.begun(TESTS)
+    progress_.start_tests(TESTS)
     for tier in ("unit", "behavior", "unit"):
         progress_.done(ended(tier))
     # one that is not needed trains nothing

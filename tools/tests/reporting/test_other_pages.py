@@ -84,8 +84,8 @@ def test_what_is_partly_checked_has_no_green_tick():
     parts = [upgrades.of(upgrades.traced()), upgrades.of(upgrades.traced())]
     made = upgrades.upgrade(*parts, other_packages=[entry])
     whole, *of_parts = upgrade_page.cards(made, FACTS)
-    assert (whole.badge.of, whole.badge.word) == (tones.UNSURE, "partly checked")
-    assert {card.badge.of for card in of_parts} == {tones.NOTHING}
+    assert (whole.badge.effective_tone, whole.badge.word) == (tones.UNSURE, "partly checked")
+    assert {card.badge.effective_tone for card in of_parts} == {tones.NOTHING}
     assert {card.badge.word for card in of_parts} == {"no difference found here"}
 
 
@@ -105,7 +105,7 @@ def test_the_framework_that_changed_stands_before_the_others():
     made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
     whole, first, second = upgrade_page.cards(made, FACTS)
     assert (whole.badge.word, first.badge.word) == ("regressed", "regressed")
-    assert second.badge.of == tones.NOTHING
+    assert second.badge.effective_tone == tones.NOTHING
     assert whole.changed[0].startswith("detail sac.critic_loss.scale")
 
 

@@ -67,21 +67,21 @@ def _strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[flo
     if strip_data.limit is not None:
         axes.axvline(strip_data.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
     for row, (label, values) in enumerate(rows):
-        finite, of_new = [value for value in values if math.isfinite(value)], label == "new"
+        finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
             finite,
             spread(len(finite), -row),
             ls="",
-            marker="D" if of_new else "o",
-            markersize=5 if of_new else 5.5,
-            markerfacecolor=svg.NEW if of_new else "none",
-            color=svg.NEW if of_new else svg.STORED,
+            marker="D" if is_new else "o",
+            markersize=5 if is_new else 5.5,
+            markerfacecolor=svg.NEW if is_new else "none",
+            color=svg.NEW if is_new else svg.STORED,
             clip_on=False,
         )
         if finite:
             mean = float(np.mean(finite))
             axes.plot([mean, mean], [-row - 0.42, -row + 0.42], color=svg.INK, lw=2.2)
-        if of_new and strip_data.interval is not None:
+        if is_new and strip_data.interval is not None:
             low, high = strip_data.interval
             axes.plot([low, high], [-row, -row], color=svg.INK, lw=1.4, marker="|", markersize=8)
     axes.set_yticks(

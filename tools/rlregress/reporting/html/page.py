@@ -28,13 +28,13 @@ class Badge:
     tone: str = ""
 
     @property
-    def of(self) -> str:
-        """The tone: as given, or of the verdict."""
+    def effective_tone(self) -> str:
+        """The given tone, or that of the verdict."""
         return self.tone or OF_VERDICT.get(self.word, NOTHING)
 
     @property
     def sign(self) -> str:
-        return SIGNS[self.of]
+        return SIGNS[self.effective_tone]
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Card:
     @property
     def fault_first(self) -> bool:
         """Return whether the changes are worse than the missing verdicts."""
-        return self.badge.of == BAD
+        return self.badge.effective_tone == BAD
 
 
 @dataclass(frozen=True)

@@ -96,12 +96,16 @@ def section(
     )
     views = [view(name, verdicts, runs[name], command) for name in cells]
     quiet = {name: verdict for name, verdict in verdicts.items() if _is_quiet(name, verdict)}
-    listed = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
+    verdicts_of_groups = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
     title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
     stored = any(words.has_stored(verdict) for verdict in verdicts.values())
     parts = [
-        table(listed),
-        [f"{name}: {verdict['reason']}" for name, verdict in listed.items() if "cells" in verdict],
+        table(verdicts_of_groups),
+        [
+            f"{name}: {verdict['reason']}"
+            for name, verdict in verdicts_of_groups.items()
+            if "cells" in verdict
+        ],
         Folded(title_, [table(quiet)]),
         Folded("How to read these verdicts", [words.LEGEND] if stored else []),
         Grid(views, _LEGEND),
@@ -138,15 +142,15 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding
         f"Seed {run.seed} failed: {_last_line(run.failure)}" for run in runs.new if run.failure
     ]
     command = restrict_to_cell(command, name) if runs.stored else command
-    drawn = []
+    drawings = []
     for verdict_name, verdict in own:
         quantity = quantity_of(verdict_name)
         if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
-            drawn.append(_strip(name, quantity, verdict, runs, command))
+            drawings.append(_strip(name, quantity, verdict, runs, command))
     if not own:
-        drawn.append(_strip(name, RETURNS, None, runs, command))
+        drawings.append(_strip(name, RETURNS, None, runs, command))
     curves = _learning(name, runs, command)
-    return Finding(name, badge, lines, (), [*drawn, curves])
+    return Finding(name, badge, lines, (), [*drawings, curves])
 
 
 def _about(name: str, cell: str) -> str:
@@ -185,9 +189,9 @@ def _strip(
         caption += f"; dashed: {words.number(limit)}, the drop that would have been seen"
     if later := len(runs.new) - len(judged):
         caption += f"; {later} later runs are no part of the verdict"
-    if lost := sum(math.isnan(value) for value in [*stored, *new]):
-        caption += f"; {lost} without a number are not drawn"
-    drawn = figures.draw_strip(
+    if loss := sum(math.isnan(value) for value in [*stored, *new]):
+        caption += f"; {loss} without a number are not drawn"
+    drawings = figures.draw_strip(
         Strip(stored, new, interval, limit, band, axis), _id(name, quantity.name), text
     )
     rows = [
@@ -195,7 +199,7 @@ def _strip(
         for side, side_runs, values in (("stored", runs.stored, stored), ("new", judged, new))
         for run, value in zip(side_runs, values, strict=True)
     ]
-    return Figure(drawn, caption, Table(("run", "seed", axis), rows, 2), command)
+    return Figure(drawings, caption, Table(("run", "seed", axis), rows, 2), command)
 
 
 def _number(run: ReportedRun, quantity: Quantity) -> float:
@@ -223,8 +227,8 @@ def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
         for steps in all_steps
     ]
     head = ["steps"] + [f"{label}, {item}" for label in courses for item in ("median", "quartiles")]
-    drawn = figures.learning(courses, band, _id(name, "curve"), text)
-    return Figure(drawn, caption, Table(head, rows, len(head)), command)
+    drawings = figures.learning(courses, band, _id(name, "curve"), text)
+    return Figure(drawings, caption, Table(head, rows, len(head)), command)
 
 
 def _at(course: Course, steps: float) -> list[str]:

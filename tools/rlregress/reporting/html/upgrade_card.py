@@ -19,7 +19,7 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.reporting.html import traces_page
 from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
-from rlregress.reporting.words import count_words, leading, some
+from rlregress.reporting.words import count_words, join_some, leading
 
 #: entries of one kind that are listed.
 _LISTED = 4
@@ -124,7 +124,7 @@ class _Change:
             how = _how(self.of.causes[traced.name])
             groups.setdefault((how, _differs(traced)), []).append(traced)
         for (how, differs), group in groups.items():
-            names = some([traced.name for traced in group], 3)
+            names = join_some([traced.name for traced in group], 3)
             first = group[0].comparison.first
             meaning = explain.divergence(first)[0].partition(": ")[2] if first else ""
             meaning += f": {where}" if first and (where := explain.written(first)) else ""
@@ -184,7 +184,7 @@ def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
     names = list(dict.fromkeys(entry.short for entry in group))
     if template is not None and not (state == model.DIFFERS and group[0].reason):
         text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
-        return [f"{text}: {some(names, _LISTED)}"]
+        return [f"{text}: {join_some(names, _LISTED)}"]
     lines = [_line(entry) for entry in group[:_LISTED]]
     hidden = len(group) - _LISTED
     return lines + ([f"{hidden} more of kind {kind}"] if hidden > 0 else [])
@@ -207,7 +207,7 @@ def _name(entry: Entry) -> str:
 
 def _accepted(entries: Iterable[Entry]) -> list[str]:
     names = [entry.short for entry in entries if entry.accepted]
-    return [f"{len(names)} accepted: {some(names, _LISTED)}"] if names else []
+    return [f"{len(names)} accepted: {join_some(names, _LISTED)}"] if names else []
 
 
 def _not_checked(entries: Iterable[Entry]) -> list[str]:

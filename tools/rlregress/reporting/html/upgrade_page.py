@@ -47,7 +47,7 @@ from rlregress.reporting.html.page import (
     Step,
     Table,
 )
-from rlregress.reporting.words import count_words, some
+from rlregress.reporting.words import count_words, join_some
 
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
@@ -128,7 +128,7 @@ def title(result: Upgrade) -> str:
 def _card(result: Upgrade, framework: OfFramework) -> Card:
     """Build the card of one framework; its changes are on the card of the upgrade."""
     old_versions, new_versions = framework.versions
-    moved = [
+    moved_versions = [
         f"{name} {old_versions.get(name)} → {v}"
         for name, v in new_versions.items()
         if old_versions.get(name) != v
@@ -136,7 +136,7 @@ def _card(result: Upgrade, framework: OfFramework) -> Card:
     judgement = framework.judgement.part_of(result.verdict)
     same = "the same versions" if old_versions and new_versions else "versions not read"
     return Card(
-        f"{framework.title}: {', '.join(moved) or same}",
+        f"{framework.title}: {', '.join(moved_versions) or same}",
         Badge(judgement.verdict),
         # of the only part it is that of the whole
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
@@ -197,7 +197,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         text = "Read the lines that changed: a formula is no longer the documented one."
         steps.append(Step(text))
     elif culprits and verdict != model.NEW_FAILS:
-        named = some(culprits, 3)
+        named = join_some(culprits, 3)
         steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
     elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
         steps.append(Step("Read what differs: is it what the release notes say?"))
@@ -224,7 +224,7 @@ def _needed(result: Upgrade) -> Iterable[Step]:
         names = list(dict.fromkeys(entry.name for entry in gone))
         yield Step(
             f"Install {' and '.join(names)}, which the new version no longer does, if you use "
-            f"{some(list(users), 4)}:",
+            f"{join_some(list(users), 4)}:",
             f"pip install {' '.join(names)}",
         )
 
@@ -236,15 +236,15 @@ def _failure(result: Upgrade, command: str) -> Step:
     failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
     error = failing[0]
     text = f"{error.name} ends in {error.reason}."
-    lost = _missing_packages(result)
-    if lost:
-        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(lost)}"
-        names = ", ".join(lost)
+    missing_names = _missing_packages(result)
+    if missing_names:
+        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(missing_names)}"
+        names = ", ".join(missing_names)
         return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
                     "rest:", judged)  # fmt: skip
     culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
     if culprits:
-        text += f" It does not with the old code of {some(culprits, 3)}."
+        text += f" It does not with the old code of {join_some(culprits, 3)}."
     own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
     return Step(f"{text} {own}, or report it upstream.")
 
@@ -253,7 +253,7 @@ def _gone(result: Upgrade) -> Iterable[Step]:
     """Names that are gone, and where a script has them."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    named = some([entry.short for entry in gone if entry.counts], 3)
+    named = join_some([entry.short for entry in gone if entry.counts], 3)
     if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
         yield Step(_describe_script_names(names, named))
     elif names is None and named and result.verdict != model.NEW_FAILS:
@@ -266,15 +266,15 @@ def _describe_script_names(names: ScriptNames, named: str) -> str:
     Args:
         named: what is gone or incompatible, in words.
     """
-    unread = f"; {some(list(names.unread))} could not be read" if names.unread else ""
+    unread = f"; {join_some(list(names.unread))} could not be read" if names.unread else ""
     if names.lines:
         lines = [f"{line.file}:{line.line} {line.text} ({line.why})" for line in names.lines]
         verb = "names" if len(lines) == 1 else "name"
         return (
             f"Change {count_words(len(lines), 'line')} that {verb} what is gone or incompatible: "
-            f"{some(lines, 3)}{unread}."
+            f"{join_some(lines, 3)}{unread}."
         )
-    files = some(list(names.files), 4) or "the script"
+    files = join_some(list(names.files), 4) or "the script"
     verb = "name" if len(names.files) > 1 else "names"
     return (
         f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
@@ -301,7 +301,7 @@ def _incomplete(unfinished: Sequence[Entry], result: Upgrade, command: str) -> S
         return Step("Give it more time, which goes on with what was recorded:", longer_command)
     pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
     if not pieces:
-        names = some([entry.short for entry in unfinished], 3)
+        names = join_some([entry.short for entry in unfinished], 3)
         return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
     idle = model.idle_packages(result.entries)
     idle_text = f" of {', '.join(idle)}" if idle else ""
@@ -372,27 +372,28 @@ def _notes(entry: Entry) -> list[str]:
 def _table(entries: Sequence[Entry]) -> Table:
     rows = [
         [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
-         entry.reason or some(list(entry.by), 4), "; ".join(_notes(entry)), entry.key]
+         entry.reason or join_some(list(entry.by), 4), "; ".join(_notes(entry)), entry.key]
         for entry in entries
     ]  # fmt: skip
     return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
 
 
 def _framework(framework: OfFramework, name: str, command: str) -> list[Section]:
-    key, of_it = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
+    key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
     details = framework.details
     probed = f"{len(details.changed)} of {details.probed} that were probed on both versions."
     sections = [
-        Section(f"not-asked-{key}", f"Not compared{of_it}", "",
+        Section(f"not-asked-{key}", f"Not compared{title_suffix}", "",
                 _not_probed(framework)),
-        Section(f"details-{key}", f"Details that differ{of_it}", probed, _details(framework)),
-        Section(f"traces-{key}", f"Traces{of_it}", "", _traces(framework, command)),
-        Section(f"code-{key}", f"Source of what differs{of_it}",
+        Section(f"details-{key}", f"Details that differ{title_suffix}", probed,
+                _details(framework)),
+        Section(f"traces-{key}", f"Traces{title_suffix}", "", _traces(framework, command)),
+        Section(f"code-{key}", f"Source of what differs{title_suffix}",
                 "What nothing has executed comes first, "
                 "folded.", [*_code(framework), *_calls(framework)]),
     ]  # fmt: skip
     if framework.returns is not None:
-        title_ = f"Returns of the new version{of_it}"
+        title_ = f"Returns of the new version{title_suffix}"
         section = returns_page.section(
             f"returns-{key}", title_, framework.returns.verdicts, framework.returns.runs,
             f"rlregress check --framework {framework.name.partition('@')[0]}",
@@ -449,14 +450,16 @@ def _detail(framework: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]
 
 
 def _traces(framework: OfFramework, command: str) -> list[object]:
-    listed = [
+    shown = [
         t for t in framework.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats
     ]
-    equal = [t.name for t in framework.traced if t not in listed]
-    differing = [t for t in listed if t.comparison.verdict != "equal" or not t.repeats]
-    absent = [str(lost) for lost in framework.not_traced if not lost.counts]
+    equal = [t.name for t in framework.traced if t not in shown]
+    differing = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
+    absent = [
+        str(missing_names) for missing_names in framework.not_traced if not missing_names.counts
+    ]
     return [
-        traces_page.table(listed),
+        traces_page.table(shown),
         Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
         Folded(f"Not traced, as no code that differs is run: {len(framework.same_code)}",
                [list(framework.same_code)]),
@@ -500,11 +503,11 @@ def _calls(part: OfFramework | OfScript) -> list[object]:
     parts: list[object] = [Heading("Functions that differ when they are called directly"), calls]
     if part.proof is not None:
         proof = part.proof
-        of_calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
+        calls_note = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
         sentence = (
             f"Of {count_words(proof.faults, 'mutant')} of "
             f"{count_words(proof.functions, 'changed function')} "
-            f"{proof.detected} would have been detected ({proof.share:.0%}){of_calls}."
+            f"{proof.detected} would have been detected ({proof.share:.0%}){calls_note}."
         )
         parts += [
             Heading("Mutants"),
@@ -546,10 +549,10 @@ def _costs(result: Upgrade) -> Section:
 
 def _not_executed(result: Upgrade) -> Section:
     rows = [[file, ranges(numbers)] for file, numbers in missed(result.traced).items()]
-    taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
+    excluded = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
     parts = [
         Folded(f"Lines in {count_words(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
-        Folded(f"Branches, clamps and masks taken one way only: {len(taken)}", [taken]),
+        Folded(f"Branches, clamps and masks taken one way only: {len(excluded)}", [excluded]),
     ]
     lead = "Equal traces say nothing about these lines of the new version."
     return Section("not-reached", "What the traces did not execute", lead, parts)
