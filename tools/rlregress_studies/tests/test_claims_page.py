@@ -48,8 +48,8 @@ def _settled(id: str, verdict: str = "confirmed", version: str = "2.0", **change
         "says": ("half",),
         "verdicts": {"": "confirmed"},
     }
-    found = {"library": "half", "script": "none"}
-    return build_settled(Claim(**(keys | changed)), version, verdict, found, "of library")
+    answers = {"library": "half", "script": "none"}
+    return build_settled(Claim(**(keys | changed)), version, verdict, answers, "of library")
 
 
 SOME = Framework(name="some", title="Some", version="2.0")

@@ -39,11 +39,11 @@ def test_runs_are_listed_longest_first(written):
 def test_the_same_runs_are_the_same_file(written, tmp_path):
     """A list that is written again is not changed; another list has another name."""
     before = written.path.stat()
-    again = manifest.write_manifest(
+    rewritten = manifest.write_manifest(
         [(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)], written.path.parent
     )
-    assert again.path == written.path
-    assert again.path.stat().st_mtime_ns == before.st_mtime_ns
+    assert rewritten.path == written.path
+    assert rewritten.path.stat().st_mtime_ns == before.st_mtime_ns
     assert manifest.write_manifest([(job(0), 1.0)], written.path.parent).path != written.path
     assert len(list(written.path.parent.iterdir())) == 2
 
@@ -53,9 +53,9 @@ def test_a_line_is_one_run_in_json(written):
     header, *lines = written.path.read_text().splitlines()
     assert json.loads(header)["runs"] == len(lines) == 3
     for line, (seed, seconds) in zip(lines, [(1000, 30.0), (0, 1.0), (1, 0.0)], strict=True):
-        of = job(seed)
-        content = {"run": of.name, "group": of.cell.group, "seconds": seconds}
-        content["job"] = of.as_dict() | {"key": of.key}
+        run = job(seed)
+        content = {"run": run.name, "group": run.cell.group, "seconds": seconds}
+        content["job"] = run.as_dict() | {"key": run.key}
         assert line.rstrip() == json.dumps(content)
 
 
@@ -66,7 +66,7 @@ def test_a_store_keeps_its_own_copy(written, tmp_path):
     assert copy.path.parent == tmp_path / "runs" / "manifests"
     written.path.unlink()
     assert copy.job(0) == job(1000)
-    assert [each.path for each in run_selection.list_manifests(store)] == [copy.path]
+    assert [copied.path for copied in run_selection.list_manifests(store)] == [copy.path]
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,13 @@ def test_what_stands_beside_a_run_is_checked(tmp_path, name, value):
     """Also where the digest is right: whoever writes a file can digest it."""
     glance = {"run": job(0).name, "group": job(0).cell.group, "seconds": 1.0}
     content = job(0).as_dict() | {"key": job(0).key}
-    made = forged(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
-    assert [run.name for run in made.runs()] == [job(0).name]
-    made = forged(tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content}))
+    forged_manifest = forged(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
+    assert [run.name for run in forged_manifest.runs()] == [job(0).name]
+    forged_manifest = forged(
+        tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content})
+    )
     with pytest.raises(UserError, match="is damaged: line 0 is not a run; expected a file"):
-        list(made.runs())
+        list(forged_manifest.runs())
 
 
 def test_a_job_that_is_none_is_not_done(tmp_path):
@@ -133,9 +135,9 @@ def test_a_job_that_is_none_is_not_done(tmp_path):
     content = job(0).as_dict() | {"key": job(0).key}
     content["cell"]["framework"] = "../x"
     glance = {"run": job(0).name, "group": "some-ppo", "seconds": 1.0}
-    made = forged(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
+    forged_manifest = forged(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
     with pytest.raises(UserError, match="is damaged: line 0: .*; expected a file that"):
-        made.job(0)
+        forged_manifest.job(0)
 
 
 def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
@@ -183,12 +185,16 @@ def test_what_has_the_name_of_a_list_is_set_aside(written, tmp_path, planted):
     path.parent.mkdir(parents=True)
     PLANTED[planted](path)
     jobs = [(written.job(number), run.seconds) for number, run in enumerate(written.runs())]
-    for made in (
+    for write in (
         lambda: run_selection.copy_manifest(written, store),
         lambda: manifest.write_manifest(jobs, path.parent),
     ):
-        of = made()
-        assert (of.path, of.digest, list(of.runs())) == (path, written.digest, list(written.runs()))
+        rewritten = write()
+        assert (rewritten.path, rewritten.digest, list(rewritten.runs())) == (
+            path,
+            written.digest,
+            list(written.runs()),
+        )
         assert len(list(path.parent.glob("*.damaged"))) == 1
         assert len(list(path.parent.iterdir())) == 2
 
@@ -229,7 +235,9 @@ def test_a_line_that_says_two_runs_is_none(tmp_path):
     """JSON takes the last of two keys, and a glance sees the first."""
     content = json.dumps(job(1).as_dict() | {"key": job(1).key})
     glance = f'"run": "{job(0).name}", "group": "{job(0).cell.group}", "seconds": 1.0'
-    made = forged(tmp_path / "x.jsonl", f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}')
-    assert [run.name for run in made.runs()] == [job(0).name]
+    forged_manifest = forged(
+        tmp_path / "x.jsonl", f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}'
+    )
+    assert [run.name for run in forged_manifest.runs()] == [job(0).name]
     with pytest.raises(UserError, match="line 0: it does not match its key"):
-        made.job(0)
+        forged_manifest.job(0)

@@ -32,8 +32,10 @@ FAILED = {
 def chosen(tmp_path, monkeypatch):
     """Three stored cells of one group: ten returns of each."""
     cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
-    here = cell_selection.choose_cells(cell_selection.Selection("short", cells=",".join(cells)))
-    group = [cell for cell in here if cell.group == here[0].group]
+    cells_chosen = cell_selection.choose_cells(
+        cell_selection.Selection("short", cells=",".join(cells))
+    )
+    group = [cell for cell in cells_chosen if cell.group == cells_chosen[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
     return cell_selection.Selection("short", cells=",".join(cell.id for cell in group))
 
@@ -65,13 +67,13 @@ def trained(monkeypatch):
         of_training = dial["training"]
         if of_training is not None:
             of_training = training_return(rng, of_training)
-        made = content(job) | {
+        record = content(job) | {
             "curve": [], "final_return": value, "episode_returns": [value],
             "steps": job.protocol.total_steps, "training_return": of_training,
             "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
             "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
         }  # fmt: skip
-        run_record.write(attempt.record, made | (FAILED if job.seed in dial["failing"] else {}))
+        run_record.write(attempt.record, record | (FAILED if job.seed in dial["failing"] else {}))
 
     monkeypatch.setattr(worker_launch, "_train_with_retry", train)
     monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)

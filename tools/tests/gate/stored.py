@@ -16,8 +16,8 @@ MEAN, DEVIATION = 0.1, 0.1
 def critic(rng, worse=0.0):
     """What a record says of a critic whose error is exp(0.1 +- 0.1), times exp(worse)."""
     bias = float(np.exp(rng.normal(MEAN, DEVIATION) + worse))
-    known = {"states": 100, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
-    return {**known, "explained_variance": 1.0, "bias": bias}
+    fields = {"states": 100, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
+    return {**fields, "explained_variance": 1.0, "bias": bias}
 
 
 def entropy(rng, mean=1.4):

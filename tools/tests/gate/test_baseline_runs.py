@@ -126,7 +126,7 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
     content = tomllib.loads(path.read_text())
     run = content["run"][1]
     run["diagnostics" if key == "entropi" else "critic"][key] = value
-    run["critic"] = {name: of for name, of in run["critic"].items() if of is not None}
+    run["critic"] = {name: number for name, number in run["critic"].items() if number is not None}
     path.write_text(tomli_w.dumps(content))
     with pytest.raises(UserError) as raised:
         baseline_runs.load_baseline(path)
@@ -192,8 +192,8 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
     assert after.sources[own] == "new"
     assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
-    again = baseline_runs.find_reusable_runs(later)
-    assert [again[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
+    reusable = baseline_runs.find_reusable_runs(later)
+    assert [reusable[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_the_cost_of_a_step_is_that_of_the_runs_most_alike(folder, differing, pe
         jobs = [replace(job(seed), cell=cell) for seed in (0, 1)]
         fields = {"time": {"cpu_seconds": seconds}}
         baseline_runs.write_baseline(
-            jobs, [run_record(0, job=each.as_dict(), **fields) for each in jobs]
+            jobs, [run_record(0, job=planned_job.as_dict(), **fields) for planned_job in jobs]
         )
     assert (
         baseline_runs.seconds_per_step(

@@ -22,17 +22,17 @@ THESIS = published.load_table("thesis_returns")
 def test_the_study_has_every_framework_algorithm_environment_and_set():
     """The thesis has 3 frameworks, 3 algorithms, 8 environments and 4 sets, each with each."""
     frameworks_, algorithms, environments, sets = map(set, zip(*THESIS, strict=True))
-    assert [len(each) for each in (frameworks_, algorithms, environments, sets)] == [3, 3, 8, 4]
+    assert [len(names) for names in (frameworks_, algorithms, environments, sets)] == [3, 3, 8, 4]
     assert len(THESIS) == 288
 
 
 def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatch):
     """What cannot be trained here is counted and named, and nothing is lost between the two."""
     monkeypatch.delenv(frameworks.get("cleanrl").checkout, raising=False)
-    chosen = Selection("full", cells="thesis")
+    selected = Selection("full", cells="thesis")
     cells, left_out = (
-        cell_selection.choose_cells(chosen),
-        cell_selection.describe_exclusions(chosen),
+        cell_selection.choose_cells(selected),
+        cell_selection.describe_exclusions(selected),
     )
     counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
     assert len(cells) + sum(counts) == 288
@@ -43,10 +43,10 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
 
 def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
     """Default cells under a set: the framework's own, and all that others have stored."""
-    chosen = cell_selection.choose_cells(
+    selected = cell_selection.choose_cells(
         Selection("short", ("torchrl",), ("ppo",), hyperparameters="sb3")
     )
-    assert [cell.id for cell in chosen] == [
+    assert [cell.id for cell in selected] == [
         f"torchrl-ppo-{environment}-sb3-short"
         for environment in ("Hopper-v4", "InvertedPendulum-v4")
     ]
@@ -68,8 +68,8 @@ def test_a_set_that_is_named_begins_no_study():
 
 def test_a_study_can_be_narrowed():
     """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
-    chosen = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
-    cells = cell_selection.choose_cells(chosen)
+    selected = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
+    cells = cell_selection.choose_cells(selected)
     assert len(cells) == 8
     assert {cell.group for cell in cells} == {"sb3-td3"}
     assert {cell.hyperparameters for cell in cells} == {"torchrl"}
@@ -85,11 +85,11 @@ def test_a_study_has_the_budget_of_its_table():
 
 def test_a_plan_of_a_study_states_its_hours(tmp_path):
     """Seeds times cells are the runs; environments without stored runs count with the others."""
-    chosen = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
-    made = session_planning.plan_session(chosen, 0, str(tmp_path))
-    lines = plan_text.lines(made, processes=2)
+    selected = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
+    plan = session_planning.plan_session(selected, 0, str(tmp_path))
+    lines = plan_text.lines(plan, processes=2)
     assert lines[0].startswith("40 runs of budget full in 8 cells, 40 of them to do")
-    seconds = [cell.seconds for cell in made.cells]
+    seconds = [cell.seconds for cell in plan.cells]
     assert min(seconds) > 600.0
     assert f"in all {5 * sum(seconds) / 3600:.1f} core-hours" in lines[-2]
     assert lines[-2].endswith("and what 299 evaluations on the way take")
@@ -98,17 +98,17 @@ def test_a_plan_of_a_study_states_its_hours(tmp_path):
 
 def test_cells_of_another_set_name_it():
     """A cell with a set that is not its framework's own says so in its id."""
-    chosen = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
-    (cell,) = cell_selection.choose_cells(chosen)
+    selected = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
+    (cell,) = cell_selection.choose_cells(selected)
     assert cell.id == "sb3-ppo-InvertedPendulum-v4-cleanrl-smoke"
     assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording(cell)
 
 
 def test_what_can_be_trained_is_trained_although_something_is_refused():
     """A set that one algorithm cannot take is trained with the others."""
-    chosen = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
-    assert [cell.algorithm for cell in cell_selection.choose_cells(chosen)] == ["ppo"]
-    (reason,) = cell_selection.describe_exclusions(chosen)
+    selected = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
+    assert [cell.algorithm for cell in cell_selection.choose_cells(selected)] == ["ppo"]
+    (reason,) = cell_selection.describe_exclusions(selected)
     assert "policy_delay is 1 and no argument sets it, found 2" in reason
     with pytest.raises(UserError, match="policy_delay is 1 and no argument sets it"):
         cell_selection.choose_cells(
@@ -118,21 +118,24 @@ def test_what_can_be_trained_is_trained_although_something_is_refused():
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
     """Every hyperparameter of the set is given; what it does not name is the framework's own."""
-    given = resolve_hyperparameters(
+    hyperparameters = resolve_hyperparameters(
         Cell("torchrl", "td3", "any", "sb3", "full"), load_budget("full")
     )
-    assert given == {**hyperparameter_set("torchrl")["td3"], **hyperparameter_set("sb3")["td3"]}
-    assert given["adam_epsilon"] == 0.0001
-    assert given["hidden_sizes"] == [400, 300]
+    assert hyperparameters == {
+        **hyperparameter_set("torchrl")["td3"],
+        **hyperparameter_set("sb3")["td3"],
+    }
+    assert hyperparameters["adam_epsilon"] == 0.0001
+    assert hyperparameters["hidden_sizes"] == [400, 300]
 
 
 def test_what_belongs_to_a_frameworks_code_stays_with_it():
     """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
-    given = resolve_hyperparameters(
+    hyperparameters = resolve_hyperparameters(
         Cell("sb3", "ppo", "any", "torchrl", "full"), load_budget("full")
     )
-    assert given["value_coefficient"] == 0.25
-    assert given.keys() == hyperparameter_set("sb3")["ppo"].keys()
+    assert hyperparameters["value_coefficient"] == 0.25
+    assert hyperparameters.keys() == hyperparameter_set("sb3")["ppo"].keys()
     assert {"policy_gain", "value_gain"} <= hyperparameter_set("torchrl")["ppo"].keys()
 
 
@@ -146,18 +149,22 @@ def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():
     """A set with one learning rate leaves none to the framework's own set."""
     cell = Cell("cleanrl", "sac", "any", "torchrl", "full")
-    given = resolve_hyperparameters(cell, load_budget("full"))
+    hyperparameters = resolve_hyperparameters(cell, load_budget("full"))
     assert hyperparameter_set("cleanrl")["sac"]["critic_learning_rate"] == 0.001
-    assert given["critic_learning_rate"] == given["temperature_learning_rate"] == 0.0003
+    assert (
+        hyperparameters["critic_learning_rate"]
+        == hyperparameters["temperature_learning_rate"]
+        == 0.0003
+    )
 
 
 def test_a_budget_changes_a_set_whatever_framework_it_is_for():
     """Short runs learn something with the sets that start late, in every framework."""
     for framework in ("sb3", "torchrl"):
-        given = resolve_hyperparameters(
+        hyperparameters = resolve_hyperparameters(
             Cell(framework, "sac", "any", "original", "short"), load_budget("short")
         )
-        assert given["learning_starts"] == 400
+        assert hyperparameters["learning_starts"] == 400
 
 
 def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):

@@ -33,8 +33,8 @@ CELL = "sb3-ppo-Hopper-v4-short"
 def gated(tmp_path):
     """A real session of one cell whose runs are in the store; its entries and result."""
     store = str(tmp_path / "runs")
-    chosen = cell_selection.Selection("short", ["sb3"], ["ppo"], ["Hopper-v4"])
-    session = open_session(chosen, 3, store, 0.05, 1000, one_look=True)
+    selection = cell_selection.Selection("short", ["sb3"], ["ppo"], ["Hopper-v4"])
+    session = open_session(selection, 3, store, 0.05, 1000, one_look=True)
     (cell,) = session.cells
     rng = np.random.default_rng(0)
     stored = session.stored[cell].returns
@@ -51,12 +51,12 @@ def gated(tmp_path):
         path = session.store.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         run_record.write(path, of_run)
-        made = SessionRun(session, job).summary(of_run)
+        run_summary = SessionRun(session, job).summary(of_run)
         named = f"tests_performance::test_training[{job.title}]"
-        entries.append(plain(entry(named, "sb3", cell=cell.id, record=made)))
+        entries.append(plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
     verdicts = judge_session(session)
     entries.append(plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id])))
-    of = FrameworkOutcome(
+    framework_outcome = FrameworkOutcome(
         framework="sb3",
         verdict="holds",
         tests={},
@@ -64,7 +64,7 @@ def gated(tmp_path):
         verdicts={CELL: entries[-1]["verdict"]},
     )
     result = result_of(
-        [of],
+        [framework_outcome],
         versions={"sb3": {"torch": "2.13.0"}},
         report_data=ReportData(
             started="today", command="rlregress check", machine="here",
@@ -96,33 +96,35 @@ def test_what_was_judged_beside_returns_is_kept(gated):
     """Groups, training returns and critics with their verdicts, throughput by quantity."""
     entries, result = gated
     verdict = {"verdict": "regressed"}
-    more = [
+    further_entries = [
         entry("t::group", "sb3", group="sb3-ppo", verdict=verdict),
         entry("t::critic", "sb3", critic=f"{CELL} critic", verdict=verdict),
         entry("t::more", "sb3", cell="other", verdict=verdict, diagnostics={"other kl": verdict}),
         entry("t::fast", "sb3", throughput={"algorithm": "ppo", "verdicts": {"training": verdict}}),
     ]
-    kept = nightly_record.build_record(result, [*entries, *more])["verdicts"]
-    assert {"sb3-ppo", f"{CELL} critic", "sb3 ppo training"} <= kept.keys()
-    assert not {CELL, "other kl"} & kept.keys()
-    assert kept["sb3 ppo training"] == "regressed"
+    verdicts = nightly_record.build_record(result, [*entries, *further_entries])["verdicts"]
+    assert {"sb3-ppo", f"{CELL} critic", "sb3 ppo training"} <= verdicts.keys()
+    assert not {CELL, "other kl"} & verdicts.keys()
+    assert verdicts["sb3 ppo training"] == "regressed"
 
 
 def test_a_night_holds_its_replays(gated, tmp_path):
     """Cell, seed, state and first difference of each replay are those of the evidence."""
     entries, result = gated
     states = {"sb3-ppo-Hopper-v4-short": REPRODUCED, "sb3-ppo-Reacher-v4-short": DIFFERS}
-    more = [
+    further_entries = [
         entry("t::replay", "sb3", replay=plain(Replay(
             cell=name, replayed=f"{name.removesuffix('short')}replay", seed=seed, state=state,
             reason="because", first="update 1, gradients" if state == DIFFERS else "",
         )))
         for seed, (name, state) in enumerate(states.items())
     ]  # fmt: skip
-    night = nightly_record.build_record(result, [*entries, *more])
+    night = nightly_record.build_record(result, [*entries, *further_entries])
     (tmp_path / nightly_record.VERDICT_FILE).write_text(json.dumps({"night": night}))
     read = nightly_record.read_nightly_run(tmp_path)
-    assert {name: of.state for name, of in read.replays.items()} == states
+    assert {
+        name: framework_outcome.state for name, framework_outcome in read.replays.items()
+    } == states
     differing = read.replays["sb3-ppo-Reacher-v4-short"]
     assert (differing.seed, differing.first) == (1, "update 1, gradients")
     assert (differing.replayed, differing.group) == ("sb3-ppo-Reacher-v4-replay", "sb3-ppo")

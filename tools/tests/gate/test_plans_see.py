@@ -28,12 +28,14 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
         assert many.groups[name] <= drop < gates["--seeds 5"].groups[name]
     common = planned.wanted[-1]
     assert common.gate is min(planned.gates, key=lambda gate: gate.expected)
-    for wanted in session_planning.plan_session(chosen, 0, str(tmp_path), must_detect=0.051).wanted:
-        assert wanted.gate is None
+    for proposal in session_planning.plan_session(
+        chosen, 0, str(tmp_path), must_detect=0.051
+    ).wanted:
+        assert proposal.gate is None
         assert all(
-            "about" in sentence or "not even" in sentence for sentence in wanted.missing.values()
+            "about" in sentence or "not even" in sentence for sentence in proposal.missing.values()
         )
-        assert wanted.missing
+        assert proposal.missing
 
 
 def test_a_gate_sees_the_drop_that_its_table_shows(chosen, tmp_path):
@@ -76,7 +78,7 @@ def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_traini
     gate = planned.gates[0]
     for cell in with_stored_training:
         assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
-    assert [wanted.gate is not None for wanted in planned.wanted] == [True, True]
+    assert [proposal.gate is not None for proposal in planned.wanted] == [True, True]
     baseline_runs.baseline_path(with_stored_training[0]).write_text(
         baseline_runs.baseline_path(with_stored_training[0])
         .read_text()
@@ -118,11 +120,11 @@ def test_a_plan_sees_what_the_gate_sees_where_a_cell_is_not_tested(
     dial["worse"] = 0.0
     cells = with_stored_critics
     with_three_runs(cells[0])
-    every = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
-    planned = session_planning.plan_session(every, 3, str(tmp_path))
+    selection = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
+    planned = session_planning.plan_session(selection, 3, str(tmp_path))
     [gate] = [gate for gate in planned.gates if gate.chosen]
-    verdicts = judge_session(open_session(every, 3, str(tmp_path)))
-    detectable = {name: of.visible_fraction for name, of in verdicts.items()}
+    verdicts = judge_session(open_session(selection, 3, str(tmp_path)))
+    detectable = {name: verdict.visible_fraction for name, verdict in verdicts.items()}
     assert detectable[cells[0].id] is None
     for name, drop in [*gate.cells.items(), *gate.groups.items()]:
         assert drop == (detectable[name] and pytest.approx(detectable[name])), name

@@ -99,12 +99,12 @@ def named(session, name):
 
 def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
     """The claim names seed, steps and lines; what it says nothing of is listed."""
-    found = named(session, CELLS[0])
-    assert (found.state, found.seed, found.steps) == (REPRODUCED, 1, 4096)
+    result = named(session, CELLS[0])
+    assert (result.state, result.seed, result.steps) == (REPRODUCED, 1, 4096)
     claim = "seed 1: same numbers in all 4 096 steps; 80 % of the lines of on_policy.py and ppo.py"
-    assert found.reason == f"{claim} ran"
-    assert "other seeds, budgets and hyperparameters" in found.not_checked
-    assert "natively" in found.not_checked
+    assert result.reason == f"{claim} ran"
+    assert "other seeds, budgets and hyperparameters" in result.not_checked
+    assert "natively" in result.not_checked
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_other_numbers_without_another_version_are_no_change_of_the_framework(se
     """Where code and versions are those of the record, the machine or the suite is named first."""
     _, dial, _ = trainings
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
-    found = named(session, CELLS[0])
-    assert found.state == DIFFERS
-    assert found.reason.startswith("versions and code are those of the record: this machine, or")
+    result = named(session, CELLS[0])
+    assert result.state == DIFFERS
+    assert result.reason.startswith("versions and code are those of the record: this machine, or")
 
 
 def test_other_numbers_of_another_version_name_it(session, trainings):
@@ -156,15 +156,15 @@ def test_other_numbers_of_another_version_name_it(session, trainings):
     _, dial, _ = trainings
     dial["sb3-ppo-Reacher-v4-replay"] = [{"trail": asdict(trail(("1 0 aa bb xx dd", *ROWS[1:])))}]
     [cell] = [cell for cell in session.cells if cell.id == CELLS[0]]
-    of = session.replays[cell]
-    session.replays[cell] = replace(of, stored=replace(
-        of.stored, versions={**of.stored.versions, "torch": "2.12.0"}
+    run = session.replays[cell]
+    session.replays[cell] = replace(run, stored=replace(
+        run.stored, versions={**run.stored.versions, "torch": "2.12.0"}
     ))  # fmt: skip
-    found = session.replay(cell)
-    assert found.from_start
-    moved = f"torch 2.12.0 -> {of.job.versions['torch']}"
+    result = session.replay(cell)
+    assert result.from_start
+    moved = f"torch 2.12.0 -> {run.job.versions['torch']}"
     line = f"update 1, gradients (ppo.py: actor.step()); since the record: {moved}"
-    assert found.reason == f"other numbers, first at {line}"
+    assert result.reason == f"other numbers, first at {line}"
 
 
 def test_a_run_with_two_answers_is_no_difference_of_versions(session, trainings):
@@ -181,10 +181,10 @@ def test_an_operation_with_other_bits_keeps_all_replays_from_running(session, tr
     """The canary names it, nothing is trained, and every cell has fresh seeds."""
     done, _, canary = trainings
     canary[operation] = "other"
-    found = named(session, CELLS[0])
-    assert found.state == NOT_REPLAYED
+    result = named(session, CELLS[0])
+    assert result.state == NOT_REPLAYED
     text = "this machine's arithmetic is not that of the records"
-    assert found.reason == f"{text} (operation {operation})"
+    assert result.reason == f"{text} (operation {operation})"
     assert session.with_fresh_seeds.cells == session.cells
     assert done == []
 
@@ -194,9 +194,9 @@ def test_a_machine_that_cannot_compute_so_has_fresh_seeds(session, trainings, mo
     done, _, _ = trainings
     monkeypatch.setattr(replays, "digest_operations", REAL_CANARY)
     monkeypatch.setattr(replays.sys, "executable", "/bin/false")
-    found = named(session, CELLS[0])
-    assert found.state == NOT_REPLAYED
-    assert "could not be checked: /bin/false -m rlregress.inside.canary ended with" in found.reason
+    result = named(session, CELLS[0])
+    assert result.state == NOT_REPLAYED
+    assert "could not be checked: /bin/false -m rlregress.inside.canary ended with" in result.reason
     assert done == []
 
 
@@ -205,8 +205,8 @@ def test_a_process_in_another_arithmetic_is_not_compared(session, trainings):
     _, dial, _ = trainings
     why = "mkl products AUTO, expected COMPATIBLE"
     dial["sb3-ppo-Reacher-v4-replay"] = [{"platform": {"arithmetic": why}}]
-    found = named(session, CELLS[0])
-    assert (found.state, why in found.reason) == (NOT_REPLAYED, True)
+    result = named(session, CELLS[0])
+    assert (result.state, why in result.reason) == (NOT_REPLAYED, True)
 
 
 def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings):
@@ -214,15 +214,15 @@ def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings)
     done, dial, _ = trainings
     assert session.group_names() == ["sb3-ppo"]
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
-    rest = session.with_fresh_seeds
-    assert [cell.id for cell in rest.cells] == [CELLS[0]]
-    assert (rest.groups(), list(rest.stored)) == ([], rest.cells)
-    assert {name.partition(" ")[0] for name in rest.verdict_names()} == {CELLS[0]}
-    assert len(session.verdict_names()) > len(rest.verdict_names())
+    fresh_session = session.with_fresh_seeds
+    assert [cell.id for cell in fresh_session.cells] == [CELLS[0]]
+    assert (fresh_session.groups(), list(fresh_session.stored)) == ([], fresh_session.cells)
+    assert {name.partition(" ")[0] for name in fresh_session.verdict_names()} == {CELLS[0]}
+    assert len(session.verdict_names()) > len(fresh_session.verdict_names())
     # two attempts at what differs, one at the others
     replayed = [f"{name.removesuffix('short')}replay" for name in CELLS]
     assert sorted(done) == sorted([*replayed, replayed[0]])
-    assert session.with_fresh_seeds is rest
+    assert session.with_fresh_seeds is fresh_session
 
 
 def test_a_replay_is_never_taken_from_the_store_of_runs(session, trainings, tmp_path):
@@ -246,7 +246,7 @@ def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
     [cell] = cell_selection.choose_cells(cell_selection.Selection("short", cells=CELLS[0]))
 
     class Day(date):
-        today = classmethod(lambda of: of.day)
+        today = classmethod(lambda run: run.day)
 
     monkeypatch.setattr(replays, "date", Day)
     seeds = set()
@@ -277,7 +277,7 @@ def test_options_that_ask_for_other_runs_imply_fresh_seeds(given, first):
     assert GateOptions(**given).replays_first == first
 
 
-def of_framework(replay, **verdict):
+def judged_framework(replay, **verdict):
     """Return the outcome of a framework whose cell was replayed, and judged by fresh seeds."""
     entry = {"framework": "sb3", "cell": CELLS[0], "outcome": "passed", "message": ""}
     entries = [
@@ -286,36 +286,38 @@ def of_framework(replay, **verdict):
     ]
     if verdict:
         entries.append({**entry, "test": "v", "tier": "performance", "verdict": verdict})
-    [made] = outcome.build_outcomes(entries)
-    return made
+    [framework_outcome] = outcome.build_outcomes(entries)
+    return framework_outcome
 
 
 def test_reproduced_is_a_verdict_of_its_own():
     """It is no 'holds': it says nothing of other seeds; and it is exit code 0."""
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=REPRODUCED, reason="same")
-    made = of_framework(replay)
-    assert made.verdict == REPRODUCED
-    assert outcome.exit_code([made], []) == 0
-    assert made.replays == {CELLS[0]: replay}
+    framework_outcome = judged_framework(replay)
+    assert framework_outcome.verdict == REPRODUCED
+    assert outcome.exit_code([framework_outcome], []) == 0
+    assert framework_outcome.replays == {CELLS[0]: replay}
 
 
 def test_returns_that_hold_after_another_number_say_so():
     """The verdict stays 'holds', and its meaning names the numbers."""
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=DIFFERS, reason="other numbers")
-    made = of_framework(replay, verdict=HOLDS)
-    assert made.verdict == HOLDS
-    assert gate_report.meaning(made) == "other numbers; returns hold"
+    framework_outcome = judged_framework(replay, verdict=HOLDS)
+    assert framework_outcome.verdict == HOLDS
+    assert gate_report.meaning(framework_outcome) == "other numbers; returns hold"
 
 
 def test_a_version_that_explains_every_difference_is_one_line():
     """Many cells that differ from the first update on are reported once, with what moved."""
-    of = [
+    run = [
         Replay(cell=name, replayed="r", seed=1, state=DIFFERS, reason="other numbers",
                first="update 1, gradients (x)", moved="torch 2.12.0 -> 2.13.0")
         for name in CELLS
     ]  # fmt: skip
-    [line] = words.replays({each.cell: each for each in of})
+    [line] = words.replays({one_replay.cell: one_replay for one_replay in run})
     assert "all 3 replays have other numbers from update 1 on" in line
     assert "torch 2.12.0 -> 2.13.0" in line
-    later = replace(of[0], first="update 9, gradients (x)")
-    assert len(words.replays({each.cell: each for each in [later, *of[1:]]})) == 3
+    later = replace(run[0], first="update 9, gradients (x)")
+    assert (
+        len(words.replays({one_replay.cell: one_replay for one_replay in [later, *run[1:]]})) == 3
+    )

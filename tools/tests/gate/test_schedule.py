@@ -49,9 +49,14 @@ def test_no_order_is_faster_than_the_bound():
 
 def test_a_prediction_is_exact_where_lengths_do_not_vary():
     """Longest first, in whatever order they are given."""
-    of = predict_makespan([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
-    assert of is not None
-    assert (of.seconds, of.low, of.high, of.bound) == (3.0, 3.0, 3.0, 3.0)
+    prediction = predict_makespan([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
+    assert prediction is not None
+    assert (prediction.seconds, prediction.low, prediction.high, prediction.bound) == (
+        3.0,
+        3.0,
+        3.0,
+        3.0,
+    )
 
 
 def test_a_prediction_has_the_spread_of_recorded_runs():
@@ -73,18 +78,22 @@ def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
 
 def test_lengths_vary_as_the_stored_runs_of_a_cell():
     """Each over the mean of its cell and budget; without stored runs as the framework's others."""
-    known = baseline_runs.load_all_baselines()
-    for stored in known:
+    baselines = baseline_runs.load_all_baselines()
+    for stored in baselines:
         expected = []
-        for each in known:  # of one budget or several
-            if replace(each.cell, budget=stored.cell.budget) == stored.cell:
-                seconds = np.array([run.time.cpu_seconds for run in each.runs])
+        for baseline in baselines:  # of one budget or several
+            if replace(baseline.cell, budget=stored.cell.budget) == stored.cell:
+                seconds = np.array([run.time.cpu_seconds for run in baseline.runs])
                 expected += list(seconds / seconds.mean())
-        assert length_ratios(stored.cell, known) == pytest.approx(expected)
-    other = Cell(known[0].cell.framework, known[0].cell.algorithm, "Ant-v4", "sb3", "full")
-    group = [stored for stored in known if stored.cell.group == other.group]
-    assert len(length_ratios(other, known)) == sum(len(stored.runs) for stored in group) > 10
-    assert length_ratios(other, []) == (1.0,)
+        assert length_ratios(stored.cell, baselines) == pytest.approx(expected)
+    other_cell = Cell(
+        baselines[0].cell.framework, baselines[0].cell.algorithm, "Ant-v4", "sb3", "full"
+    )
+    group = [stored for stored in baselines if stored.cell.group == other_cell.group]
+    assert (
+        len(length_ratios(other_cell, baselines)) == sum(len(stored.runs) for stored in group) > 10
+    )
+    assert length_ratios(other_cell, []) == (1.0,)
 
 
 def test_what_is_drawn_is_a_ratio_of_the_same_cell():
@@ -97,16 +106,16 @@ def test_what_is_drawn_is_a_ratio_of_the_same_cell():
 @pytest.mark.nightly
 def test_a_plan_says_when_the_last_run_ends(tmp_path):
     """With each run's start, between the bound and what one worker would take."""
-    chosen = Selection("short", ("sb3",), cells="sb3-ppo-*")
-    one = session_planning.plan_session(chosen, 2, str(tmp_path), workers=1).makespan
-    planned = session_planning.plan_session(chosen, 2, str(tmp_path), workers=2)
+    selection = Selection("short", ("sb3",), cells="sb3-ppo-*")
+    single_worker = session_planning.plan_session(selection, 2, str(tmp_path), workers=1).makespan
+    planned = session_planning.plan_session(selection, 2, str(tmp_path), workers=2)
     two = planned.makespan
-    assert one is not None
+    assert single_worker is not None
     assert two is not None
     runs = sum(cell.undone for cell in planned.cells)
-    assert one.bound == pytest.approx(planned.seconds + runs * STARTUP_SECONDS)
-    assert two.bound == pytest.approx(one.bound / 2)
-    assert two.bound <= two.seconds < one.seconds
+    assert single_worker.bound == pytest.approx(planned.seconds + runs * STARTUP_SECONDS)
+    assert two.bound == pytest.approx(single_worker.bound / 2)
+    assert two.bound <= two.seconds < single_worker.seconds
     [line] = [line for line in plan_text.lines(planned, 2) if line.startswith("makespan")]
     assert f"with 2 at a time, longest first, starts included: {two.seconds / 60:.1f} min" in line
     assert line.endswith(f"no order takes less than {two.bound / 60:.1f}")

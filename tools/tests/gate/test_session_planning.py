@@ -42,14 +42,14 @@ def session(tmp_path):
     return open_session(SELECTION, 2, str(tmp_path))
 
 
-def of(session, group):
+def list_group_cells(session, group):
     """The cells of a group, with the estimate of one run."""
     return {c.id: session.estimated_seconds(c) for c in session.cells if c.group == group}
 
 
 def test_without_a_measurement_the_stored_runs_tell(session):
     """Nothing is done: two runs of every cell, each a start and as long as the stored ones."""
-    estimates = of(session, "sb3-ppo") | of(session, "sb3-sac")
+    estimates = list_group_cells(session, "sb3-ppo") | list_group_cells(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
     assert seconds_to_do(session, []) == pytest.approx(2 * sum(estimates.values()) + 6 * START)
@@ -57,16 +57,16 @@ def test_without_a_measurement_the_stored_runs_tell(session):
 
 def test_runs_of_the_same_algorithm_correct_the_estimate(session):
     """PPO takes three times as long here, SAC twice: each is what its own runs say."""
-    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
-    one, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
-    measured = [(one[0], 3 * one[1]), (of_sac, 2 * seconds)]
+    ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
+    ppo_run, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
+    measured = [(ppo_run[0], 3 * ppo_run[1]), (of_sac, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
     assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_runs_of_others_correct_what_has_none_of_its_own(session):
     """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
-    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
+    ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
     longest = max(ppo.values())
     measured = [
         (max(ppo, key=ppo.__getitem__), longest),
@@ -78,15 +78,15 @@ def test_runs_of_others_correct_what_has_none_of_its_own(session):
 
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     """Before the first look is over; without stored runs to judge by there is none."""
-    several = open_session(SELECTION, 0, str(tmp_path))
-    first = sum(START + of_run for _, of_run in several.estimate_remaining([]))
+    open_one = open_session(SELECTION, 0, str(tmp_path))
+    first = sum(START + of_run for _, of_run in open_one.estimate_remaining([]))
     further = {
-        cell: expected_new_runs(several, cell, several.looks) - several.looks.seeds[0]
-        for cell in several.cells
+        cell: expected_new_runs(open_one, cell, open_one.looks) - open_one.looks.seeds[0]
+        for cell in open_one.cells
     }
     assert max(further.values()) > 0
-    expected = sum(runs * several.estimated_seconds(cell) for cell, runs in further.items())
-    assert seconds_to_do(several, []) == pytest.approx(first + expected)
+    expected = sum(runs * open_one.estimated_seconds(cell) for cell, runs in further.items())
+    assert seconds_to_do(open_one, []) == pytest.approx(first + expected)
 
 
 def _write(session, cell, seconds, status="finished"):
@@ -187,12 +187,15 @@ def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, look
     listed = plan_text.lines(planned, 1)
     left = {cell.name: until - before for cell in open_}
     left[open_[0].name] -= 1
-    assert [of.done for of in planned.cells if of.name == cell.id] == [before + 1]
-    for of in planned.cells:
+    assert [cell_plan.done for cell_plan in planned.cells if cell_plan.name == cell.id] == [
+        before + 1
+    ]
+    for cell_plan in planned.cells:
         more = f", {20 - until} more if it is not decided by them" if until < 20 else ""
-        if of.name in left:
-            assert (of.until, of.undone) == (until, left[of.name])
-            text = f"  {of.name}: {of.undone} of {until} runs to do{more}, {of.seconds:.0f} CPU"
+        if cell_plan.name in left:
+            assert (cell_plan.until, cell_plan.undone) == (until, left[cell_plan.name])
+            text = f"  {cell_plan.name}: {cell_plan.undone} of {until} runs to do{more}"
+            text += f", {cell_plan.seconds:.0f} CPU"
             assert any(line.startswith(text) for line in listed)
     assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in listed)
 

@@ -30,22 +30,22 @@ BESIDE = {
 
 def words() -> dict[str, set[str]]:
     """Adapter of this repository -> what gives it away: its own name and those of its packages."""
-    found = {}
+    words_by_adapter = {}
     for name in filter(lambda name: (LIBRARY / "frameworks" / name).is_dir(), frameworks.names()):
         packages = set(frameworks.get(name).packages) - PLATFORM
-        found[name] = {word.replace("-", "_").lower() for word in {name, *packages}}
-    return found
+        words_by_adapter[name] = {word.replace("-", "_").lower() for word in {name, *packages}}
+    return words_by_adapter
 
 
 def docstrings(tree: ast.Module) -> set[int]:
     """The ids of the nodes that are docstrings: prose, which may give examples."""
-    found = set()
+    ids = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                found.add(id(first.value))
-    return found
+                ids.add(id(first.value))
+    return ids
 
 
 def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -69,7 +69,7 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def names_out_of_place(library: Path, given_away_by: dict[str, set[str]]) -> list[str]:
     """Every mention of a framework outside of its own folder."""
-    found = []
+    mentions = []
     for path in sorted(library.rglob("*.py")):
         parts = path.relative_to(library).parts
         if parts[0] == "tests":
@@ -83,8 +83,8 @@ def names_out_of_place(library: Path, given_away_by: dict[str, set[str]]) -> lis
             continue  # most files: nothing in them is worth a closer look
         for line, text in texts(ast.parse(content)):
             if match := pattern.search(text.replace("-", "_").lower()):
-                found.append(f"{path.relative_to(library)}:{line} says {match[1]}")
-    return found
+                mentions.append(f"{path.relative_to(library)}:{line} says {match[1]}")
+    return mentions
 
 
 def test_the_words_are_those_of_the_registered_adapters():

@@ -23,8 +23,11 @@ def texts(path: Path) -> set[str]:
 
 def unplaced(ids: set[str], folder: Path) -> dict[str, list[str]]:
     """The ids that do not stand in exactly one file of a folder, each with those that hold it."""
-    held = {path.name: texts(path) for path in sorted(folder.glob("*.py"))}
-    places = {id: [name for name, found in held.items() if id in found] for id in sorted(ids)}
+    ids_by_file = {path.name: texts(path) for path in sorted(folder.glob("*.py"))}
+    places = {
+        id: [name for name, ids_found in ids_by_file.items() if id in ids_found]
+        for id in sorted(ids)
+    }
     return {id: names for id, names in places.items() if len(names) != 1}
 
 
@@ -42,11 +45,11 @@ def probe_tables(folder: Path) -> Iterator[tuple[str, ast.expr]]:
 def literal_keys(name: str, table: ast.expr) -> set[str | tuple[str, str]]:
     """The keys of a table, none of which may be put together or come from elsewhere."""
     assert isinstance(table, ast.Dict), f"{name}: PROBES is no dictionary in braces"
-    found = set()
+    keys = set()
     for key in table.keys:
         assert key is not None, f"{name}: PROBES unpacks another table; list its ids"
-        found.add(ast.literal_eval(key))
-    return found
+        keys.add(ast.literal_eval(key))
+    return keys
 
 
 def test_every_id_is_literal_in_one_file_of_the_catalogue():

@@ -59,14 +59,14 @@ FOREIGN = ("frameworks/**/*.py", "inside/worker.py", "inside/trace_worker.py")
 @cache
 def _import_statements(text: str) -> list[ast.Import | ast.ImportFrom]:
     # statements stand in blocks alone: expressions, which are many, are not looked into
-    found, waiting = [], [ast.parse(text)]
+    results, waiting = [], [ast.parse(text)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append(node)
+            results.append(node)
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             waiting += getattr(node, block, ())
-    return sorted(found, key=lambda node: node.lineno)
+    return sorted(results, key=lambda node: node.lineno)
 
 
 def imports(path: Path, library: Path) -> Iterator[tuple[int, str]]:
@@ -112,37 +112,37 @@ def judges_that_import_too_much(library: Path) -> list[str]:
 
     The statistics of studies are judged as those of verdicts are.
     """
-    found = []
+    results = []
     of_studies = [path for path in map(library.joinpath, STATISTICS) if path.exists()]
     for judge in JUDGES:
         files = sorted((library / judge).rglob("*.py"))
         files += of_studies if judge == "verdicts" else []
         allowed = (STANDARD - ROUNDABOUT) | {"numpy", "scipy", "rlregress"}
-        found += imports_outside(library, files, allowed)
-        found += [
+        results += imports_outside(library, files, allowed)
+        results += [
             f"{path.relative_to(library)}:{line} imports {name}"
             for path in files
             for line, name in imports(path, library)
             if name.split(".")[0].startswith("rlregress")
             and name.split(".")[:2]
-            not in [["rlregress", known] for known in (judge, "errors", "model")]
+            not in [["rlregress", packages] for packages in (judge, "errors", "model")]
         ]
-    return found
+    return results
 
 
 def foreign_files(library: Path) -> list[Path]:
     """Everything that runs inside a foreign environment: FOREIGN and what it imports of ours."""
     waiting = [path for pattern in FOREIGN for path in library.glob(pattern)]
-    found: set[Path] = set()
+    results: set[Path] = set()
     while waiting:
         path = waiting.pop()
-        if path in found:
+        if path in results:
             continue
-        found.add(path)
+        results.add(path)
         for _, name in imports(path, library):
             if name.split(".")[0] == library.name:
                 waiting += files_of(name, library)
-    return sorted(found)
+    return sorted(results)
 
 
 def packages_of_adapter(path: Path, library: Path) -> set[str]:
@@ -151,30 +151,30 @@ def packages_of_adapter(path: Path, library: Path) -> set[str]:
     if parts[0] != "frameworks" or len(parts) < 3:
         return set()
     tree = ast.parse((library / "frameworks" / parts[1] / "__init__.py").read_text())
-    found = set()
+    results = set()
     for node in ast.walk(tree):
         # a package may be imported by another name than it is installed by
         if isinstance(node, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id in {"packages", "modules"}
             for target in node.targets
         ):
-            found |= {name.replace("-", "_") for name in ast.literal_eval(node.value)}
-    return found
+            results |= {name.replace("-", "_") for name in ast.literal_eval(node.value)}
+    return results
 
 
 def foreign_files_that_need_more(library: Path) -> list[str]:
     """Imports and syntax that a foreign environment with Python 3.10 may not have."""
-    found = []
+    results = []
     for path in foreign_files(library):
         # cloudpickle comes with gymnasium, which stands on it
         allowed = STANDARD | {"numpy", "torch", "gymnasium", "cloudpickle", library.name}
         try:
             ast.parse(path.read_text(), feature_version=(3, 10))
         except SyntaxError as error:
-            found.append(f"{path.relative_to(library)}:{error.lineno} {error.msg}")
+            results.append(f"{path.relative_to(library)}:{error.lineno} {error.msg}")
             continue
-        found += imports_outside(library, [path], allowed | packages_of_adapter(path, library))
-    return found
+        results += imports_outside(library, [path], allowed | packages_of_adapter(path, library))
+    return results
 
 
 def write(library: Path, files: dict[str, str]) -> Path:
@@ -280,8 +280,8 @@ def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named)
     )
     assert foreign_files_that_need_more(library) == []
     (library / "training" / "store.py").write_text(clean + line + "\n")
-    [found] = foreign_files_that_need_more(library)
-    assert found.startswith(named)
+    [results] = foreign_files_that_need_more(library)
+    assert results.startswith(named)
 
 
 #: module, a line of it that breaks a contract, the contract, and how it is named
@@ -343,24 +343,24 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     files = [path for path in files if "tests" not in path.relative_to(library).parts]
     # pyproject.toml is no data file, what a session or a process answers is none either, nor is
     # what is only written
-    others = (
+    excepted = (
         *("upgrade/dependencies.py", "upgrade/requirements.py"),
         "training/throughput_measurement.py",
     )
-    files = [path for path in files if path.relative_to(library).as_posix() not in others]
-    found = [
+    files = [path for path in files if path.relative_to(library).as_posix() not in excepted]
+    results = [
         f"{path.relative_to(library)}:{line} imports {name}"
         for path in files
         for line, name in imports(path, library)
         if name in PARSERS or name.split(".")[0] in PARSERS
     ]
     reads = re.compile(r"\bjson\.loads?\(")
-    found += [
+    results += [
         f"{path.relative_to(library)} reads JSON and looks for baselines()"
         for path in files
         if reads.search(text := path.read_text()) and "baselines()" in text
     ]
-    return found
+    return results
 
 
 def test_what_asks_other_processes_imports_neither_torch_nor_statistics():
@@ -416,25 +416,33 @@ def imported_packages(root: Path) -> set[str]:
         for _, name in imports(path, root)
     }
     adapters = [frameworks.get(name) for name in frameworks.names()]
-    of_frameworks = {module: [of.packages[0]] for of in adapters for module in of.modules}
-    known = {**of_frameworks, **packages_distributions()}
-    return {str(canonicalize_name(of)) for name in modules for of in known.get(name, (name,))}
+    of_frameworks = {
+        module: [package_name.packages[0]]
+        for package_name in adapters
+        for module in package_name.modules
+    }
+    packages = {**of_frameworks, **packages_distributions()}
+    return {
+        str(canonicalize_name(package_name))
+        for name in modules
+        for package_name in packages.get(name, (name,))
+    }
 
 
 def dependencies_without_use(root: Path) -> list[str]:
     """Dependencies that nothing imports and no reason keeps, and reasons that keep nothing."""
     declared, used = dependencies(root), imported_packages(root)
-    found = [
+    results = [
         f"{name} is declared, and nothing imports it"
         for name in declared
         if name not in used and name not in NOT_IMPORTED
     ]
     for name in NOT_IMPORTED:
         if name not in declared:
-            found.append(f"{name} is listed as not imported, and not declared")
+            results.append(f"{name} is listed as not imported, and not declared")
         elif name in used:
-            found.append(f"{name} is listed as not imported, and is imported")
-    return found
+            results.append(f"{name} is listed as not imported, and is imported")
+    return results
 
 
 def test_every_dependency_is_imported_or_has_a_reason():

@@ -39,12 +39,12 @@ def shared_names(root: Path) -> dict[str, list[str]]:
         for path in [root / source, *(root / source).rglob("*.py")]:
             if path.suffix == ".py" and path.stem not in GIVEN:
                 places[path.stem].add(place(path, root))
-    found = {}
+    shared = {}
     for name, folders in places.items():
         one_subject = folders & PARALLEL if "tools/rlregress/details" in folders else set()
         if len(folders - one_subject) + bool(one_subject) > 1:
-            found[name] = sorted(str(PurePosixPath(folder, f"{name}.py")) for folder in folders)
-    return found
+            shared[name] = sorted(str(PurePosixPath(folder, f"{name}.py")) for folder in folders)
+    return shared
 
 
 def test_no_two_modules_share_a_name():
@@ -74,18 +74,21 @@ def test_the_subjects_of_the_catalogue_are_seen():
 def test_a_shared_name_is_found(tmp_path, added, name):
     """One more module of the same name is named; adapters, subjects and packages may share one."""
     library = "tools/rlregress"
-    kept = [
+    allowed = [
         "conftest.py",
         "tools/tests/conftest.py",
         "tests_unit/test_a.py",
         f"{library}/gate/__init__.py",
         f"{library}/upgrade/gate.py",
         *(f"{library}/{family}/sac.py" for family in ("details", "formulas", "measurements")),
-        *(f"{library}/frameworks/{one}/training.py" for one in ("one", "two")),
-        *(f"{library}/frameworks/{one}/probes/sac.py" for one in ("one", "two")),
-        *(f"{library}/frameworks/{one}/probes/helpers/nstep.py" for one in ("one", "two")),
+        *(f"{library}/frameworks/{framework}/training.py" for framework in ("one", "two")),
+        *(f"{library}/frameworks/{framework}/probes/sac.py" for framework in ("one", "two")),
+        *(
+            f"{library}/frameworks/{framework}/probes/helpers/nstep.py"
+            for framework in ("one", "two")
+        ),
     ]
-    for file in kept:
+    for file in allowed:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
     assert shared_names(tmp_path) == {}

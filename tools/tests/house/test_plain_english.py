@@ -87,11 +87,13 @@ def lengths(text: str) -> list[tuple[int, int, str]]:
 
 def faults(text: str) -> list[str]:
     """Why a page is no plain English; empty: it is."""
-    counted = lengths(text)
-    average = sum(words for words, _, _ in counted) / max(len(counted), 1)
-    found = [f"{average:.1f} words a sentence"] if average > AVERAGE else []
-    found += [f"{line}: {words} words: {text}" for words, line, text in counted if words > LONGEST]
-    return found + [
+    sentences = lengths(text)
+    average = sum(words for words, _, _ in sentences) / max(len(sentences), 1)
+    problems = [f"{average:.1f} words a sentence"] if average > AVERAGE else []
+    problems += [
+        f"{line}: {words} words: {text}" for words, line, text in sentences if words > LONGEST
+    ]
+    return problems + [
         f"{line}: {phrase!r} in: {words}"
         for line, _, words in texts(text)
         for phrase in phrases_in(words, _PHRASES)
@@ -117,8 +119,8 @@ def test_the_library_has_no_phrase_to_avoid():
         if "tests" not in path.parts
     ]
     assert len(paths) > 100
-    found = {path: phrases_of_module(path.read_text("utf-8")) for path in paths}
-    assert {path: phrases for path, phrases in found.items() if phrases} == {}
+    problems = {path: phrases_of_module(path.read_text("utf-8")) for path in paths}
+    assert {path: phrases for path, phrases in problems.items() if phrases} == {}
     phrase = DATA["phrases"][0]
     assert phrases_of_module(f"x = {phrase!r}") == [f"1 {phrase!r}"]
     assert phrases_of_module(f'"""{phrase}"""') == []

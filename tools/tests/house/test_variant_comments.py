@@ -62,7 +62,7 @@ def holds(entries: Iterable[Expectation], scope: str, range_: str, version: str)
 
 def wrong(source: str) -> list[str]:
     """The comments that say something else than baselines/details."""
-    found = []
+    problems = []
     for detail, variant, comment in stated_values(source):
         documented = {title: [] for title in ADAPTERS if detail.startswith(ALONE.get(title, ""))}
         for title in documented:
@@ -74,8 +74,8 @@ def wrong(source: str) -> list[str]:
             holds(documented[title], *said) for title, *said in mentions
         ):
             places = [entry.where for entries in documented.values() for entry in entries]
-            found.append(f"{detail}, {variant}: '{comment}', but documented is {places}")
-    return found
+            problems.append(f"{detail}, {variant}: '{comment}', but documented is {places}")
+    return problems
 
 
 @pytest.mark.parametrize("path", sorted(TESTS.glob("test_*.py")), ids=lambda path: path.stem)

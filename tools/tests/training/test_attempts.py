@@ -48,14 +48,14 @@ def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
     assert attempt is not None
     with pytest.raises(UserError), attempt:
         raise UserError("no room")
-    of, _ = store.read_lease_holder(job().name)
-    assert of is not None
-    assert of.ended == "no room"
+    holder, _ = store.read_lease_holder(job().name)
+    assert holder is not None
+    assert holder.ended == "no room"
     assert not store.is_in_progress(job())
-    again = store.claim(job())
-    assert again is not None
-    with again:
-        assert again.as_dict()["restarts"] == 1
+    second_attempt = store.claim(job())
+    assert second_attempt is not None
+    with second_attempt:
+        assert second_attempt.as_dict()["restarts"] == 1
 
 
 def test_a_damaged_record_gives_way(store):
@@ -87,17 +87,17 @@ def test_the_names_of_a_store_say_what_is_in_it(store):
     """Cells may have dots and slashes in their names; what is being written is no record."""
     cell = job().cell
     for environment in ("ALE/Ring-v5", "Ring.v1"):
-        other = job(cell=type(cell)("some@1.2", "ppo", environment, "some@1.2", "smoke"))
-        assert store.put_record(other, content(other), "one")
-        assert other.name in store.list_contents().done
+        dotted_job = job(cell=type(cell)("some@1.2", "ppo", environment, "some@1.2", "smoke"))
+        assert store.put_record(dotted_job, content(dotted_job), "one")
+        assert dotted_job.name in store.list_contents().done
     assert store.claim(job()) is not None
     for name in ("manifests/abc.json", "slurm/launch.lease", "some/.0000-abc.json"):
         path = store.folder / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    there = store.list_contents()
-    assert len(there.done) == 2
-    assert there.leases == {job().name}
+    contents = store.list_contents()
+    assert len(contents.done) == 2
+    assert contents.leases == {job().name}
 
 
 def test_who_does_not_wait_is_told_that_a_run_is_held(store):
@@ -120,18 +120,22 @@ def test_a_lease_that_names_no_attempt_has_nothing_removed(store, tmp_path, atte
     precious = tmp_path.parent / "x"
     precious.mkdir(exist_ok=True)
     folder = str(precious) if attempt == "/some/folder" else attempt
-    left = {**asdict(lease.describe_this_process()), "attempt": folder, "ended": "it has ended"}
+    last_holder = {
+        **asdict(lease.describe_this_process()),
+        "attempt": folder,
+        "ended": "it has ended",
+    }
     path.parent.mkdir()
-    path.write_text(json.dumps(left))
+    path.write_text(json.dumps(last_holder))
     # of no attempt that can be named: nobody holds it once it is old
     os.utime(path, (1, 1))
-    kept = store.path(job()).with_suffix(".attempts") / "another" / "log"
-    kept.parent.mkdir(parents=True)
-    kept.touch()
-    again = store.claim(job())
-    assert again is not None
-    with again:
-        assert kept.exists()
+    log = store.path(job()).with_suffix(".attempts") / "another" / "log"
+    log.parent.mkdir(parents=True)
+    log.touch()
+    second_attempt = store.claim(job())
+    assert second_attempt is not None
+    with second_attempt:
+        assert log.exists()
         assert precious.exists()
 
 
@@ -142,8 +146,12 @@ def test_a_link_that_leads_out_of_a_store_is_not_followed(store, tmp_path):
     path = store.path(job())
     path.parent.mkdir()
     path.with_suffix(".attempts").symlink_to(outside)
-    left = {**asdict(lease.describe_this_process()), "attempt": "old", "ended": "it has ended"}
-    path.with_suffix(".lease").write_text(json.dumps(left))
+    last_holder = {
+        **asdict(lease.describe_this_process()),
+        "attempt": "old",
+        "ended": "it has ended",
+    }
+    path.with_suffix(".lease").write_text(json.dumps(last_holder))
     with pytest.raises(UserError, match=r"\.attempts.* lies outside of"):
         store.claim(job())
     assert [file_path.name for file_path in outside.iterdir()] == ["old"]
@@ -203,8 +211,8 @@ def test_no_second_result_is_lost(store):
     """Every one that differs is kept, also of attempts that call themselves the same."""
     for value in (1.0, 2.0, 3.0):
         store.put_record(job(), {**content(job()), "final_return": value}, "same")
-    there = sorted(path.name for path in store.path(job()).parent.iterdir())
-    assert len(there) == 3
+    names = sorted(path.name for path in store.path(job()).parent.iterdir())
+    assert len(names) == 3
     assert len(store.list_contents().duplicates) == 2
 
 
@@ -217,8 +225,8 @@ def test_every_damaged_record_is_kept(store):
         aside = store_module.rename_as_damaged(path)
         if number == 1:
             aside.rename(aside.with_name("elsewhere"))
-    kept = {file_path.read_text() for file_path in path.parent.iterdir()}
-    assert kept == {"damaged 0", "damaged 1", "damaged 2"}
+    texts = {file_path.read_text() for file_path in path.parent.iterdir()}
+    assert texts == {"damaged 0", "damaged 1", "damaged 2"}
 
 
 def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
@@ -236,9 +244,9 @@ def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
     (tmp_path / "linked").symlink_to(victim)
     (cell / "1001-abc.failed").mkdir()
     (cell / "1002-abc.json").write_text("{}")
-    found = store.list_contents()
-    assert found.done == {f"{cell.name}/1002-abc"}
-    assert found.leases == found.failed == set()
+    contents = store.list_contents()
+    assert contents.done == {f"{cell.name}/1002-abc"}
+    assert contents.leases == contents.failed == set()
 
 
 def test_a_folder_in_place_of_a_mark_loses_no_result(store):
@@ -264,9 +272,9 @@ def test_a_host_may_be_called_as_it_likes(store, monkeypatch, host):
     attempt = store.claim(job())
     assert attempt is not None
     with attempt:
-        held = store.read_lease_holder(job().name)[0]
-    assert held is not None
-    assert held.host == host
+        holder_found = store.read_lease_holder(job().name)[0]
+    assert holder_found is not None
+    assert holder_found.host == host
 
 
 def test_numbers_that_no_attempt_has_are_not_taken(store):

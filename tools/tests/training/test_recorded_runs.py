@@ -17,7 +17,7 @@ PATHS = ("../../x", "/abs/x", "..", "", "x" * 300, "a\x1b[2Jb", "a\nb", "a\ud800
 WRONG = {
     "curve": ([[100, ["1"]]], [[-1, [1.0]]], [[True, [1.0]]]),
     "critic": ({}, {"states": 1.5, "bootstrapped": 0.0}, {"states": 1, "bootstrapped": "0"}),
-    "attempt": tuple({"id": each} for each in PATHS),
+    "attempt": tuple({"id": key} for key in PATHS),
     "curve_cpu_seconds": ([[1.0]], [["1", 1.0]]),
     "episodes": ([[1, 1.0]], [[1, "1", 1]], [[1.5, 1.0, 1]]),
     "key": (None, "0" * 16, "../../x"),
@@ -52,8 +52,8 @@ def with_value(content: dict, place: str, value: object) -> dict:
     """The record with another value at a place; what decides its key is not its own then."""
     *above, name = place.split(".")
     inner = content
-    for each in above:
-        inner = inner[each]
+    for key in above:
+        inner = inner[key]
     inner[name] = value
     return content
 
@@ -71,9 +71,9 @@ def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
     """Whatever the seal says, ``verify`` names it, in one line; the model finds it, not the key."""
     for number, value in enumerate(WRONG[place]):
         put(tmp_path, f"0000-{number}", with_value(sound(), place, value))
-    found = audit.verify_store(Store(tmp_path), None)
-    assert (found.records, len(found.damaged)) == (0, len(WRONG[place]))
-    for path in found.damaged:
+    result = audit.verify_store(Store(tmp_path), None)
+    assert (result.records, len(result.damaged)) == (0, len(WRONG[place]))
+    for path in result.damaged:
         with pytest.raises(UserError) as values:
             recorded_runs.read_record(path)
         assert str(values.value).startswith(f"the run record {path}")

@@ -29,12 +29,12 @@ def job(seed: int = 0, **changes) -> Job:
     return Job(**{**content, **changes})
 
 
-def content(of: Job) -> dict:
+def content(run: Job) -> dict:
     """A finished record."""
     return {
         "schema": run_record.SCHEMA,
-        "job": {**of.as_dict(), "key": of.key},
-        "key": of.key,
+        "job": {**run.as_dict(), "key": run.key},
+        "key": run.key,
         "status": "finished",
         "failure": "",
         "curve": [[100, [1.0, 2.0]]],
@@ -50,10 +50,10 @@ def content(of: Job) -> dict:
 @pytest.fixture
 def store(tmp_path):
     """A store with one finished run, seed 0."""
-    made = Store(tmp_path)
-    made.path(job()).parent.mkdir()
-    run_record.write(made.path(job()), content(job()))
-    return made
+    new_store = Store(tmp_path)
+    new_store.path(job()).parent.mkdir()
+    run_record.write(new_store.path(job()), content(job()))
+    return new_store
 
 
 def test_a_record_is_read_as_it_was_written(store):
@@ -148,11 +148,13 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
     try:
         warn_in_words()
         listed = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
-        other = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
+        other_warning = warnings.formatwarning(
+            "it is old", DeprecationWarning, "store.py", 7, "code()"
+        )
     finally:
         warnings.formatwarning = usual
     assert listed == "rlregress: it is damaged\n"
-    assert "store.py:7: DeprecationWarning: it is old" in other
+    assert "store.py:7: DeprecationWarning: it is old" in other_warning
 
 
 def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
@@ -207,8 +209,8 @@ def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
 
 def test_the_key_of_a_run_is_the_digest_of_all_that_decides_it():
     """Sorted JSON of the whole run; of many seeds at once it is the same."""
-    for of in (job(7), *job(0).with_seeds([7, 1000, 12345])):
-        text = json.dumps(of.as_dict(), sort_keys=True)
-        assert of.key == hashlib.sha256(text.encode()).hexdigest()[:16]
+    for run in (job(7), *job(0).with_seeds([7, 1000, 12345])):
+        text = json.dumps(run.as_dict(), sort_keys=True)
+        assert run.key == hashlib.sha256(text.encode()).hexdigest()[:16]
     assert job(0).with_seeds([7]) == [job(7)]
     assert job(7).key == job(0).with_seeds([7])[0].key != job(7, sources={"some": "1"}).key

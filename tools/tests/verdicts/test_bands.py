@@ -84,17 +84,17 @@ def test_the_stated_drop_is_seen_with_80_per_cent_power():
 def test_a_collapse_is_regressed_and_a_rise_improved():
     """Both directions have a name, and the reason says that the check is coarse."""
     band = recover_band(5000.0, 200.0)
-    found = judge_bands(
+    verdicts = judge_bands(
         {
             "down": BandSample(band, [2500.0, 2600, 2400, 2700, 2550]),
             "up": BandSample(band, [7500.0, 7600, 7400, 7700, 7550]),
             "same": BandSample(band, [5100.0, 4800, 5000, 4950, 5200]),
         }
     )
-    assert [v.verdict for v in found.values()] == ["regressed", "improved", "holds"]
-    assert all("coarse check" in v.reason for v in found.values())
-    assert found["same"].interval[0] < 0 < found["same"].interval[1]
-    assert found["down"].adjusted_p > found["down"].p
+    assert [v.verdict for v in verdicts.values()] == ["regressed", "improved", "holds"]
+    assert all("coarse check" in v.reason for v in verdicts.values())
+    assert verdicts["same"].interval[0] < 0 < verdicts["same"].interval[1]
+    assert verdicts["down"].adjusted_p > verdicts["down"].p
 
 
 def test_a_wide_band_is_inconclusive_not_holds():

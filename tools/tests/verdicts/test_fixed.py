@@ -79,16 +79,16 @@ def test_too_few_stored_seeds_never_hold():
 
 def test_a_test_that_cannot_fail_is_inconclusive_and_not_in_the_family():
     """Three against three seeds decide nothing and cost the other cells nothing."""
-    found = judge_cells(
+    verdicts = judge_cells(
         {
             "few": CellSample(healthy(1, 3), healthy(2, 3)),
             "enough": CellSample(healthy(3, 10), healthy(4, 5)),
             "none": CellSample(healthy(1, 10), []),
         }
     )
-    assert found.cells["few"].verdict == found.cells["none"].verdict == "inconclusive"
-    assert math.isnan(found.cells["few"].p_drop)
-    assert found.hypotheses == 1
+    assert verdicts.cells["few"].verdict == verdicts.cells["none"].verdict == "inconclusive"
+    assert math.isnan(verdicts.cells["few"].p_drop)
+    assert verdicts.hypotheses == 1
 
 
 def test_a_wide_law_is_inconclusive():
@@ -110,13 +110,13 @@ def test_a_large_drop_that_is_not_rejected_does_not_hold():
 
 def test_a_failed_run_counts_as_the_worst_recorded_return():
     """Crashes and NaN are the same: counted, reported, never dropped."""
-    stored, rest = healthy(1, 10), healthy(2, 3).tolist()
-    verdict = judge_one(stored, rest, failed=2, worst=-50.0)
-    assert verdict == judge_one(stored, [*rest, np.nan, np.inf], worst=-50.0)
-    assert verdict.new_mean == pytest.approx((sum(rest) - 100.0) / 5)
+    stored, finished = healthy(1, 10), healthy(2, 3).tolist()
+    verdict = judge_one(stored, finished, failed=2, worst=-50.0)
+    assert verdict == judge_one(stored, [*finished, np.nan, np.inf], worst=-50.0)
+    assert verdict.new_mean == pytest.approx((sum(finished) - 100.0) / 5)
     assert (verdict.new_seeds, verdict.failed) == (5, 2)
     with pytest.raises(UserError, match="no worst return"):
-        judge_one(stored, rest, failed=2)
+        judge_one(stored, finished, failed=2)
 
 
 def test_too_many_failed_runs_do_not_hold():
@@ -164,22 +164,22 @@ def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():
 
 def test_a_single_cell_is_no_group():
     """A group needs two cells that were tested."""
-    found = judge_cells(
+    verdicts = judge_cells(
         {
             "a": CellSample(healthy(1, 10), healthy(2, 5), group="g"),
             "b": CellSample(healthy(3, 2), healthy(4, 2), group="g"),
         }
     )
-    assert not found.groups
-    assert found.hypotheses == 1
+    assert not verdicts.groups
+    assert verdicts.hypotheses == 1
 
 
 def test_more_cells_make_every_cell_less_certain():
     """The same drop is regressed alone and no longer among 40 cells, and the verdict says so."""
     drop = CellSample(healthy(1, 10), healthy(2, 5, 800.0))
-    others = {f"c{i}": CellSample(healthy(10 + i, 10), healthy(90 + i, 5)) for i in range(40)}
+    unchanged = {f"c{i}": CellSample(healthy(10 + i, 10), healthy(90 + i, 5)) for i in range(40)}
     alone = judge_cells({"drop": drop}).cells["drop"]
-    among = judge_cells({"drop": drop, **others}).cells["drop"]
+    among = judge_cells({"drop": drop, **unchanged}).cells["drop"]
     assert alone.p_drop == among.p_drop
     assert among.adjusted_drop > alone.adjusted_drop
     assert among.visible_drop > alone.visible_drop
@@ -237,16 +237,16 @@ def test_every_law_of_the_simulation_has_the_stated_mean(name, law):
 
 def test_the_admission_check_bounds_an_unlucky_baseline():
     """Of 100 baselines about one in 20 rings more often than its own unlucky rate."""
-    rng, more, unlucky = np.random.default_rng(16), [], []
+    rng, exceeds, unlucky = np.random.default_rng(16), [], []
     for _ in range(100):
         baseline = rng.standard_normal(10)
         check = check_stability(baseline, 10, repetitions=200)
         nights = rng.standard_normal((200, 10))
         p = permutation_p_values(np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000).drop
-        more.append(np.mean(p < 0.05) > check.unlucky)
+        exceeds.append(np.mean(p < 0.05) > check.unlucky)
         unlucky.append(check.unlucky)
         assert check.expected < check.unlucky
-    assert np.mean(more) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 100)
+    assert np.mean(exceeds) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 100)
     assert 0.15 < np.mean(unlucky) < 0.45
 
 

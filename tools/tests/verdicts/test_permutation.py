@@ -22,7 +22,7 @@ from rlregress.verdicts.permutation import (
 )
 
 
-def counted(stored, new):
+def count_shares(stored, new):
     """Shares (drop, gain, drop mid) of all arrangements, one Python loop."""
     pooled = [*stored, *new]
     observed = sum(new)
@@ -90,7 +90,7 @@ def test_exact_p_values_are_the_counted_shares(stored, new):
     """P-values of both sides and the mid-p value equal a count over all arrangements."""
     p = permutation_p_value(stored, new, np.random.default_rng(0))
     assert p.exact
-    assert (p.drop, p.gain, p.drop_mid) == pytest.approx(counted(stored, new), abs=1e-12)
+    assert (p.drop, p.gain, p.drop_mid) == pytest.approx(count_shares(stored, new), abs=1e-12)
     assert p.drop_mid + p.gain_mid == pytest.approx(1.0)
 
 
@@ -120,9 +120,9 @@ def test_equal_returns_give_no_evidence():
 def test_the_order_of_the_runs_does_not_matter():
     """The same draws judge the same returns in another order alike."""
     stored, new = np.random.default_rng(3).random(15), np.random.default_rng(4).random(15)
-    one = permutation_p_value(stored, new, np.random.default_rng(5))
-    assert not one.exact
-    assert one == permutation_p_value(stored[::-1], new[::-1], np.random.default_rng(5))
+    first = permutation_p_value(stored, new, np.random.default_rng(5))
+    assert not first.exact
+    assert first == permutation_p_value(stored[::-1], new[::-1], np.random.default_rng(5))
 
 
 def test_returns_that_are_not_finite_are_refused():

@@ -34,9 +34,9 @@ def noncentral_t_drop(m, n, level):
 )
 def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
     """The printed drops come out again within four Monte Carlo errors."""
-    found = smallest_drop(m, single_look(n), hypotheses, seed=1)
-    assert found.mc_error < 0.07
-    assert found.drop == pytest.approx(drop, abs=4 * math.hypot(found.mc_error, 0.02))
+    detected = smallest_drop(m, single_look(n), hypotheses, seed=1)
+    assert detected.mc_error < 0.07
+    assert detected.drop == pytest.approx(drop, abs=4 * math.hypot(detected.mc_error, 0.02))
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, print
     Of a single hypothesis up to 0.5: what three runs accept is lost to the looks that come after.
     """
     for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
-        found = smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, seed=1)
-        assert found.drop == pytest.approx(drop, abs=0.05 + 4 * found.mc_error)
+        detected = smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, seed=1)
+        assert detected.drop == pytest.approx(drop, abs=0.05 + 4 * detected.mc_error)
         at_once = smallest_drop(
             m, single_look(SEQUENTIAL_LOOKS.max_runs), hypotheses, repetitions=500
         ).drop
@@ -91,10 +91,10 @@ def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
     drop = smallest_group_drop([m] * k, SEQUENTIAL_LOOKS, [sd] * k, k + 1)
     stored = 1 + sd * rng.standard_normal((size, 1, k, m))
     same = 1 + sd * rng.standard_normal((size, 1, k, 20))
-    found = judge_sessions(
+    detected = judge_sessions(
         evidence_of(stored, same - drop, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS
     )
-    power = found.group_drop.mean()
+    power = detected.group_drop.mean()
     assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
     healthy = judge_sessions(
         evidence_of(stored, same, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS
@@ -107,9 +107,9 @@ def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
 def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
     """On normal returns the permutation test sees what the pooled t-test sees."""
     for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
-        found = smallest_drop(m, single_look(n), hypotheses)
-        assert found.drop == pytest.approx(
-            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * found.mc_error
+        detected = smallest_drop(m, single_look(n), hypotheses)
+        assert detected.drop == pytest.approx(
+            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * detected.mc_error
         )
 
 
@@ -163,8 +163,8 @@ def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
     assert ceiling.smallest_detected_share(0, 5, single_look(5), 0.05) > 0.8
     assert ceiling.smallest_detected_share(0, 3, single_look(3), 0.05) is None
     for failed, n, level in ((0, 10, 0.05), (2, 20, 0.01), (1, 5, 0.2)):
-        every = [ceiling.fisher_p(failed, 10, count, n) < level for count in range(n + 1)]
-        assert ceiling.smallest_rejecting_count(failed, 10, n, level) == every.index(True)
+        rejecting = [ceiling.fisher_p(failed, 10, count, n) < level for count in range(n + 1)]
+        assert ceiling.smallest_rejecting_count(failed, 10, n, level) == rejecting.index(True)
 
 
 @pytest.mark.parametrize(("share", "power"), [(0.5, 0.83), (0.2, 0.2)])
@@ -181,10 +181,10 @@ def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
         rejected |= undecided & (p[failed[:, n - 1]] < weight * 0.05)
         undecided &= p[failed[:, n - 1]] <= accept
     assert rejected.mean() == pytest.approx(power, abs=0.03 + 4 * math.sqrt(0.25 / size))
-    found = ceiling.smallest_detected_share(
+    detected = ceiling.smallest_detected_share(
         0, 20, SEQUENTIAL_LOOKS, 0.05, power=float(rejected.mean())
     )
-    assert found == pytest.approx(share, abs=0.05)
+    assert detected == pytest.approx(share, abs=0.05)
 
 
 def test_a_ceiling_is_known_by_its_ties():
@@ -198,9 +198,9 @@ def test_a_ceiling_is_known_by_its_ties():
 @pytest.mark.parametrize("floor", [0.5, 1.0, 2.0])
 def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power(floor):
     """Of 2000 comparisons of 10 with 5 runs 80 % are rejected and lose more than the floor."""
-    found = smallest_drop(10, single_look(5), 1, floor=floor).drop
+    detected = smallest_drop(10, single_look(5), 1, floor=floor).drop
     rng = np.random.default_rng(1)
-    stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - found
+    stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - detected
     rejected = permutation_p_values(stored, new, rng).drop < 0.05
     beyond = stored.mean(axis=1) - new.mean(axis=1) > floor
     assert np.mean(rejected & beyond) == pytest.approx(0.8, abs=0.05)

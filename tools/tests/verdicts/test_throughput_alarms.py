@@ -44,9 +44,9 @@ def test_a_faster_training_is_a_change_too():
 
 def test_a_significant_change_that_is_tolerated_is_no_alarm():
     """Chance is ruled out of a loss of 7 %, and it holds all the same."""
-    found = judge_throughput({"it": Sample(STORED, times(NEW, 0.93))})["it"]
-    assert found.adjusted_worse < 0.05
-    assert found.verdict == "holds"
+    verdict_found = judge_throughput({"it": Sample(STORED, times(NEW, 0.93))})["it"]
+    assert verdict_found.adjusted_worse < 0.05
+    assert verdict_found.verdict == "holds"
 
 
 def test_of_memory_more_is_worse():
@@ -82,15 +82,15 @@ def test_the_smallest_visible_change_is_seen_in_four_of_five_sessions():
         visible = smallest_detected_change(stored, 5, 1, 0.05)
         assert visible is not None
         assert visible > TOLERATED_SHARE
-        found = 0
+        verdict_found = 0
         for _ in range(400):
             before = rng.normal(1, spread, 10)
             after = rng.normal(1 - visible, spread, 5)
-            found += (
+            verdict_found += (
                 judge_throughput({"it": Sample(list(before), list(after))})["it"].verdict
                 == "regressed"
             )
-        assert 0.72 < found / 400 < 0.88, f"{spread}: seen in {found} of 400"
+        assert 0.72 < verdict_found / 400 < 0.88, f"{spread}: seen in {verdict_found} of 400"
 
 
 @pytest.mark.nightly
@@ -105,6 +105,9 @@ def test_false_alarms_of_a_session_keep_to_alpha():
             )
             for number in range(27)
         }
-        rang += any(found.verdict == "regressed" for found in judge_throughput(samples).values())
+        rang += any(
+            verdict_found.verdict == "regressed"
+            for verdict_found in judge_throughput(samples).values()
+        )
     # at a rate of 5 %, more than 11 of 100 are seen once in 200 times
     assert rang <= 11
