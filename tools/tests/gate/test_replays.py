@@ -216,7 +216,7 @@ def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings)
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
     fresh_session = session.with_fresh_seeds
     assert [cell.id for cell in fresh_session.cells] == [CELLS[0]]
-    assert (fresh_session.groups(), list(fresh_session.stored)) == ([], fresh_session.cells)
+    assert (fresh_session.group_names(), list(fresh_session.stored)) == ([], fresh_session.cells)
     assert {name.partition(" ")[0] for name in fresh_session.verdict_names()} == {CELLS[0]}
     assert len(session.verdict_names()) > len(fresh_session.verdict_names())
     # two attempts at what differs, one at the others
