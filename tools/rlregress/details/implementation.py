@@ -134,6 +134,7 @@ class Implementation:
         if answer.observed is not None:
             reader = f"the probe of {self.adapter.full_name}, scope {self.scope},"
             self._check_read(changed, read, reader)
+            # an unread input would make the changed test as strong as the unchanged one
             self._check_read(changed, _find_read_inputs(detail), "the catalogue's formulas")
         return replace(answer, inputs=replaced)
 

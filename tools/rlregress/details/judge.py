@@ -92,6 +92,7 @@ def judge_observation(detail: Detail, observed: object) -> Judgement:
     if not np.all(np.isfinite(vector)):
         return build_undecided(f"not finite: {format_vector(vector)}", vector)
 
+    # only now: a vector of another shape or with nan has no distance
     distances = _distances(vector, expected, detail.error_scales())
     variant, reason = _choose_variant(detail, distances)
     return Judgement(detail.id, variant, reason, distances, expected, vector)

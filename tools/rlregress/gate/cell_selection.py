@@ -143,6 +143,7 @@ def choose_cells(selection: Selection) -> list[Cell]:
                 f"digits and any of _.+@:=~-: rename {str(path)!r}"
             )
     exclusions = _exclusion_reasons(requested)
+    # a session without cells would pass silently
     if len(exclusions) == len(requested):
         raise exclusions[requested[0]]
     return [cell for cell in requested if cell not in exclusions]

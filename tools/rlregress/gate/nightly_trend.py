@@ -316,6 +316,7 @@ def date_drop(values: ArrayLike) -> tuple[int, int, int] | None:
     best = int(np.argmax(falls))
     if falls[best] <= 0:
         return None
+    # what remains after the best division; at least 0 in floating point
     variance = max(float((centred**2).sum() - falls[best] ** 2), 0.0) / max(count - 2, 1)
     likely_places = places[
         (falls > 0) & (falls[best] ** 2 - falls**2 <= _LIKELIHOOD_QUANTILE * variance + 1e-12)

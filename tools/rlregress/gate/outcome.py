@@ -229,6 +229,7 @@ def exit_code(
     missing: Sequence[str] = (),
 ) -> int:
     """Return 0 for holds, 1 regressed, 2 could not judge or incomplete, 3 inconclusive."""
+    # missing verdicts and a broken suite can only worsen the exit code
     verdicts = [outcome.verdict for outcome in framework_outcomes]
     if not framework_outcomes or missing or find_broken_tests(entries):
         verdicts.append(COULD_NOT_JUDGE)

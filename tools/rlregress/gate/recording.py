@@ -90,6 +90,7 @@ def record_baselines(
         if budget.arithmetic != PORTABLE:
             baseline_runs.check_machine(cell, earlier[cell])
         jobs_by_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
+    # before hours of training, not after them
     check_writable(baseline_runs.returns_folder(), "stored runs")
     store = open_store(request.store)
     check_writable(store.folder, "run records")

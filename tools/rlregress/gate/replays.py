@@ -202,6 +202,7 @@ def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
     first = describe_first_difference(recorded_run.run, RunResult.from_record(record))
     if not first:
         return _build_reproduced(recorded_run, record, common)
+    # other numbers are a change only if this machine repeats itself
     second_record = worker_launch.do_run(recorded_run.job, Store(store.folder / "again"))
     if describe_first_difference(
         RunResult.from_record(record), RunResult.from_record(second_record)

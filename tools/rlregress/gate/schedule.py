@@ -88,6 +88,7 @@ def predict_makespan(
     """
     if not expected or min(expected) <= 0:
         return None
+    # longest first, as the session starts them
     order = np.argsort(-np.asarray(expected), kind="stable")
     longest_first = [expected[number] for number in order]
     sorted_spreads = [spreads[number] for number in order]

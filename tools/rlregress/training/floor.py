@@ -104,6 +104,7 @@ class _TwinCritics:
 
     def update(self) -> None:
         """Update the critics, the actor where it is due, and the targets."""
+        # targets carry no gradient, as in every implementation
         with torch.no_grad():
             action = self._action(self._next_actor, self._next_observations)
             target = self._values(self._targets, self._next_observations, action).amin(0)

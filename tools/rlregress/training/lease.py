@@ -213,6 +213,7 @@ class Lease:
             return False
         right = self.path.with_name(f"{self.path.name}.over")
         try:
+            # exclusive creation decides among several that see the same expired lease
             os.close(os.open(right, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
             # the right is held for an instant, unless its process died meanwhile

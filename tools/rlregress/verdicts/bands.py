@@ -56,6 +56,7 @@ def band_p_value(band: Band, new: Sequence[float]) -> float:
     The largest p-value that the rounding of the printed numbers allows.
     """
     values = np.asarray(new, dtype=np.float64)
+    # the printed mean may be off by its rounding: the smallest difference gives the largest p
     difference = max(0.0, abs(float(values.mean()) - band.mean) - band.rounding)
     new_sd = float(values.std(ddof=1))
     test = scipy.stats.ttest_ind_from_stats(
@@ -79,6 +80,7 @@ def smallest_band_drop(
     n = 5: 2.0 (one cell), 3.0 (8 cells), 4.1 (72 cells); n = 20: 1.5, 1.9, 2.4.
     """
     freedom = seeds + n - 2
+    # Holm's first step: the level that a single deviating cell must pass
     needed = scipy.stats.t.isf(alpha / hypotheses / 2, freedom)
     root = math.sqrt(seeds * n / (seeds + n))
     return float(
@@ -158,6 +160,7 @@ def _judge_band(
     band, new = sample.band, np.asarray(sample.new, dtype=np.float64)
     n = len(new)
     effect = float(new.mean()) - band.mean
+    # a mean near zero is no scale: its spread is used instead
     scale = max(abs(band.mean), band.sd) or 1.0
     interval: tuple[float, float] | None = None
     visible: float | None

@@ -19,6 +19,7 @@ from rlregress.verdicts.looks import Looks
 def is_at_ceiling(returns: ArrayLike) -> bool:
     """Return whether at least half of the returns [m], and two, equal the largest one exactly."""
     values = np.asarray(returns, dtype=np.float64)
+    # exact equality: only a bounded return repeats to the last bit
     ties = int(np.count_nonzero(values == values.max()))
     return ties >= 2 and 2 * ties >= len(values)
 

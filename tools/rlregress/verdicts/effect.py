@@ -56,6 +56,7 @@ def group_interval(
     total = sum(variances)
     if total == 0:
         return None
+    # Welch-Satterthwaite over all samples of all cells
     freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
     margin = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(total)
     effect = sum(effects)

@@ -87,6 +87,7 @@ def enumerate_arrangements(m: int, n: int) -> FloatArray:
     ).reshape(count, n)
     rows = np.zeros((count, total))
     np.put_along_axis(rows, new_runs, 1.0, axis=1)
+    # cached and shared by all comparisons of this size
     rows.flags.writeable = False
     return rows
 
@@ -202,6 +203,7 @@ def generator_from_contents(*samples: ArrayLike, seed: int = 0) -> np.random.Gen
     digest = hashlib.sha256(str(seed).encode())
     for sample in samples:
         values = np.sort(np.asarray(sample, dtype="<f8").ravel()) + 0.0  # -0.0 becomes 0.0
+        # the length keeps [1], [2, 3] apart from [1, 2], [3]
         digest.update(len(values).to_bytes(8, "little"))
         digest.update(values.tobytes())
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))

@@ -81,6 +81,7 @@ def smallest_rejected_drops(
     weights[:, -n:] += 1 / replaced[differing, None]
     bounds = returns.astype(np.float32) @ weights.T
     position = bounds.shape[1] - 1 - rejecting
+    # a partition finds one order statistic without sorting the row
     bounds.partition(position, axis=1)
     return np.asarray(bounds[:, position], dtype=np.float64)
 
@@ -187,6 +188,7 @@ def simulate_looks(
             there
         is none), and mean(stored) - mean(new) [R] before any drop. In sd of one run.
     """
+    # seeded by the sizes, so that a number does not depend on which was computed before
     rng = np.random.default_rng([seed[0], m, looks.max_runs, seed[1]])
     chunks = []
     for start in range(0, repetitions, _CHUNK):
@@ -298,6 +300,7 @@ def _simulate_group(
         floor: the mean drop must be observed beyond this.
     """
     repetitions, cells = noise.effect.shape[1:]
+    # a cell without spread would divide by zero
     sds = np.maximum(relative_sd, 1e-6)
     open_cells = np.ones((repetitions, cells), dtype=bool)
     open_group = np.ones(repetitions, dtype=bool)
@@ -314,6 +317,7 @@ def _simulate_group(
         )
         z = np.clip(-scipy.special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
         pooled = scipy.special.ndtr(-np.where(rejectable, z, 0.0).sum(axis=1) / math.sqrt(cells))
+        # runs count before the verdict of this look: they are done by then
         runs[open_cells] = n
         rejected |= open_group & (pooled < weight * level) & (loss > floor)
         if look < len(looks.accept_cell):
@@ -416,6 +420,7 @@ def _search_group_drop(
         return float(outcomes.rejected.mean())
 
     low, high = 0.0, 1.0
+    # doubling finds an upper end; bisection then narrows it
     while detected_share(high) < power:
         low, high = high, 2 * high
         if high > 1e3:

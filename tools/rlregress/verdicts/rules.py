@@ -109,6 +109,7 @@ def classify_rejection(
         return "", "no change rejected"
     adjusted = p[2] if drop_rejected else p[3]
     text = f"{quantity.describe_change(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
+    # a certain but tiny difference is no regression
     if abs(fraction) <= rules.floor:
         return "", f"{text}, not more than the floor of {rules.floor:.0%}"
     if quantity.two_sided:
@@ -139,6 +140,7 @@ def list_reasons_against(
         level: of the first step of Holm's procedure.
     """
     m = len(stored)
+    # not rejected is not enough: the cell must have been able to show a drop that matters
     reasons = []
     if m < rules.min_stored:
         reasons.append(f"{m} stored seeds, at least {rules.min_stored} are needed")

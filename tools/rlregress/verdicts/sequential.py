@@ -275,6 +275,7 @@ def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
     if cell.quantity is not RETURNS:
         mean = float(finite.mean()) if len(finite) else 0.0
         return _fill_missing(stored, new, mean, cell.quantity)
+    # a crash must not improve a mean: it counts as the worst return on record
     if len(finite) < len(pooled) and cell.worst is None:
         raise UserError(
             f"cell {name} has {len(pooled) - len(finite)} failed runs and no worst return: give "
@@ -329,6 +330,7 @@ def _take_look(course: Course, look: int) -> Course:
         {key: _combine_drop_p_values(course, key) for key in weights}, weights
     )
     adjusted_gain = course.adjusted_gain
+    # gains are a separate family with its own alpha, judged once: no run is spent on them
     if look == 0:
         weights = course.weights(drops=False)
         adjusted_gain = holm_by_name(
@@ -341,7 +343,9 @@ def _take_look(course: Course, look: int) -> Course:
         if verdict and member.decided != REGRESSED:
             member.decided, member.reason = verdict, reason
         elif not member.decided:
+            # an earlier verdict keeps its sentence
             member.reason = reason
+        # diagnostics are judged once; further runs are not spent on them
         if member.decided == REGRESSED or course.quantity(key).two_sided:
             member.open = False
     if look < len(any_looks.accept_cell):

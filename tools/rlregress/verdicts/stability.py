@@ -76,6 +76,7 @@ def check_stability(
         )
     rng = generator_from_contents(values, seed=seed)
     mean, sd = float(values.mean()), float(values.std(ddof=1))
+    # resampled deviations have the biased variance; the factor removes the bias
     widened = (values - mean) * math.sqrt(m / (m - 1))
     bound = float(scipy.stats.t.isf(0.05, m - 1)) * sd / math.sqrt(m)
     nights = mean + rng.choice(widened, (repetitions, new_seeds))

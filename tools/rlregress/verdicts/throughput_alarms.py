@@ -113,6 +113,7 @@ def _judge_sample(
         verdict, reason = INCONCLUSIVE, "worse, and too few processes to reject chance"
     else:
         verdict, reason = HOLDS, f"no change beyond the tolerated {TOLERATED_SHARE:.0%}"
+    # for the reader only: the permutation test has decided
     interval = welch_interval(sample.stored, sample.new)
     return ThroughputVerdict(
         verdict=verdict,
