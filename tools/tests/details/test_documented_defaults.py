@@ -41,16 +41,16 @@ def test_own_numbers_and_back(tmp_path):
         tmp_path,
         ENTRY.replace("names = {", 'names = { rollout_steps = "steps", clip_range = "eps",'),
     )
-    given = {
+    hyperparameters = {
         "rollout_steps": 64,
         "minibatch_size": 16,
         "clip_range": 0.2,
         "value_clip_range": None,
         "polyak_coefficient": 0.005,
     }
-    own = entry.to_framework(given)
+    own = entry.to_framework(hyperparameters)
     assert own == {"steps": 64, "batches": 4, "eps": 0.2, "clip": False, "tau": 0.995}
-    assert entry.to_our_names(own) == pytest.approx(given)
+    assert entry.to_our_names(own) == pytest.approx(hyperparameters)
 
 
 def test_difference_names_both_values():
@@ -87,10 +87,10 @@ def test_a_table_that_lacks_rows_is_an_error(tmp_path, monkeypatch, lacking):
     """Names of the thesis cannot vanish unnoticed: each table has its number of rows."""
     (tmp_path / "paper").mkdir()
     for path in (suite.baselines() / "paper").glob("thesis_hyperparameters.*"):
-        kept = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
         if path.suffix == ".csv":
-            kept.remove(next(row for row in kept if row.split(",")[1] == lacking))
-        (tmp_path / "paper" / path.name).write_text("\n".join(kept), encoding="utf-8")
+            lines.remove(next(row for row in lines if row.split(",")[1] == lacking))
+        (tmp_path / "paper" / path.name).write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=f"rows for {lacking}, expected the 1[45] of its table"):
         list(hyperparameter_names.list_cells("any"))

@@ -32,13 +32,13 @@ def test_every_probe_is_judged_by_the_inputs_of_its_detail() -> None:
     adapter = Adapter(
         dict.fromkeys(cells, _gae) | {("sac.critic_loss.scale", "library"): lambda i: 4.25}
     )
-    found = collect_judgements(adapter)
-    assert {cell: judgement.variant for cell, judgement in found.items()} == {
+    judgements = collect_judgements(adapter)
+    assert {cell: judgement.variant for cell, judgement in judgements.items()} == {
         ("sac.critic_loss.scale", "library"): "half",
         ("gae.truncation", "library"): "bootstrap_truncation",
         ("gae.truncation", "script"): "bootstrap_truncation",
     }
-    assert next(iter(found)) == ("sac.critic_loss.scale", "library")
+    assert next(iter(judgements)) == ("sac.critic_loss.scale", "library")
 
 
 def test_a_probe_that_raises_is_a_finding_with_the_error() -> None:
@@ -50,26 +50,26 @@ def test_a_probe_that_raises_is_a_finding_with_the_error() -> None:
     adapter = Adapter(
         {("sac.critic_loss.scale", "library"): broken, ("gae.truncation", "library"): _gae}
     )
-    found = collect_judgements(adapter)
-    judgement = found["sac.critic_loss.scale", "library"]
+    judgements = collect_judgements(adapter)
+    judgement = judgements["sac.critic_loss.scale", "library"]
     assert judgement.variant is None
     assert (
         judgement.variant_or_reason == "could not be probed: AttributeError: no attribute 'critic'"
     )
-    assert found["gae.truncation", "library"].variant == "bootstrap_truncation"
+    assert judgements["gae.truncation", "library"].variant == "bootstrap_truncation"
 
 
 def test_a_probe_cannot_change_the_inputs_of_the_next_one() -> None:
     """Each gets its own arrays."""
 
     def spoils(inputs) -> np.ndarray:
-        found = _gae(inputs)
+        judgements = _gae(inputs)
         inputs["rewards"][:] = 0.0
-        return found
+        return judgements
 
     cells = [("gae.truncation", scope) for scope in ("a", "b")]
-    found = collect_judgements(Adapter(dict.fromkeys(cells, spoils)))
-    assert [judgement.variant for judgement in found.values()] == ["bootstrap_truncation"] * 2
+    judgements = collect_judgements(Adapter(dict.fromkeys(cells, spoils)))
+    assert [judgement.variant for judgement in judgements.values()] == ["bootstrap_truncation"] * 2
 
 
 def test_a_probe_for_an_unknown_detail_is_an_error() -> None:

@@ -68,8 +68,8 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
     calls = []
 
     def query(**copy):
-        (found,) = list_implementations(Some(path, calls=calls, **copy), DETAIL)
-        return found.judgement.variant_or_reason, len(calls)
+        (implementation,) = list_implementations(Some(path, calls=calls, **copy), DETAIL)
+        return implementation.judgement.variant_or_reason, len(calls)
 
     assert [query(), query()] == [("half", 1)] * 2
     assert [query(version="2.0"), query(version="2.0")] == [("half", 2)] * 2
@@ -81,8 +81,8 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
 def test_what_is_documented_is_that_of_the_version_that_is_asked(path):
     """A file is read once, and holds the entries of every version."""
     for version, variant in (("1.0", "half"), ("2.0", "none"), ("1.0", "half")):
-        known = load_documented(Some(path, version))
-        assert known[DETAIL, "library"].variant == variant
+        expectations = load_documented(Some(path, version))
+        assert expectations[DETAIL, "library"].variant == variant
 
 
 def test_a_detail_is_printed_whole_or_not_at_all(path, tmp_path, capsys):
@@ -339,8 +339,8 @@ def test_a_test_that_states_something_wrong_is_an_error(ours, stated, message):
 
 def test_another_partys_framework_may_do_what_no_test_states(path):
     """Its documented variant is held against the catalogue's formula."""
-    (other,) = list_implementations(Some(path, label="other"), DETAIL)
-    other.assert_documented(_errors_of_2_and_3(other), none=13.0)
+    (foreign,) = list_implementations(Some(path, label="other"), DETAIL)
+    foreign.assert_documented(_errors_of_2_and_3(foreign), none=13.0)
     (changed,) = list_implementations(Some(path, "2.0", label="other"), DETAIL)
     with pytest.raises(AssertionError, match="scale: half .documented: the variant 'none'"):
         changed.assert_documented(_errors_of_2_and_3(changed), half=6.5)

@@ -29,7 +29,7 @@ FAILED = {
 
 
 @pytest.fixture
-def chosen(tmp_path, monkeypatch):
+def stored_selection(tmp_path, monkeypatch):
     """Three stored cells of one group: ten returns of each."""
     cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
     cells_chosen = cell_selection.choose_cells(
@@ -81,18 +81,20 @@ def trained(monkeypatch):
 
 
 @pytest.fixture
-def with_stored_critics(chosen, tmp_path, monkeypatch):
-    """The cells of ``chosen``, whose stored runs have critics."""
-    ids = chosen.cells.split(",")
+def with_stored_critics(stored_selection, tmp_path, monkeypatch):
+    """The cells of ``stored_selection``, whose stored runs have critics."""
+    ids = stored_selection.cells.split(",")
     cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch)
     return cells
 
 
 @pytest.fixture
-def with_stored_training(chosen):
-    """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
-    ids = chosen.cells.split(",")
+def with_stored_training(stored_selection):
+    """The cells of ``stored_selection``, whose stored runs tell what their training
+    episodes returned.
+    """
+    ids = stored_selection.cells.split(",")
     cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_training(cells)
     return cells

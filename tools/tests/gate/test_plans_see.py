@@ -15,9 +15,9 @@ from .working import with_three_runs
 
 
 @pytest.mark.usefixtures("trained")
-def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
+def test_a_plan_compares_gates_and_proposes_the_cheapest(stored_selection, tmp_path):
     """A drop that all see is left to the cheapest gate; one that none sees says what lacks."""
-    planned = session_planning.plan_session(chosen, 0, str(tmp_path), must_detect=1.0)
+    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=1.0)
     gates = {gate.name: gate for gate in planned.gates}
     assert list(gates) == ["sequential", "--seeds 5", "--seeds 10", "--seeds 20"]
     sequential, many = gates["sequential"], gates["--seeds 20"]
@@ -29,7 +29,7 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
     common = planned.wanted[-1]
     assert common.gate is min(planned.gates, key=lambda gate: gate.expected)
     for proposal in session_planning.plan_session(
-        chosen, 0, str(tmp_path), must_detect=0.051
+        stored_selection, 0, str(tmp_path), must_detect=0.051
     ).wanted:
         assert proposal.gate is None
         assert all(
@@ -38,17 +38,17 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(chosen, tmp_path):
         assert proposal.missing
 
 
-def test_a_gate_sees_the_drop_that_its_table_shows(chosen, tmp_path):
+def test_a_gate_sees_the_drop_that_its_table_shows(stored_selection, tmp_path):
     """What is compared with the drop that is asked for is the percentage that stands there."""
-    planned = session_planning.plan_session(chosen, 0, str(tmp_path))
+    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path))
     drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
     listed = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
     assert any(share < drop for share, drop in listed.items()), "no drop was rounded down"
     for share, drop in listed.items():
         seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
-        common = session_planning.plan_session(chosen, 0, str(tmp_path), must_detect=share).wanted[
-            -1
-        ]
+        common = session_planning.plan_session(
+            stored_selection, 0, str(tmp_path), must_detect=share
+        ).wanted[-1]
         assert common.gate is not None
         assert common.gate.expected <= min(gate.expected for gate in seeing)
 
@@ -72,9 +72,9 @@ def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, o
 
 
 @pytest.mark.nightly
-def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_training):
+def test_a_plan_says_what_the_training_sees(stored_selection, tmp_path, with_stored_training):
     """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
-    planned = session_planning.plan_session(chosen, 0, str(tmp_path), must_detect=0.12)
+    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=0.12)
     gate = planned.gates[0]
     for cell in with_stored_training:
         assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
@@ -84,15 +84,17 @@ def test_a_plan_says_what_the_training_sees(chosen, tmp_path, with_stored_traini
         .read_text()
         .replace("training_return", "#")
     )
-    [alone, _] = session_planning.plan_session(chosen, 0, str(tmp_path), must_detect=0.12).wanted
+    [alone, _] = session_planning.plan_session(
+        stored_selection, 0, str(tmp_path), must_detect=0.12
+    ).wanted
     assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
 
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("trained")
-def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkeypatch):
+def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_critics, monkeypatch):
     """With critics in the family, a drop of the returns must be larger to be seen, not by much."""
-    with_them = session_planning.plan_session(chosen, 0, str(tmp_path))
+    with_them = session_planning.plan_session(stored_selection, 0, str(tmp_path))
     gate = with_them.gates[0]
     ids = [cell.id for cell in with_stored_critics]
     group = with_stored_critics[0].group
@@ -106,7 +108,7 @@ def test_a_plan_counts_the_critics(chosen, tmp_path, with_stored_critics, monkey
     monkeypatch.setattr(
         baseline_runs.Baseline, "exclusion_reason", lambda self, quantity: "left out"
     )
-    without = session_planning.plan_session(chosen, 0, str(tmp_path)).gates[0]
+    without = session_planning.plan_session(stored_selection, 0, str(tmp_path)).gates[0]
     assert without.critics == {}
     assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
     assert without.expected < gate.expected < 1.5 * without.expected

@@ -26,9 +26,9 @@ def work(session, jobs):
     return reasons
 
 
-def whole(chosen, store):
+def run_whole_session(stored_selection, store):
     """One process from the first run to the verdicts."""
-    session = open_session(chosen, 0, str(store))
+    session = open_session(stored_selection, 0, str(store))
     work(session, session.ordered_jobs())
     return judge_session(session)
 

@@ -54,7 +54,7 @@ def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[di
     return records
 
 
-def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[dict[str, Any]]:
+def run_entries(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[dict[str, Any]]:
     """What the tests of trainings attach: every run, and the verdict on every cell and group.
 
     Args:
@@ -79,13 +79,17 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
     frameworks_of = {n: stored.cell.framework for n, stored in cells.items()}
     frameworks_of |= {stored.cell.group: stored.cell.framework for stored in cells.values()}
     needed = {
-        name: max(v.new_seeds for of, v in judged.cells.items() if of.partition(" ")[0] == name)
+        name: max(
+            v.new_seeds
+            for cell_verdict, v in judged.cells.items()
+            if cell_verdict.partition(" ")[0] == name
+        )
         for name in cells
     }
     entries = [
         {**_entry(f"t::test_training[{n}-{r['seed']}]", frameworks_of[n]), "cell": n, "record": r}
-        for n, of in records.items()
-        for r in of[: needed[n]]
+        for n, cell_verdict in records.items()
+        for r in cell_verdict[: needed[n]]
     ]
     for kind, verdicts in (("cell", judged.cells), ("group", judged.groups)):
         for name, verdict in verdicts.items():
@@ -94,8 +98,8 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
             entry = _entry(f"t::test_{own}[{name}]", frameworks_of[plain])
             if quantity in DIAGNOSTICS:
                 # as a test of returns attaches them: beside its own verdict
-                beside = next(e for e in entries if e.get(kind) == plain and "verdict" in e)
-                beside.setdefault("diagnostics", {})[name] = values
+                return_entry = next(e for e in entries if e.get(kind) == plain and "verdict" in e)
+                return_entry.setdefault("diagnostics", {})[name] = values
                 continue
             failed = {"outcome": "failed", "message": verdict.reason}
             entry |= failed if verdict.verdict == "regressed" else {}
@@ -110,7 +114,7 @@ def _entry(test: str, framework: str, tier: str = "performance") -> dict[str, An
     }  # fmt: skip
 
 
-def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
+def detail_entries(without: str, names: str | None) -> list[dict[str, Any]]:
     """What the tests of formulas and behaviour attach where all pass.
 
     Args:

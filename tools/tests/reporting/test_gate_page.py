@@ -39,11 +39,11 @@ def stands_alone(text: str) -> Page:
     return page
 
 
-def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **more: str) -> dict:
+def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **changes: str) -> dict:
     """The entry of a failed test of SB3."""
     return {
         "test": test, "tier": "unit", "outcome": "failed", "seconds": 0.1, "message": message,
-        "framework": "sb3", **more,
+        "framework": "sb3", **changes,
     }  # fmt: skip
 
 
@@ -215,8 +215,8 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     passed, worse = failed("", outcome="passed"), {"explained_variance": -3.0}
     for record in records:
         record["critic"] |= worse
-    more = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
-    _, text, report = night(more=more)
+    changes = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
+    _, text, report = night(more=changes)
     values = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
@@ -330,7 +330,7 @@ def test_the_worst_finding_is_the_first_card(night):
 
 def test_a_suite_that_is_broken_stands_before_what_holds():
     """No framework is at fault: what could not be judged is the worst that is known."""
-    entries = simulated.of_details("no detail", "sb3")
+    entries = simulated.detail_entries("no detail", "sb3")
     broken = [{**failed("a file is gone"), "outcome": "error", "framework": ""}]
     cards = gate_page.cards(result_of(entries, broken=broken))
     assert [card.badge.word for card in cards] == ["could not judge", "formulas hold"]
@@ -338,7 +338,7 @@ def test_a_suite_that_is_broken_stands_before_what_holds():
 
 def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     """Smoke runs of a framework that passed: it says so, and how returns would be judged."""
-    result = result_of(simulated.of_details("no detail", "sb3"), trained={"sb3"})
+    result = result_of(simulated.detail_entries("no detail", "sb3"), trained={"sb3"})
     (card,) = gate_page.cards(result)
     assert card.badge.word == "inconclusive"
     assert (
@@ -356,7 +356,7 @@ def test_an_error_rate_is_given_where_returns_were_judged(night):
     _, text, report = night()
     assert "at most 5% of such checks" in stands_alone(text).texts("footer")[0]
     assert "of such checks" in (report / "summary.md").read_text()
-    result = result_of(simulated.of_details("no detail", "sb3"))
+    result = result_of(simulated.detail_entries("no detail", "sb3"))
     page = stands_alone(gate_page.page(result).html())
     assert "formulas hold" in page.texts("article", "card")[0]
     assert page.texts("footer") == [""]
@@ -367,14 +367,14 @@ def test_earlier_nightly_runs_are_listed(night):
     """Date and verdict of each, the latest first; a damaged report, and another budget, are not."""
     _, text, report = night()
     assert "Earlier nightly runs" not in text
-    kept = json.loads((report / "verdict.json").read_text())["night"]
+    night_record = json.loads((report / "verdict.json").read_text())["night"]
     for name, started, budget, verdict in (
-        ("first", "2026-01-01T01:00:00Z", kept["budget"], "regressed"),
-        ("second", "2026-01-02T01:00:00Z", kept["budget"], "improved"),
+        ("first", "2026-01-01T01:00:00Z", night_record["budget"], "regressed"),
+        ("second", "2026-01-02T01:00:00Z", night_record["budget"], "improved"),
         ("full", "2026-01-03T01:00:00Z", "full", "holds"),
-        ("unknown", "2026-01-03T02:00:00Z", kept["budget"], "a verdict that is none"),
+        ("unknown", "2026-01-03T02:00:00Z", night_record["budget"], "a verdict that is none"),
     ):
-        values = {**kept, "started": started, "budget": budget}
+        values = {**night_record, "started": started, "budget": budget}
         values["frameworks"]["sb3"]["verdict"] = verdict
         shutil.copytree(report, report.parent / name)
         (report.parent / name / "verdict.json").write_text(json.dumps({"night": values}))
@@ -382,7 +382,7 @@ def test_earlier_nightly_runs_are_listed(night):
     (report.parent / "damaged" / "verdict.json").write_text("{")
     _, text, _ = night()
     (section,) = [of for of in stands_alone(text).texts("section") if "Earlier nightly" in of]
-    rows = [kept["started"][:10], "✓ holds", "2026-01-02 01:00", "≠ improved",
+    rows = [night_record["started"][:10], "✓ holds", "2026-01-02 01:00", "≠ improved",
             "2026-01-01 01:00", "✕ regressed"]  # fmt: skip
     assert [section.index(row) for row in rows] == sorted(section.index(row) for row in rows)
     assert "2026-01-03" not in section
@@ -390,10 +390,10 @@ def test_earlier_nightly_runs_are_listed(night):
 
 def result_of(entries, broken=(), trained=(), **given) -> GateResult:
     """A gate of SB3 with no verdict on a training."""
-    found = build_outcomes(entries, trained=trained)
-    none = {of.framework: {} for of in found}
+    outcomes = build_outcomes(entries, trained=trained)
+    none = {of.framework: {} for of in outcomes}
     return GateResult(
-        outcomes=found, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
+        outcomes=outcomes, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
         alpha=0.05, budget="short", seconds=1.0, exit_code=0, **given,
     )  # fmt: skip
 
@@ -401,17 +401,19 @@ def result_of(entries, broken=(), trained=(), **given) -> GateResult:
 @pytest.mark.nightly
 def test_72_cells_fit_into_two_megabytes():
     """Of cells with all that a page shows, with the new runs that the looks of one family ask."""
-    every = simulated.stored_cells().items()
-    known = [(n, stored) for n, stored in every if not stored.exclusion_reason(TRAINING)]
-    cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((known * 72)[:72])}
+    stored_cells = simulated.stored_cells().items()
+    with_training = [
+        (n, stored) for n, stored in stored_cells if not stored.exclusion_reason(TRAINING)
+    ]
+    cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((with_training * 72)[:72])}
     # a loss that most cells are long in doubt about
-    entries = simulated.of_runs(cells, dict.fromkeys(cells, 0.1))
-    new, found = report_data.collect_runs(entries), build_outcomes(entries)
+    entries = simulated.run_entries(cells, dict.fromkeys(cells, 0.1))
+    new, outcomes = report_data.collect_runs(entries), build_outcomes(entries)
     like = report_data.collect_runs([{"cell": stored.cell.id} for stored in cells.values()])
     runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
-    versions = {of.framework: {} for of in found}
+    versions = {of.framework: {} for of in outcomes}
     result = GateResult(
-        outcomes=found,
+        outcomes=outcomes,
         broken=[],
         unjudged=[],
         versions=versions,

@@ -38,7 +38,7 @@ def screen_of(result, width=80, folder=Path("report")):
 
 def hostile(name):
     """Entries of every kind and state, and a training, each called by a name."""
-    every = [
+    entries = [
         Entry(kind=kind, name=f"{name} {number}", state=state, package=name, file=f"{name}.py",
               line=7, summary=name, reason=name, notes=(name,), by=(name,))
         for number, kind in enumerate(model.KINDS) for state in model.STATES
@@ -55,8 +55,10 @@ def hostile(name):
     )  # fmt: skip
     crash = Crash(side="B", error=f"E: {name}", at=name, by=name, executed=None)
     script = OfScript(held=replace(upgrades.traced(name), crash=crash))
-    made = upgrades.upgrade(*[replace(part, title=name)] * 6, other_packages=every, script=script)
-    return replace(made, a=replace(made.a, text=name), b=replace(made.b, text=name))
+    results = upgrades.upgrade(
+        *[replace(part, title=name)] * 6, other_packages=entries, script=script
+    )
+    return replace(results, a=replace(results.a, text=name), b=replace(results.b, text=name))
 
 
 NAMES = {
@@ -83,15 +85,15 @@ def test_a_screen_has_forty_lines_and_the_width_of_the_window(name, width):
 @pytest.mark.parametrize("result", [*upgrades.REPORTS, *upgrades.CASES])
 def test_every_kind_of_result_has_room(result, width):
     """The verdict is the last line; in a narrow window, the last lines."""
-    made = (
+    results = (
         upgrades.REPORTS[result]()
         if result in upgrades.REPORTS
         else upgrades.upgrade(upgrades.CASES[result][0])
     )
-    lines = screen_of(made, width)
+    lines = screen_of(results, width)
     assert len(lines) <= screen.LINES
     assert max(map(cell_len, lines)) <= width
-    verdict = f"verdict {made.a.text} -> {made.b.text}: {made.verdict}"
+    verdict = f"verdict {results.a.text} -> {results.b.text}: {results.verdict}"
     last = lines[-1] if width > 40 else " ".join(map(str.strip, lines[-2:]))
     assert verdict in last
 
@@ -140,16 +142,16 @@ def test_what_has_no_room_is_counted():
     card = Card("title", Badge("changed"), "", texts, texts, texts)
     lines = [line.plain for line in screen.lines([card], [("the end", "")], 80)]
     assert len(lines) == screen.LINES
-    kept = {"What changed": 60, "Not judged": 60, "Does it matter": 60}
+    room = {"What changed": 60, "Not judged": 60, "Does it matter": 60}
     for line in lines:
-        if line.strip() in kept:
+        if line.strip() in room:
             title = line.strip()
         elif line.startswith("    - "):
-            kept[title] -= 1
+            room[title] -= 1
         elif line.startswith("    and "):
-            assert int(line.split()[1]) == kept[title]
-            kept[title] = 0
-    assert set(kept.values()) == {0}
+            assert int(line.split()[1]) == room[title]
+            room[title] = 0
+    assert set(room.values()) == {0}
 
 
 def test_more_verdicts_than_lines_leave_the_last_ones():

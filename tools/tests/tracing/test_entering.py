@@ -33,24 +33,24 @@ def test_the_same_is_entered_as_in_a_recording(tmp_path: Path) -> None:
     requested = [item for item in compared_trainings.every(SB3) if item.name in names]
     recorded = sides.recorded(requested, Side("B"), tmp_path, lines=True)
     light = sides.recorded(requested, Side("B"), tmp_path, "-2", lines=[])
-    every = {name: recorded[name].header["functions"] for name in names}
-    files = sorted({file for functions in every.values() for file in functions})
-    found = sides.executed_functions(requested, Side("B"), Triggers(), SB3.code_folders(), files)
-    assert {name: found[name].functions for name in names} == every
-    assert {name: light[name].header["functions"] for name in names} == every
+    functions_by_name = {name: recorded[name].header["functions"] for name in names}
+    files = sorted({file for functions in functions_by_name.values() for file in functions})
+    executed = sides.executed_functions(requested, Side("B"), Triggers(), SB3.code_folders(), files)
+    assert {name: executed[name].functions for name in names} == functions_by_name
+    assert {name: light[name].header["functions"] for name in names} == functions_by_name
 
 
 def test_a_training_is_ended_at_the_first_function_that_tells() -> None:
     """SAC enters what differs; PPO does not, and all that it enters is known."""
     requested = [compared_trainings.built_in(SB3, name) for name in ("sac", "ppo")]
     ppo = "stable_baselines3/ppo/ppo.py"
-    found = sides.executed_functions(
+    executed = sides.executed_functions(
         requested, Side("B"), Triggers(frozenset({SAC})), SB3.code_folders(), [ppo]
     )
-    assert found["sac"].functions is None
-    assert found["ppo"].functions is not None
-    assert set(found["ppo"].functions) <= {ppo, SAC[0]}
-    assert "PPO.train" in found["ppo"].functions[ppo]
+    assert executed["sac"].functions is None
+    assert executed["ppo"].functions is not None
+    assert set(executed["ppo"].functions) <= {ppo, SAC[0]}
+    assert "PPO.train" in executed["ppo"].functions[ppo]
 
 
 STARTING = """
@@ -211,9 +211,9 @@ def test_functions_of_all_kinds_are_met(calling: str) -> None:
         assert marks.functions() == {"calling.py": ["one", "two"]}
         key, inner = module.two()
         assert key() == 2
-        made = inner()
+        result = inner()
         assert "two.inner" not in marks.functions()["calling.py"]
-        assert list(made) == [3]
+        assert list(result) == [3]
         kind = module.Kind()
         assert kind.attribute() == 4
         with pytest.raises(StopIteration, match="5"):

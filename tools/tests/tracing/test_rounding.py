@@ -15,15 +15,15 @@ from .scripts import changed, recorded_here
 
 def trace(*losses, name="loss"):
     """Backward passes of these losses, each followed by a step of an optimiser."""
-    made = []
+    events_made = []
     for number, loss in enumerate(losses):
         for kind, part in (("backward", "loss"), ("optimizer", "parameters")):
             value = Part(digest=f"{kind} {loss!r}", norm=abs(loss), values=(loss,))
-            made.append(
+            events_made.append(
                 Event(index=2 * number + (kind == "optimizer"), kind=kind, name=name, file="a.py",
                       line=1, function="train", parts={part: value})
             )  # fmt: skip
-    return Trace(header={"failure": "", "lines": {}}, events=tuple(made))
+    return Trace(header={"failure": "", "lines": {}}, events=tuple(events_made))
 
 
 OLD = trace(1.0, 1.0, 1.0)
@@ -46,9 +46,9 @@ OLD = trace(1.0, 1.0, 1.0)
 )  # fmt: skip
 def test_what_departs_as_far_as_the_copies_is_close(new, copies, without, measured):
     """And what departs further is a change, whatever the usual limits say."""
-    found = compare(OLD, new)
-    assert (found.verdict, rounding.find_rounding_start(found)) == (without, 0)
-    assert rounding.measure_rounding(found, OLD, new, copies).verdict == measured
+    comparison = compare(OLD, new)
+    assert (comparison.verdict, rounding.find_rounding_start(comparison)) == (without, 0)
+    assert rounding.measure_rounding(comparison, OLD, new, copies).verdict == measured
 
 
 def test_a_large_difference_is_not_taken_for_rounding():

@@ -34,10 +34,10 @@ from tools.tests.simulations.simulate_gates import (
     draw_secondary,
     draw_session,
     evidence_of,
+    join_evidence,
     judge_sessions,
     main,
     measure_secondary,
-    together,
 )
 from tools.tests.verdicts.three_looks import LOOKS, verdicts_at
 
@@ -64,7 +64,7 @@ def session(change, loss, growth, correlation, seeds=(3, 5, 7)):
     drawn = {RETURNS: (stored, new)}
     for quantity, by in ((TRAINING, loss), (CRITIC, math.log(growth))):
         drawn[quantity] = draw_secondary(rng, stored, new, quantity, correlation, by)
-    evidence = together(
+    evidence = join_evidence(
         [evidence_of(*numbers, seeds, rng, quantity) for quantity, numbers in drawn.items()]
     )
     looks = dataclasses.replace(LOOKS, seeds=seeds)
