@@ -26,7 +26,7 @@ class GateOptions:
     )  # fmt: skip
     frameworks: str | None = option(
         None, "--framework", "Default: the installed ones.", metavar="NAMES",
-        completed_by="of_frameworks", pytest=True,
+        completed_by="complete_frameworks", pytest=True,
     )  # fmt: skip
     algorithms: str | None = option(
         None, "--algorithm", "Such as ppo,sac; default: all.", metavar="NAMES", pytest=True
@@ -36,7 +36,7 @@ class GateOptions:
     )
     cells: str = option(
         "default", "--cells", "default, all, a study, or ids such as '*-ppo-*'.",
-        metavar="CELLS", completed_by="of_cells", pytest=True,
+        metavar="CELLS", completed_by="complete_cells", pytest=True,
     )  # fmt: skip
     hyperparameters: str = option(
         "", "--hyperparameters", "Of baselines/hyperparameters; default: each its own.",

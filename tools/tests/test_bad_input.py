@@ -276,7 +276,7 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
         for job in queue:
             store.put_record(job, {**content(job), **failed}, "attempt")
 
-    monkeypatch.setattr(recording.worker_launch, "run_all", failing)
+    monkeypatch.setattr(recording.worker_launch, "do_runs", failing)
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
     before = path.read_text()
     code, out, error = command(
@@ -439,7 +439,7 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
     """A recording looks at the folder of stored runs before it trains."""
     shutil.rmtree(copied_suite / "baselines" / "returns")
     (copied_suite / "baselines" / "returns").write_text("")
-    monkeypatch.setattr(recording.worker_launch, "run_all", _not_to_be_called)
+    monkeypatch.setattr(recording.worker_launch, "do_runs", _not_to_be_called)
     code, _, error = command(
         "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
         "Hopper-v4",

@@ -50,7 +50,7 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
         requested.append(options.first_seed)
         return "nothing is trained here"
 
-    monkeypatch.setattr(return_gates.gate_run, "returns_alone", alone)
+    monkeypatch.setattr(return_gates.gate_run, "run_returns_only", alone)
     faults = fault_tables.select_faults(RETURNS, ["sb3"], [], ["ppo"])
     judged = list(return_gates.judge(faults, 1, print, gates=3))
     assert requested == [

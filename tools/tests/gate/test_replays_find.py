@@ -25,10 +25,10 @@ FAULTS = {
 CHILD = """
 import sys
 from rlregress.gate import replays
-from rlregress.gate.cell_selection import Selection, choose
+from rlregress.gate.cell_selection import Selection, choose_cells
 from rlregress.training.store import Store
 from pathlib import Path
-[cell] = choose(Selection("short", cells=sys.argv[1]))
+[cell] = choose_cells(Selection("short", cells=sys.argv[1]))
 found = replays.run_replay(replays.find_replayable(cell, 0), Store(Path(sys.argv[2])))
 print(found.state, found.first, found.moved, sep="|")
 """

@@ -268,7 +268,7 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
         requested.append(options)
         return "it is not trained here"
 
-    monkeypatch.setattr(return_gate.gate_run, "returns_alone", alone)
+    monkeypatch.setattr(return_gate.gate_run, "run_returns_only", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
     sides = (SimpleNamespace(side=Side("A")), SimpleNamespace(side=Side("B")))
     judged = cascade._judged(of(traced("ppo", "diverged")), SB3, sides, options)
