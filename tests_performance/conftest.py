@@ -12,7 +12,7 @@ import pytest
 
 from rlregress.inside.machine import cpu_name
 from rlregress.pytest_plugin import is_xdist_worker, subjects
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from tests_behavior.every_commit import is_touched
 from tests_performance import warm
 
@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         # where no cell is trained, a value of pytest's stands for none
         job = getattr(subjects.parameters(item).get("training"), "job", None)
-        if job and not budget(job.cell.budget).judged:
+        if job and not load_budget(job.cell.budget).judged:
             cell = job.cell
             if (cell.framework, cell.algorithm) not in _PIPELINE and not is_touched(cell.framework):
                 item.add_marker(subjects.NIGHTLY)
@@ -72,7 +72,7 @@ def begins_warm(fixtures: Collection[str], judged: bool) -> bool:
 @pytest.fixture(autouse=True)
 def _workers(request: pytest.FixtureRequest) -> None:
     """Workers whose returns are not judged come from a process that has torch."""
-    if begins_warm(request.fixturenames, budget(request.config.getoption("--budget")).judged):
+    if begins_warm(request.fixturenames, load_budget(request.config.getoption("--budget")).judged):
         request.getfixturevalue("warm_python")
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.gate.stored_throughput import conditions, how_to_record, stored, verdicts
+from rlregress.gate.stored_throughput import (
+    current_conditions,
+    find_comparable,
+    judge_processes,
+    record_command,
+)
 from rlregress.model.verdict import REGRESSED
 from rlregress.pytest_plugin import is_xdist_worker
-from rlregress.training.throughput_measurement import Measurement, measure
+from rlregress.training.throughput_measurement import Measurement, measure_throughput
 
 pytestmark = pytest.mark.nightly
 
@@ -35,11 +40,11 @@ def test_floor(framework, algorithm, throughput, benchmark, evidence, pytestconf
 
     def measure_next():
         seed = option("--first-seed") + len(throughput)
-        throughput.append(measure(name, algorithm, seed))
+        throughput.append(measure_throughput(name, algorithm, seed))
 
     benchmark.pedantic(measure_next, rounds=option("benchmark_min_rounds"))
     measured = [vars(process) for process in throughput]
-    benchmark.extra_info |= {**conditions(name, algorithm), "process": measured}
+    benchmark.extra_info |= {**current_conditions(name, algorithm), "process": measured}
     evidence(throughput={"algorithm": algorithm, "processes": throughput})
     ratios = [process.ratio for process in throughput]
     assert max(ratios) < 1, f"{name} {algorithm} has the ratios {ratios} to the floor"
@@ -48,11 +53,11 @@ def test_floor(framework, algorithm, throughput, benchmark, evidence, pytestconf
 def test_throughput(framework, algorithm, throughput, evidence, pytestconfig):
     """Against its stored processes the training is no slower and needs no more memory."""
     name = framework.full_name
-    if stored(name, algorithm) is None:
-        pytest.skip(f"no stored throughput of {name} {algorithm}: {how_to_record(name)}")
+    if find_comparable(name, algorithm) is None:
+        pytest.skip(f"no stored throughput of {name} {algorithm}: {record_command(name)}")
     if not throughput:
         pytest.skip(f"test_floor, which measures {name} {algorithm}, did not run")
-    found = verdicts(MEASURED, pytestconfig.getoption("--alpha"))[name, algorithm]
+    found = judge_processes(MEASURED, pytestconfig.getoption("--alpha"))[name, algorithm]
     evidence(throughput={"algorithm": algorithm, "verdicts": found})
     worse = [f"{of}: {v.reason}" for of, v in found.items() if v.verdict == REGRESSED]
     assert not worse, f"{name} {algorithm} regressed: {'; '.join(worse)}"

@@ -8,7 +8,7 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.details import catalogue, expectations, hyperparameter_names, source_index
-from rlregress.details.implementation import absent, stated
+from rlregress.details.implementation import load_absent, load_all_documented
 
 #: what has to be answered for every framework that the thesis compares: the numbered lists and the
 #: boxes.
@@ -18,7 +18,9 @@ EVERYWHERE = ("ppo32.", "tricks.", "thesis.box")
 def test_every_detail_is_documented():
     """Every entry of the catalogue is documented of a framework; the tests below have it probed."""
     folders = (suite.baselines() / "details").iterdir()
-    documented = {entry.id for folder in folders for entry in expectations.load(folder)}
+    documented = {
+        entry.id for folder in folders for entry in expectations.load_expectations(folder)
+    }
     assert {detail.id for detail in catalogue.all_details()} - documented == set()
 
 
@@ -35,27 +37,29 @@ def test_every_detail_is_probed(framework):
     )
     requested = {id for id, _ in framework.observe.probes()}
     wanted = {detail.id for detail in catalogue.all_details() if detail.family not in lacking}
-    assert wanted - requested - set(absent(framework)) == set()
+    assert wanted - requested - set(load_absent(framework)) == set()
 
 
 def test_nothing_is_probed_and_absent(framework):
     """What a framework does not have is not checked of it, and is a detail of the catalogue."""
     families = {detail.family for detail in catalogue.all_details()}
-    assert set(absent(framework)) & {id for id, _ in framework.observe.probes()} == set()
+    assert set(load_absent(framework)) & {id for id, _ in framework.observe.probes()} == set()
     assert set(framework.observe.absent()) - families <= set(catalogue.ids())
 
 
 def test_no_expectation_is_stale(framework):
     """Every documented entry is probed, and some entry holds for the installed version."""
     version = framework.code.version()
-    stale = expectations.stale(stated(framework), set(framework.observe.probes()), version)
+    stale = expectations.list_stale(
+        load_all_documented(framework), set(framework.observe.probes()), version
+    )
     assert not stale, "; ".join(stale.values())
 
 
 def test_every_deciding_line_is_found_once(framework):
     """The fragment of each ``code`` that holds for the installed version is in its file once."""
     version = framework.code.version()
-    for entry in stated(framework):
+    for entry in load_all_documented(framework):
         if entry.code and entry.holds_for(version):
             file, _, fragment = entry.code.partition(": ")
             path = framework.code.locate(file)
@@ -67,17 +71,19 @@ def test_every_deciding_line_is_found_once(framework):
 def test_every_probe_is_documented(framework):
     """Every probed (detail, scope) has an entry that holds for the installed version."""
     version = framework.code.version()
-    missing = expectations.missing(stated(framework), set(framework.observe.probes()), version)
+    missing = expectations.list_undocumented(
+        load_all_documented(framework), set(framework.observe.probes()), version
+    )
     assert not missing, f"nothing is documented of {missing} at version {version}"
 
 
 @cache
 def _items():
-    return source_index.load(suite.baselines() / "sources")
+    return source_index.load_index(suite.baselines() / "sources")
 
 
 def _skip_without_them(framework):
-    if not any(hyperparameter_names.cells(framework.name)):
+    if not any(hyperparameter_names.list_cells(framework.name)):
         pytest.skip(f"{framework} is none of the frameworks that the thesis compares")
 
 
@@ -93,7 +99,7 @@ def test_every_item_of_the_numbered_lists_is_there():
 def test_every_item_is_asked_by_details_that_exist():
     """A detail that the index names is in the catalogue."""
     known = {detail.id for detail in catalogue.all_details()}
-    assert source_index.without_answer(_items(), known, ("",)) == []
+    assert source_index.list_unanswered(_items(), known, ("",)) == []
 
 
 @pytest.mark.parametrize(
@@ -102,9 +108,9 @@ def test_every_item_is_asked_by_details_that_exist():
 def test_every_box_detail_and_trick_is_documented(folder):
     """What a box, one of the 32 details or a trick asks is documented for every framework."""
     _skip_without_them(frameworks.get(folder))
-    entries = expectations.load(suite.baselines() / "details" / folder)
+    entries = expectations.load_expectations(suite.baselines() / "details" / folder)
     documented = {entry.id for entry in entries}
-    assert source_index.without_answer(_items(), documented, EVERYWHERE) == []
+    assert source_index.list_unanswered(_items(), documented, EVERYWHERE) == []
 
 
 @pytest.mark.usefixtures("of_this_suite")
@@ -112,4 +118,4 @@ def test_every_box_detail_and_trick_is_probed(framework):
     """What a box, one of the 32 details or a trick asks is probed, and not left out as absent."""
     _skip_without_them(framework)
     probed = {detail for detail, _ in framework.observe.probes()}
-    assert source_index.without_answer(_items(), probed, EVERYWHERE) == []
+    assert source_index.list_unanswered(_items(), probed, EVERYWHERE) == []

@@ -26,18 +26,18 @@ def _names(framework):
 def _check(framework, found, part):
     """What was found of every algorithm and scope is what is documented."""
     __tracebackhide__ = True
-    documented = documented_defaults.documented(framework)
+    documented = documented_defaults.load_documented(framework)
     clauses = [
         f"{algorithm}, scope {scope}: {clause}"
         for algorithm, scope in sorted(set(found) | set(documented))
-        for clause in documented_defaults.differences(
+        for clause in documented_defaults.list_differences(
             found.get((algorithm, scope), {}), part(documented.get((algorithm, scope)))
         )
     ]
     assert not clauses, (
         f"{framework.full_name} {framework.code.version()}: {'; '.join(clauses)}; if the change is "
         "intended, give the old table an until and add one to "
-        f"{documented_defaults.path_of(framework)}"
+        f"{documented_defaults.defaults_path(framework)}"
     )
 
 
@@ -47,7 +47,8 @@ def _without(given, keys):
 
 def _spelled(given, without=()):
     return {
-        key: documented_defaults.spelled(value) for key, value in _without(given, without).items()
+        key: documented_defaults.format_value(value)
+        for key, value in _without(given, without).items()
     }
 
 
@@ -69,9 +70,9 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
     names, version = _names(framework), framework.code.version()
     wrong = [
         f"{cell.table}, {cell.row}: '{cell.printed}' is "
-        f"{'right' if cell.right(names) else 'wrong'}, recorded as the opposite"
-        for cell in hyperparameter_names.cells(framework.name)
-        if cell.right(names) != cell.recorded(version)
+        f"{'right' if cell.is_right(names) else 'wrong'}, recorded as the opposite"
+        for cell in hyperparameter_names.list_cells(framework.name)
+        if cell.is_right(names) != cell.is_recorded_as_right(version)
     ]
     assert not wrong, f"{framework.full_name} {version}: {'; '.join(wrong)}"
 
@@ -80,7 +81,7 @@ def test_printed_names_are_right_or_recorded_as_wrong(framework):
 @pytest.mark.parametrize("name", SETS)
 def test_set_goes_there_and_back(framework, name):
     """A hyperparameter set in a framework's own names and numbers, and back, is the same set."""
-    for (algorithm, _), entry in documented_defaults.documented(framework).items():
+    for (algorithm, _), entry in documented_defaults.load_documented(framework).items():
         # of an algorithm without cells there is no set, and its own values take the way
         given = hyperparameter_set(name).get(algorithm, entry.values)
         kept = {key: value for key, value in given.items() if key in entry.names}
@@ -90,7 +91,7 @@ def test_set_goes_there_and_back(framework, name):
             if sum(entry.names[key] == own for other, own in entry.names.items() if other in kept)
             > 1
         }
-        back = entry.ours(entry.own(given))
+        back = entry.to_our_names(entry.to_framework(given))
         # a name that two hyperparameters share says both of them
         assert _spelled(back, {*shared, *(set(back) - set(kept))}) == _spelled(kept, shared)
 
@@ -99,7 +100,7 @@ def test_set_goes_there_and_back(framework, name):
 def test_set_of_a_framework_holds_its_defaults(framework):
     """The hyperparameter set of a framework holds its defaults, where its values are documented."""
     found = framework.read.defaults()
-    for (algorithm, scope), entry in documented_defaults.documented(framework).items():
+    for (algorithm, scope), entry in documented_defaults.load_documented(framework).items():
         if entry.set:
             given = hyperparameter_set(framework.name)
             fixed = set(given[algorithm]) - set(entry.names)

@@ -54,18 +54,18 @@ _DOTTED = re.compile(
 )
 
 
-def expected(what: str, fits: Callable[[Any], object]) -> AfterValidator:
+def expected(expectation: str, fits: Callable[[Any], object]) -> AfterValidator:
     """An annotation: the value has to fit; if it does not, the sentence ends in "expected what"."""
 
     def checked(value: Any) -> Any:
         if not fits(value):
-            raise PydanticCustomError("expected", "another", {"what": what})
+            raise PydanticCustomError("expected", "another", {"what": expectation})
         return value
 
     return AfterValidator(checked)
 
 
-def one_of(known: Collection[str] | Callable[[], Collection[str]]) -> AfterValidator:
+def one_of(choices_or_function: Collection[str] | Callable[[], Collection[str]]) -> AfterValidator:
     """An annotation: the text is one of the known ones; if it is not, the nearest are named.
 
     Args:
@@ -73,7 +73,7 @@ def one_of(known: Collection[str] | Callable[[], Collection[str]]) -> AfterValid
     """
 
     def checked(value: str) -> str:
-        choices = known() if callable(known) else known
+        choices = choices_or_function() if callable(choices_or_function) else choices_or_function
         if value not in choices:
             raise PydanticCustomError("one_of", "one of", {"known": list(choices)})
         return value
@@ -82,7 +82,7 @@ def one_of(known: Collection[str] | Callable[[], Collection[str]]) -> AfterValid
 
 
 def is_version(text: str) -> bool:
-    """Whether a text is the version of a release, as pip reads it."""
+    """Return whether a text is the version of a release, as pip reads it."""
     try:
         Version(text)
     except InvalidVersion:
@@ -158,7 +158,7 @@ class Range:
             )
 
     def holds_for(self, version: str) -> bool:
-        """Whether the version lies in [since, until)."""
+        """Return whether the version lies in [since, until)."""
         requested = Version(version)
         return Version(self.since) <= requested and (
             self.until is None or requested < Version(self.until)
@@ -191,7 +191,7 @@ _OF_NAMES = ("missing", *_UNKNOWN_KEYS)
 
 
 def read(path: Path, model: Any, remedy: str = "") -> Any:
-    """What a TOML, YAML, JSON or CSV file holds, as an object of ``model``.
+    """Read a TOML, YAML, JSON or CSV file into an object of ``model``.
 
     Args:
         model: a dataclass, or a type made of dataclasses, mappings and tuples; of a CSV file a
@@ -240,7 +240,7 @@ def _check_digits(text: str, kind: str, path: Path, advice: str) -> None:
 
 
 def checked(content: Any, model: Any, path: Path, remedy: str = "", kind: str = "") -> Any:
-    """What ``read`` would read, of content that was read already.
+    """Validate content that was read already, like ``read``.
 
     Args:
         path: where it comes from, for messages.
@@ -294,8 +294,8 @@ def _remembered(path: Path, written: int, model: Any, remedy: str) -> Any:
     return read(path, model, remedy)
 
 
-def listed(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that fit a pattern, by name; none if it is not there.
+def list_files(folder: Path, pattern: str) -> list[Path]:
+    """List the files of a folder that match a pattern, by name; empty without the folder.
 
     Raises:
         UserError: it may not be read, which ``Path.glob`` takes for an empty one.
@@ -311,20 +311,22 @@ def listed(folder: Path, pattern: str) -> list[Path]:
     return [folder / name for name in fnmatch.filter(names, pattern)]
 
 
-def folder(path: Path, what: str) -> list[Path]:
+def folder(path: Path, content: str) -> list[Path]:
     """The TOML files of a folder in the order of their names; UserError if there are none.
 
     Args:
         what: what they hold, for the message.
     """
-    files = listed(Path(path), "*.toml")
+    files = list_files(Path(path), "*.toml")
     if not files:
-        raise UserError(f"{path} holds no {what}; expected TOML files")
+        raise UserError(f"{path} holds no {content}; expected TOML files")
     return files
 
 
 def places(path: Path, name: str, count: int) -> list[str]:
-    """Where each of the ``count`` tables ``[[name]]`` of a TOML file stands, for messages."""
+    """Return the place of each of the ``count`` tables ``[[name]]`` in a TOML file,
+    for messages.
+    """
     header = re.compile(rf"^\s*\[\[\s*{name}\s*\]\]")
     rows = enumerate(_text(path).splitlines(), start=1)
     lines = [number for number, row in rows if header.match(row)]
@@ -364,32 +366,32 @@ def _rows(text: str) -> list[_CsvRow]:
 
 
 def _yaml(text: str) -> Any:
-    """What a file holds; ValueError for one whose aliases (``*name``) stand for too much."""
+    """Parse a file; ValueError if its aliases (``*name``) expand too far."""
     try:
         content = yaml.safe_load(text)
     except (AttributeError, LookupError, TypeError):
         # of PyYAML's own code
         raise ValueError("a value does not fit its tag, such as !!int") from None
-    left, values = _MOST_VALUES["YAML"], [content]
+    remaining, values = _MOST_VALUES["YAML"], [content]
     while values:
         value = values.pop()
         values += value.values() if isinstance(value, dict) else ()
         values += value if isinstance(value, list) else ()
-        left -= 1
-        if left < 0:
+        remaining -= 1
+        if remaining < 0:
             raise ValueError(f"with its aliases it has more than {_MOST_VALUES['YAML']} values")
     return content
 
 
 def _toml(text: str) -> Any:
-    """What a file holds; ValueError for one that nobody has written by hand."""
+    """Parse a file; ValueError for one that cannot be written by hand."""
     if _DOTTED.search(text):
         raise ValueError("a key has more than 50 dots")
     return tomllib.loads(text)
 
 
 def _json(text: str) -> Any:
-    """What a file holds; ValueError for more values than are read in seconds, before any is."""
+    """Parse a file; ValueError for more values than can be read in seconds, before reading them."""
     if text.count(",") >= _MOST_VALUES["JSON"]:
         raise ValueError(_TOO_MANY)
     return json.loads(text)
@@ -443,9 +445,9 @@ def _schema(adapter: TypeAdapter[Any]) -> Mapping[str, Any]:
 
 
 def _sentence(
-    path: Path, of: str, content: Any, error: ErrorDetails, schema: Mapping[str, Any]
+    path: Path, file_format: str, content: Any, error: ErrorDetails, schema: Mapping[str, Any]
 ) -> str:
-    """What is wrong, from the first error of pydantic and the JSON schema of the model.
+    """Describe the first error of pydantic with the JSON schema of the model.
 
     Args:
         of: kind of the file.
@@ -453,22 +455,22 @@ def _sentence(
     _, *keys = error["loc"]
     place = str(path)
     kind, context = error["type"], error.get("ctx", {})
-    table, word = of == "CSV" and bool(keys), "key"
+    table, word = file_format == "CSV" and bool(keys), "key"
     if table:
         # a column is named in the first line, and its cells stand below
         row, word = int(keys.pop(0)), "column"
         place = f"{path}, line {1 if kind in _OF_NAMES else content[row].line}"
-    elif of == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
+    elif file_format == "TOML" and len(keys) > 1 and isinstance(keys[1], int):
         tables = content[keys[0]]
         # a list of text, in which something is wrong, is no list of tables
         if kind == "dataclass_type" or isinstance(tables[keys[1]], dict):
             name, number, *keys = keys
             place = places(path, str(name), len(tables))[int(number)]
     if kind == "value_error":  # of several keys together: __post_init__ says it all
-        of = f"{word} '{_key(keys)}': " if keys else ""
+        file_format = f"{word} '{_key(keys)}': " if keys else ""
         # it may hold what stands in the file
         rule = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(context["error"]))
-        return f"{place}: {of}{rule}"
+        return f"{place}: {file_format}{rule}"
     if kind == "missing" and isinstance(keys[-1], int):  # of a list of so many values
         keys = keys[:-1]
         fixed = len(_table(schema, error["loc"][:-1]).get("prefixItems", ()))
@@ -476,25 +478,25 @@ def _sentence(
     if kind in _OF_NAMES:
         name = str(keys.pop())
         where = f"{place}, table '{_key(keys)}'" if keys else place
-        known = list(_table(schema, error["loc"][:-1]).get("properties", {}))
-        if not known:
+        known_keys = list(_table(schema, error["loc"][:-1]).get("properties", {}))
+        if not known_keys:
             return f"{where}: {word} '{name}': {error['msg']}"
         if kind == "missing":
-            return f"{where}: {word} '{name}' is missing; expected {', '.join(known)}"
-        return f"{where}: unknown {word} '{name}'; {nearest(name, known)}"
+            return f"{where}: {word} '{name}' is missing; expected {', '.join(known_keys)}"
+        return f"{where}: unknown {word} '{name}'; {nearest(name, known_keys)}"
     verb = "is"
     if keys and keys[-1] == "[key]":  # of a table whose keys are checked as well
         verb, keys = "has the key", keys[:-2]
     elif keys and isinstance(keys[-1], int):
         verb, keys = "holds", keys[:-1]
     subject = f"{place}: {word} '{_key(keys)}'" if keys else place
-    found = f"{subject} {verb} {_quoted(error['input'])}"
+    value = f"{subject} {verb} {_quoted(error['input'])}"
     if kind == "one_of":
-        return f"{found}; {nearest(error['input'], context['known'])}"
-    wanted = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
+        return f"{value}; {nearest(error['input'], context['known'])}"
+    expectation = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
     if table:
-        wanted = wanted.replace("text in quotes", "text")
-    return f"{found}, expected {wanted}"
+        expectation = expectation.replace("text in quotes", "text")
+    return f"{value}, expected {expectation}"
 
 
 def _key(keys: Iterable[int | str]) -> str:
@@ -513,7 +515,7 @@ def _table(schema: Mapping[str, Any], keys: Iterable[int | str]) -> Mapping[str,
 
 
 def _below(part: Mapping[str, Any], key: int | str) -> Any:
-    """What a JSON schema says of one key, or of one entry of a list; None if nothing."""
+    """Return the JSON schema of one key or one entry of a list; None if there is none."""
     if isinstance(key, str):
         return part.get("properties", {}).get(key) or part.get("additionalProperties")
     fixed = part.get("prefixItems", ())
@@ -528,7 +530,11 @@ def _alternatives(schema: Mapping[str, Any], part: Any) -> list[Mapping[str, Any
         return []
     return [
         part,
-        *(alternative for of in part.get("anyOf", ()) for alternative in _alternatives(schema, of)),
+        *(
+            alternative
+            for alternative_part in part.get("anyOf", ())
+            for alternative in _alternatives(schema, alternative_part)
+        ),
     ]
 
 

@@ -71,19 +71,20 @@ def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None
 _LISTED = 30
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The clause that follows an unknown name: up to three that are near, and the known ones.
+def nearest(name: str, names_known: Iterable[str]) -> str:
+    """Return the clause that follows an unknown name: up to three similar names, and the known
+    ones.
 
     ``did you mean 'short'? (known: full, short, smoke)``
     """
-    names = sorted(known)
+    names = sorted(names_known)
     if not names:
         return "there is none"
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    listed = len(names) <= _LISTED
-    every, quoted = ", ".join(names), "' or '".join(near)
+    is_listed = len(names) <= _LISTED
+    known_text, quoted = ", ".join(names), "' or '".join(near)
     if near:
         question = f"did you mean '{quoted}'?"
-        return f"{question} (known: {every})" if listed else question
-    some = "', '".join(difflib.get_close_matches(name, names, n=3, cutoff=0.0))
-    return f"known: {every}" if listed else f"{len(names)} are known, such as '{some}'"
+        return f"{question} (known: {known_text})" if is_listed else question
+    examples = "', '".join(difflib.get_close_matches(name, names, n=3, cutoff=0.0))
+    return f"known: {known_text}" if is_listed else f"{len(names)} are known, such as '{examples}'"

@@ -94,7 +94,7 @@ def entry(report: Any) -> dict[str, Any]:
 
 
 def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Name of what was judged, or test that is about nothing of the kind -> verdict, by test.
+    """Return name of the judged subject, or test without one -> verdict, by test.
 
     And diagnostic -> the verdict that was given beside that of the returns.
     """
@@ -108,30 +108,33 @@ def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Cell -> what it was not judged by beside its returns -> why."""
+    """Return cell -> secondary quantities that were not judged -> reason."""
     return {entry["cell"]: entry["not_judged"] for entry in entries if entry.get("not_judged")}
 
 
 def replays(entries: list[dict[str, Any]]) -> dict[str, Replay]:
     """Cell -> what its replay came to."""
-    found = [
+    all_replays = [
         Replay(**entry["replay"]) for entry in entries if isinstance(entry.get("replay"), dict)
     ]
-    return {of.cell: of for of in sorted(found, key=lambda of: of.cell)}
+    return {
+        entry_replay.cell: entry_replay
+        for entry_replay in sorted(all_replays, key=lambda entry_replay: entry_replay.cell)
+    }
 
 
 def reproduced(entries: list[dict[str, Any]]) -> set[str]:
     """Ids of the cells of which a replay has the stored numbers."""
-    return {cell for cell, of in replays(entries).items() if of.is_reproduced}
+    return {cell for cell, replay in replays(entries).items() if replay.is_reproduced}
 
 
 def old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
     """Framework -> kind of file that past releases wrote -> what became of it, in clauses."""
-    found: dict[str, dict[str, list[str]]] = {}
+    outcomes: dict[str, dict[str, list[str]]] = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
-        if isinstance(of := entry.get("old_files"), dict):
-            found.setdefault(entry["framework"], {})[of["kind"]] = of["found"]
-    return found
+        if isinstance(loaded := entry.get("old_files"), dict):
+            outcomes.setdefault(entry["framework"], {})[loaded["kind"]] = loaded["found"]
+    return outcomes
 
 
 def not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
@@ -203,7 +206,7 @@ class _RunSummary(recorded_runs.RunResult):
     seed: Seed
     protocol: Mapping[Line, Natural] = field(default_factory=dict)
     hyperparameters: Mapping[Line, Value] = field(default_factory=dict)
-    platform: Mapping[Line, recorded_runs.Described | None] = field(default_factory=dict)
+    platform: Mapping[Line, recorded_runs.MachineFact | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,13 +258,13 @@ class _Entry:
 
     def __post_init__(self) -> None:
         # which what is said is filed under
-        for key, of in (
+        for key, needed_key in (
             ("throughput", "framework"),
             ("not_judged", "cell"),
             ("old_files", "framework"),
         ):
-            if getattr(self, key) and not getattr(self, of):
-                raise ValueError(f"'{self.test}' has '{key}' and no '{of}'")
+            if getattr(self, key) and not getattr(self, needed_key):
+                raise ValueError(f"'{self.test}' has '{key}' and no '{needed_key}'")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ _KINDS = (
 
 
 def is_component(text: object) -> bool:
-    """Whether a value is the name of one file or folder, and nothing that leads elsewhere."""
+    """Return whether a value is a plain file or folder name."""
     return (
         isinstance(text, str)
         and _COMPONENT.fullmatch(text) is not None
@@ -63,8 +63,8 @@ def inside(root: Path, *names: str) -> Path:
 def _check_inside(root: Path, path: Path) -> None:
     try:
         # a link to a file is replaced, and not what it leads to
-        whole = os.path.isdir(path)
-        real = absolute(path) if whole else absolute(path.parent) / path.name
+        is_folder = os.path.isdir(path)
+        real = absolute(path) if is_folder else absolute(path.parent) / path.name
     except OSError as error:
         raise UserError(f"{path} cannot be used: {error.strerror}") from None
     if absolute(root) not in real.parents:
@@ -89,35 +89,37 @@ def remove(root: Path, path: Path) -> None:
     """
     *folders, name = path.relative_to(root).parts
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    here = os.open(absolute(root), flags)
+    descriptor = os.open(absolute(root), flags)
     try:
         for folder in folders:
             try:
-                below = os.open(folder, flags | os.O_NOFOLLOW, dir_fd=here)
+                below = os.open(folder, flags | os.O_NOFOLLOW, dir_fd=descriptor)
             except FileNotFoundError:
                 return
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
                     raise _outside(root, path) from None
                 raise
-            os.close(here)
-            here = below
+            os.close(descriptor)
+            descriptor = below
         with suppress(FileNotFoundError):
-            if stat.S_ISDIR(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
-                shutil.rmtree(name, dir_fd=here)
+            if stat.S_ISDIR(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
+                shutil.rmtree(name, dir_fd=descriptor)
             else:
-                os.unlink(name, dir_fd=here)
+                os.unlink(name, dir_fd=descriptor)
     finally:
-        os.close(here)
+        os.close(descriptor)
 
 
-def is_shared(of: os.stat_result) -> bool:
-    """Whether a group of this user's may write to something."""
-    return of.st_gid in _groups() and bool(of.st_mode & stat.S_IWGRP)
+def is_shared(status: os.stat_result) -> bool:
+    """Return whether a group of this user may write to something."""
+    return status.st_gid in _groups() and bool(status.st_mode & stat.S_IWGRP)
 
 
-def others(of: os.stat_result, what: str, shared: bool, sticky: bool = False) -> str:
-    """Who else may have written something than this user, root and groups of this user's.
+def describe_other_writers(
+    status: os.stat_result, subject: str, shared: bool, sticky: bool = False
+) -> str:
+    """Describe who besides this user, root and own groups may have written something.
 
     Args:
         what: it, in words.
@@ -127,12 +129,12 @@ def others(of: os.stat_result, what: str, shared: bool, sticky: bool = False) ->
     Returns:
         In words; empty if nobody may.
     """
-    if of.st_mode & stat.S_IWOTH and not sticky:
-        return f"everybody may write to {what}"
-    if of.st_mode & stat.S_IWGRP and not is_shared(of):
-        return f"the group {of.st_gid}, which is none of yours, may write to {what}"
-    if of.st_uid not in (os.getuid(), 0) and not (shared and of.st_gid in _groups()):
-        return f"{what} belongs to the user {of.st_uid}"
+    if status.st_mode & stat.S_IWOTH and not sticky:
+        return f"everybody may write to {subject}"
+    if status.st_mode & stat.S_IWGRP and not is_shared(status):
+        return f"the group {status.st_gid}, which is none of yours, may write to {subject}"
+    if status.st_uid not in (os.getuid(), 0) and not (shared and status.st_gid in _groups()):
+        return f"{subject} belongs to the user {status.st_uid}"
     return ""
 
 
@@ -158,7 +160,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def check_target(path: Path) -> None:
-    """Whether a file may be written in the place of what is there, if anything is.
+    """Return whether a file may replace the existing one, if any.
 
     Raises:
         OSError: it is a folder, a pipe or a device, or a link to one.
@@ -177,7 +179,7 @@ def _kind(mode: int) -> str:
 
 
 def read(path: Path, largest: int = LARGEST_BYTES) -> bytes:
-    """What a file holds.
+    """Return the content of a file.
 
     Raises:
         OSError: as ``opened``, or it is larger than ``largest`` bytes.
@@ -190,7 +192,7 @@ def read(path: Path, largest: int = LARGEST_BYTES) -> bytes:
 
 
 def remedy(error: OSError, folder: Path) -> str:
-    """What to do about an error of the operating system in a folder that is written to."""
+    """Suggest a remedy for an error of the operating system in a folder that is written to."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"make room in {folder}, or name another folder"
     if not folder.is_dir():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlregress.model.option import of, option
-from rlregress.training.budgets import MOST_SEEDS
+from rlregress.model.option import list_options, option
+from rlregress.training.budgets import MAX_SEEDS
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class GateOptions:
     )  # fmt: skip
     frameworks: str | None = option(
         None, "--framework", "Default: the installed ones.", metavar="NAMES",
-        completed_by="of_frameworks", pytest=True,
+        completed_by="complete_frameworks", pytest=True,
     )  # fmt: skip
     algorithms: str | None = option(
         None, "--algorithm", "Such as ppo,sac; default: all.", metavar="NAMES", pytest=True
@@ -36,7 +36,7 @@ class GateOptions:
     )
     cells: str = option(
         "default", "--cells", "default, all, a study, or ids such as '*-ppo-*'.",
-        metavar="CELLS", completed_by="of_cells", pytest=True,
+        metavar="CELLS", completed_by="complete_cells", pytest=True,
     )  # fmt: skip
     hyperparameters: str = option(
         "", "--hyperparameters", "Of baselines/hyperparameters; default: each its own.",
@@ -53,7 +53,7 @@ class GateOptions:
         0.05, "--alpha", "Probability of a false alarm; 0.05.", metavar="P", pytest=True
     )
     first_seed: int = option(
-        MOST_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
+        MAX_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
         pytest=True,
     )  # fmt: skip
     fresh_seeds: bool = option(
@@ -73,18 +73,18 @@ class GateOptions:
 
     @property
     def replays_first(self) -> bool:
-        """Whether stored runs are replayed first: not where other runs were requested."""
-        other = self.seeds or self.one_look or self.first_seed != MOST_SEEDS
-        return not (self.fresh_seeds or other)
+        """Return whether stored runs are replayed first; not if other runs were requested."""
+        has_other_runs = self.seeds or self.one_look or self.first_seed != MAX_SEEDS
+        return not (self.fresh_seeds or has_other_runs)
 
     @property
     def evidence(self) -> Path:
-        """Where the evidence of the session lies."""
+        """Path of the evidence of the session."""
         return self.report / "evidence.json"
 
     @property
     def junit(self) -> Path:
-        """Where the JUnit file lies."""
+        """Path of the JUnit file."""
         return self.report / "junit.xml"
 
     @property
@@ -93,4 +93,4 @@ class GateOptions:
 
 
 #: fields of the options that pytest takes, too.
-PYTEST = frozenset(name for name, (each, _) in of(GateOptions).items() if each.pytest)
+PYTEST = frozenset(name for name, (each, _) in list_options(GateOptions).items() if each.pytest)

@@ -13,7 +13,7 @@ from rlregress.errors import UserError, nearest
 def names() -> list[str]:
     """The names of all sets: of the frameworks' own ones, and of those of papers."""
     folder = suite.baselines() / "hyperparameters"
-    return [file.stem for file in datafiles.listed(folder, "*.yaml")]
+    return [file.stem for file in datafiles.list_files(folder, "*.yaml")]
 
 
 def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:

@@ -18,7 +18,7 @@ class MissingPackage(UserError):
 
 
 def installed(module: str) -> bool:
-    """Whether a module can be imported, as far as can be known without importing it."""
+    """Return whether a module can be imported, as far as is known without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):  # replaced by something without a spec

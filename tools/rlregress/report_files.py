@@ -21,7 +21,9 @@ from rlregress.reporting import (
 from rlregress.reporting.html import gate_page
 
 
-def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path) -> str:
+def write_judged(
+    result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path
+) -> str:
     """Write the page, ``summary.md`` and what machines and hosts of code read; the page as text.
 
     Args:
@@ -32,17 +34,19 @@ def judged(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, 
     text = markdown_page.text(page)
     write_atomically(folder / "report.html", page.html())
     verdict = evidence.plain(gate_report.as_json(result))
-    verdict["night"] = nightly_record.of_gate(result, entries)
-    write_atomically(folder / nightly_record.FILE, json.dumps(verdict, indent=1) + "\n")
+    verdict["night"] = nightly_record.build_record(result, entries)
+    write_atomically(folder / nightly_record.VERDICT_FILE, json.dumps(verdict, indent=1) + "\n")
     in_brief = short_summary.lines(gate_page.facts(result), gate_page.cards(result), "report.html")
     comment = ci_formats.comment(ci_formats.GATE, in_brief, text)
     write_atomically(folder / "summary.md", comment)
-    found = gate_findings.findings(result, top)
-    write_atomically(folder / "gate.sarif", json.dumps(ci_formats.sarif(found), indent=1) + "\n")
+    findings = gate_findings.findings(result, top)
+    write_atomically(
+        folder / "gate.sarif", json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
+    )
     return text
 
 
 def write(result: GateResult, entries: Sequence[dict[str, Any]], folder: Path) -> None:
-    """Write what is judged, and the evidence that it rests on."""
+    """Write the report and its evidence."""
     evidence.write(folder / "evidence.json", list(entries))
-    judged(result, entries, folder, Path.cwd())
+    write_judged(result, entries, folder, Path.cwd())

@@ -23,28 +23,28 @@ class _ExecutedLines:
         import coverage
 
         include = [f"{folder}/*" for folder in folders]
-        self._counted = coverage.Coverage(data_file=None, include=include, config_file=False)
-        self._counted.start()
+        self._lines = coverage.Coverage(data_file=None, include=include, config_file=False)
+        self._lines.start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Count what a test and its fixtures run for the file of the test."""
-        self._counted.switch_context(item.path.name)
+        self._lines.switch_context(item.path.name)
         try:
             return (yield)
         finally:
-            self._counted.switch_context("")
+            self._lines.switch_context("")
 
     def pytest_unconfigure(self) -> None:
-        """Write what was counted."""
-        self._counted.stop()
-        data = self._counted.get_data()
+        """Write the counts."""
+        self._lines.stop()
+        data = self._lines.get_data()
         executed: dict[str, dict[str, list[int]]] = {}
         for file in data.measured_files():
-            of = executed.setdefault(str(Path(file).resolve()), {})
+            lines_by_test = executed.setdefault(str(Path(file).resolve()), {})
             for line, contexts in sorted(data.contexts_by_lineno(file).items()):
                 for test in filter(None, contexts):
-                    of.setdefault(test, []).append(line)
+                    lines_by_test.setdefault(test, []).append(line)
         Path(os.environ[OUTPUT]).write_text(json.dumps(executed), encoding="utf-8")
 
 

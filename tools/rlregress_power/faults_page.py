@@ -58,18 +58,18 @@ class Row:
 
 
 def row(instrument: str, result: FaultResult) -> Row:
-    """What an instrument reports about one fault."""
+    """Build the row of one fault and an instrument."""
     right = result.in_place if instrument == TRACES else result.detected
-    known = None if result.trouble else right
+    is_right = None if result.trouble else right
     if instrument != RETURNS:
-        return Row(result, known, "\n".join(faults_text.lines(instrument, result)))
+        return Row(result, is_right, "\n".join(faults_text.lines(instrument, result)))
     word = "regressed" if result.regressed else "not regressed"
     text = result.trouble or faults_text.cost(result)
-    return Row(result, known, text, word, verdicts=bool(result.verdicts))
+    return Row(result, is_right, text, word, verdicts=bool(result.verdicts))
 
 
 def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
-    """The page of injected faults: what was not detected comes first."""
+    """Build the page of injected faults, undetected ones first."""
     wrong = [row for row in rows if row.right is False]
     unasked = [row for row in rows if row.right is None]
     right = [row for row in rows if row.right]

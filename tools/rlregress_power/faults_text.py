@@ -19,26 +19,26 @@ from rlregress.reporting import throughput_text, words
 
 
 def lines(instrument: str, result: FaultResult) -> list[str]:
-    """What an instrument reports about one fault; below it, each verdict of several."""
+    """Describe an instrument's result for one fault, with each verdict if there are several."""
     return _LINES[instrument](result)
 
 
-def _found(result: FaultResult) -> str:
+def _describe_detection(result: FaultResult) -> str:
     return "; ".join(f"{name}: {text}" for name, text in sorted(result.by.items()))
 
 
 def _probed(result: FaultResult) -> list[str]:
     fault = result.fault
-    name, what = fault.name, _found(result) or "no detail changed"
+    name, detection = fault.name, _describe_detection(result) or "no detail changed"
     if result.trouble:
-        word, what = "NOT INJECTED", result.trouble
+        word, detection = "NOT INJECTED", result.trouble
     elif result.detected:
         word = "detected"
     else:
         word = "NOT AS EXPECTED"
         expected = ", ".join(sorted({*fault.turns, *fault.also}))
-        what += f" (expected: {expected}; {fault.turns[0]}: {variant_words(fault.finds)})"
-    return [f"{fault.framework} {word:<16}{name}: {what}"]
+        detection += f" (expected: {expected}; {fault.turns[0]}: {variant_words(fault.finds)})"
+    return [f"{fault.framework} {word:<16}{name}: {detection}"]
 
 
 def _traced(result: FaultResult) -> list[str]:
@@ -54,23 +54,23 @@ def _traced(result: FaultResult) -> list[str]:
 
 
 def _tested(result: FaultResult) -> list[str]:
-    fault, what = result.fault, _found(result) or "no test failed"
+    fault, detection = result.fault, _describe_detection(result) or "no test failed"
     if result.trouble:
-        word, what = "NOT INJECTED", result.trouble
+        word, detection = "NOT INJECTED", result.trouble
     elif result.detected:
         word = "detected"
     else:
         word = "NOT AS EXPECTED"
-        what += f" (expected: {', '.join(fault.turns)}, saying '{fault.finds}')"
-    return [f"{word:<16}{fault.title}: {what}"]
+        detection += f" (expected: {', '.join(fault.turns)}, saying '{fault.finds}')"
+    return [f"{word:<16}{fault.title}: {detection}"]
 
 
 def _under_option(result: FaultResult) -> list[str]:
     fault = result.fault
-    what = "".join(f"{how}, by {training}" for training, how in result.by.items())
+    detection = "".join(f"{how}, by {training}" for training, how in result.by.items())
     never = f"run by {result.executed}, not detected" if result.executed else "never run"
-    what = what or result.trouble or never
-    return [f"{fault.framework} {fault.name} ({fault.option}): {what}"]
+    detection = detection or result.trouble or never
+    return [f"{fault.framework} {fault.name} ({fault.option}): {detection}"]
 
 
 def _judged(result: FaultResult) -> list[str]:
@@ -91,7 +91,7 @@ def _replayed(result: FaultResult) -> list[str]:
     word = "detected" if result.detected else "NOT DETECTED"
     never = "no number differs" if result.executed else "its line never runs"
     seconds = f"{60 * result.cpu_minutes:.0f} CPU seconds"
-    return [f"{word:<16}{fault.title}: {_found(result) or never}, {seconds}"]
+    return [f"{word:<16}{fault.title}: {_describe_detection(result) or never}, {seconds}"]
 
 
 def cost(result: FaultResult) -> str:
@@ -125,17 +125,18 @@ _LINES: Mapping[str, Callable[[FaultResult], list[str]]] = {
 def summary(instrument: str, results: Sequence[FaultResult]) -> str:
     """How many of the faults an instrument detects."""
     detected = sum(result.detected for result in results)
-    of = f"{detected} of {len(results)}"
+    count_text = f"{detected} of {len(results)}"
     if instrument == REPLAYS:
         return _summary_of_replays(results)
     if instrument in _DETECTED:
-        return f"{of} injected faults {_DETECTED[instrument]}"
+        return f"{count_text} injected faults {_DETECTED[instrument]}"
     right = sum(result.in_place for result in results)
     if instrument == TRACES:
         kinds = sum(result.detected and result.fault.finds in result.by for result in results)
         named = sum(result.named for result in results)
         return (
-            f"{of} found, {right} with the right file and function; {kinds} with the expected "
+            f"{count_text} found, {right} with the right file and function; {kinds} with the "
+            "expected "
             f"kind, {named} with the changed function itself in the place or its callers"
         )
     if instrument == OPTIONS:
@@ -161,8 +162,8 @@ def _summary_of_replays(results: Sequence[FaultResult]) -> str:
         f"replay each, {sum(result.detected for result in run)} of the {len(run)} whose line runs, "
         f"{minutes:.0f} CPU minutes in all"
     )
-    left = len(results) - len(judged)
-    return text + (f"; {left} could not be judged" if left else "")
+    unjudged = len(results) - len(judged)
+    return text + (f"; {unjudged} could not be judged" if unjudged else "")
 
 
 _DETECTED = {

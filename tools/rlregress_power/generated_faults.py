@@ -74,7 +74,7 @@ def scope(framework: str) -> tuple[str, ...]:
     return scopes[framework].files
 
 
-def drawn(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
+def draw_faults(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
     """``count`` faults of the functions in scope by lot, and how many places there are for one."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in _files(adapter).items()}
     return draw_mutants(texts, count, draw)
@@ -96,14 +96,14 @@ def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[
         for function, edit in mutation.edits(text)
     ]
     random.Random(draw).shuffle(places)
-    made: list[Mutant] = []
+    mutants: list[Mutant] = []
     for file, function, edit in places:
-        if len(made) == count:
+        if len(mutants) == count:
             break
         fault = mutation.mutant(file, function, edit, texts[file])
         if fault is not None and _tree(fault.text) != _tree(texts[file]):
-            made.append(fault)
-    return sorted(made, key=lambda item: (item.file, item.line, item.new)), len(places)
+            mutants.append(fault)
+    return sorted(mutants, key=lambda item: (item.file, item.line, item.new)), len(places)
 
 
 @functools.lru_cache(maxsize=32)  # of the sound files, which are compared with many faults
@@ -113,19 +113,19 @@ def _tree(text: str) -> str:
 
 def _files(adapter: Adapter) -> dict[str, Path]:
     patterns = scope(adapter.name)
-    found = {}
+    paths_by_name = {}
     for folder in map(Path, adapter.code.folders()):
         for path in folder.rglob("*.py"):
             name = path.relative_to(folder.parent).as_posix()
             if any(fnmatchcase(name, pattern) for pattern in patterns):
-                found[name] = path
+                paths_by_name[name] = path
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in found):
+        if not any(fnmatchcase(name, pattern) for name in paths_by_name):
             raise UserError(
                 f"'{pattern}' names no file of {adapter.full_name} {adapter.code.version()}; "
                 f"change it in {_folder() / 'generated.toml'}"
             )
-    return found
+    return paths_by_name
 
 
 def outcome(fault: Mutant) -> Outcome:
@@ -156,21 +156,21 @@ def as_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: st
     )
 
 
-def path_of(framework: str, draw: int) -> Path:
-    """Where the results are kept."""
+def results_path(framework: str, draw: int) -> Path:
+    """Return the path of the results."""
     return _folder() / "generated" / f"{framework}-draw-{draw}.json"
 
 
 def load(framework: str, draw: int) -> Drawn | None:
     """The kept results; None if there are none."""
-    path = path_of(framework, draw)
+    path = results_path(framework, draw)
     return _read(path) if path.is_file() else None
 
 
-def kept() -> list[Drawn]:
+def load_all_results() -> list[Drawn]:
     """All kept results, by framework and draw."""
-    every = [_read(path) for path in (_folder() / "generated").glob("*.json")]
-    return sorted(every, key=lambda item: (item.framework, item.draw))
+    all_results = [_read(path) for path in (_folder() / "generated").glob("*.json")]
+    return sorted(all_results, key=lambda item: (item.framework, item.draw))
 
 
 def _read(path: Path) -> Drawn:
@@ -181,18 +181,18 @@ def _read(path: Path) -> Drawn:
 
 def keep(results: Drawn) -> None:
     """Write the results in place of those before."""
-    path = path_of(results.framework, results.draw)
+    path = results_path(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 
 
-def misses(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
-    """Faults that no tier saw when they were drawn and that are not explained as no fault."""
+def misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
+    """Return faults that no tier detected when drawn and that are not explained as no fault."""
     return [
         fault
-        for fault in of.faults
+        for fault in draw.faults
         if not fault.detected_by
-        and ((why := explained.get((of.framework, fault.name))) is None or why.kind == GAP)
+        and ((why := explained.get((draw.framework, fault.name))) is None or why.kind == GAP)
     ]
 
 

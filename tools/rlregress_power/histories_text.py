@@ -10,7 +10,7 @@ from rlregress_power.judged_releases import OUTCOMES, JudgedPair
 
 
 def pair_lines(row: JudgedPair) -> Iterator[str]:
-    """What came of one pair of releases."""
+    """Describe the result for one pair of releases."""
     yield f"{row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
     for change in row.changes:
         by = f": {change.by}" if change.by else ""
@@ -37,12 +37,14 @@ def lines(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
 
 
 def _counts(rows: Sequence[JudgedPair]) -> list[str]:
-    counted = Counter(change.outcome for row in rows for change in row.changes)
-    total = sum(counted.values())
+    count_text = Counter(change.outcome for row in rows for change in row.changes)
+    total = sum(count_text.values())
     if not total:
         return ["No change in scope was judged."]
     text = tables.head("changes in scope", "", "share")
-    text += [tables.row(name, counted[name], f"{counted[name] / total:.0%}") for name in OUTCOMES]
+    text += [
+        tables.row(name, count_text[name], f"{count_text[name] / total:.0%}") for name in OUTCOMES
+    ]
     later = sum(change.later for row in rows for change in row.changes)
     if later:
         text += [

@@ -59,12 +59,12 @@ class Instrument:
     in_place: bool = False
 
     def enough(self, results: Sequence[FaultResult]) -> bool:
-        """Whether enough of the faults that fit the installed version are detected."""
+        """Return whether enough of the faults for the installed version are detected."""
         fitting = [result for result in results if result.fits]
-        found = [result for result in fitting if result.detected]
+        detected = [result for result in fitting if result.detected]
         right = [result for result in fitting if result.in_place or not self.in_place]
         least = self.share * len(fitting)
-        return min(len(found), len(right)) >= least and bool(fitting or not results)
+        return min(len(detected), len(right)) >= least and bool(fitting or not results)
 
 
 def _by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
@@ -73,9 +73,9 @@ def _by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
 
 
 def _by_probes(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
-    for name, of in _by_framework(faults).items():
-        say(f"{name}: {len(of)} faults; first, which probe reaches which line")
-        yield from probe_server.probe(name, of, workers)
+    for name, framework_faults in _by_framework(faults).items():
+        say(f"{name}: {len(framework_faults)} faults; first, which probe reaches which line")
+        yield from probe_server.probe(name, framework_faults, workers)
 
 
 def _by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
@@ -117,10 +117,10 @@ def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         output = folder / f"{fault.framework}-{fault.name}.trace"
         changed = _record(fault.framework, fault.algorithm, output, side)
     output.unlink()
-    found = compare(original, changed)
-    events = _first(found)
-    diverged = found.verdict == "diverged"
-    kind = found.first.kind if found.first is not None else ""
+    comparison = compare(original, changed)
+    events = _first(comparison)
+    diverged = comparison.verdict == "diverged"
+    kind = comparison.first.kind if comparison.first is not None else ""
     places = {f"{event.file} {event.function}" for event in events}
     return FaultResult(
         fault=fault,
@@ -128,16 +128,16 @@ def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         by={kind: f"{events[0].place} {events[0].function}"} if events else {},
         in_place=diverged and bool(places & set(fault.turns)),
         named=_named(events, fault.file, _function(fault)),
-        verdict=found.verdict,
+        verdict=comparison.verdict,
         failure=last_words(changed.failure) if changed.failure else "",
     )
 
 
-def _first(found: Comparison) -> list[Event]:
+def _first(comparison: Comparison) -> list[Event]:
     """The event of the first difference on either side, the changed one first."""
-    if found.first is None:
+    if comparison.first is None:
         return []
-    return [event for event in (found.first.b, found.first.a) if event is not None]
+    return [event for event in (comparison.first.b, comparison.first.a) if event is not None]
 
 
 def _named(events: Sequence[Event], file: str, function: str) -> bool:
@@ -160,12 +160,14 @@ def _function(fault: Fault) -> str:
 
 def _by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
-    for name, of in _by_framework(faults).items():
-        mutants = {fault: made for fault in of if (made := _mutant(fault)) is not None}
-        every = list(mutants.values())
-        seeded = mutation_test.seed_installed(frameworks.get(name), every, workers, say)
+    for name, framework_faults in _by_framework(faults).items():
+        mutants = {
+            fault: mutant for fault in framework_faults if (mutant := _mutant(fault)) is not None
+        }
+        mutants_found = list(mutants.values())
+        seeded = mutation_test.seed_installed(frameworks.get(name), mutants_found, workers, say)
         by_fault = dict(zip(mutants, seeded, strict=True))
-        yield from (_under_option(fault, by_fault.get(fault)) for fault in of)
+        yield from (_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
 
 
 def _mutant(fault: Fault) -> Mutant | None:
@@ -195,10 +197,10 @@ def _mutant(fault: Fault) -> Mutant | None:
 def _under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
     if seeded is None:
         return FaultResult(fault=fault, fits=False, trouble="does not fit this version")
-    found = seeded.comparison
+    comparison = seeded.comparison
     last = fault.function.rpartition(".")[2]
-    in_place = found is not None and _named(_first(found), fault.file, last)
-    how = "an error" if found is None else "in place" if in_place else "found"
+    in_place = comparison is not None and _named(_first(comparison), fault.file, last)
+    how = "an error" if comparison is None else "in place" if in_place else "found"
     return FaultResult(
         fault=fault,
         detected=bool(seeded.detected_by),
@@ -236,10 +238,10 @@ def run_tests(
     with TemporaryDirectory(prefix="rlregress-behavior-") as folder:
         evidence = Path(folder) / "evidence.json"
         command = pytest_command(fault.framework, paths, *arguments, "--evidence", str(evidence))
-        ended = injection.run_injected(fault, command, patience)
+        completed = injection.run_injected(fault, command, patience)
         entries = json.loads(evidence.read_text("utf-8"))["tests"] if evidence.is_file() else None
-    ran = ended.returncode in (0, 1) and entries
-    output = ended.stdout + ended.stderr
+    ran = completed.returncode in (0, 1) and entries
+    output = completed.stdout + completed.stderr
     return entries, "" if ran else f"the tests did not run: {output[-500:]}"
 
 
@@ -272,17 +274,17 @@ def behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str = "") 
 def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     """Measure a copy with each fault, one at a time, against the stored processes."""
     for fault in faults:
-        of = fault.framework, fault.algorithm
+        pair = fault.framework, fault.algorithm
         try:
-            if stored_throughput.stored(*of) is None:
+            if stored_throughput.find_comparable(*pair) is None:
                 raise UserError(
-                    f"no throughput of {' '.join(of)} is stored; measure it with: "
-                    f"{stored_throughput.how_to_record(fault.framework)}"
+                    f"no throughput of {' '.join(pair)} is stored; measure it with: "
+                    f"{stored_throughput.record_command(fault.framework)}"
                 )
             with injection.injected(fault) as environment:
-                measured = stored_throughput.new_processes(*of, environment)
-            judged = stored_throughput.verdicts({of: measured}, 0.05)[of]
-            verdicts = {name: asdict(each) for name, each in judged.items()}
+                measured = stored_throughput.measure_processes(*pair, environment)
+            judged = stored_throughput.judge_processes({pair: measured}, 0.05)[pair]
+            verdicts = {name: asdict(verdict) for name, verdict in judged.items()}
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))
         else:

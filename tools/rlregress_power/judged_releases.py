@@ -1,4 +1,4 @@
-"""What the gate said of real releases."""
+"""Verdicts of the gate on real releases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RED = frozenset({REGRESSED, NEW_FAILS, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedChange:
-    """What the gate said of one change.
+    """The verdict of the gate on one change.
 
     Attributes:
         outcome: one of ``OUTCOMES``.
@@ -50,10 +50,12 @@ class JudgedPair:
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing in scope is known to have changed between the two."""
+        """Return whether no known change in scope lies between the two releases."""
         return not self.changes
 
     @property
     def red(self) -> bool:
-        """Whether the gate would have stopped somebody; what is documented to change does not."""
+        """Return whether the gate would have stopped the upgrade; documented changes do not
+        count.
+        """
         return self.verdict in RED - {AS_DOCUMENTED}

@@ -17,9 +17,9 @@ _NOT_RUN, _RUN = "not detected, on a line that nothing runs", "not detected, alt
 
 def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]) -> str:
     """The whole page; ``explained``: (framework, fault) -> why nothing detects it."""
-    parts = [_HEAD.strip(), "", *_shares(results, explained), "", *_by_operator(results)]
-    for of in results:
-        parts += ["", *_unseen(of, explained)]
+    parts = [_HEAD.strip(), "", *_shares(results, explained), "", *_rows_by_operator(results)]
+    for draw in results:
+        parts += ["", *_unseen(draw, explained)]
     return "\n".join(parts) + "\n"
 
 
@@ -60,9 +60,9 @@ faults without an explanation.
 
 
 def _explanation(
-    of: Drawn, fault: Outcome, explained: Mapping[tuple[str, str], Explained]
+    draw: Drawn, fault: Outcome, explained: Mapping[tuple[str, str], Explained]
 ) -> Explained | None:
-    return explained.get((of.framework, fault.name)) if not fault.detected_by else None
+    return explained.get((draw.framework, fault.name)) if not fault.detected_by else None
 
 
 def _shares(
@@ -74,10 +74,10 @@ def _shares(
         "detected of those that count", "with what is detected since",
     ]  # fmt: skip
     rows = []
-    for of in results:
-        version = next(iter(of.versions.values()), "")
-        named = [f"{of.framework} {version}".strip(), str(of.draw), of.date]
-        rows.append([*named, *_share(str(of.of), [of], explained)])
+    for draw in results:
+        version = next(iter(draw.versions.values()), "")
+        named = [f"{draw.framework} {version}".strip(), str(draw.draw), draw.date]
+        rows.append([*named, *_share(str(draw.of), [draw], explained)])
     if len(results) > 1:
         rows.append(["all", "", "", *_share("", results, explained)])
     return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
@@ -86,20 +86,20 @@ def _shares(
 def _share(
     places: str, results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> list[str]:
-    faults = [fault for of in results for fault in of.faults]
-    whys = [_explanation(of, fault, explained) for of in results for fault in of.faults]
+    faults = [fault for draw in results for fault in draw.faults]
+    whys = [_explanation(draw, fault, explained) for draw in results for fault in draw.faults]
     kinds = Counter(why.kind for why in whys if why is not None)
     detected = sum(bool(fault.detected_by) for fault in faults)
     since = sum(bool(fault.detected_later_by) for fault in faults)
-    counted = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
+    counts_text = len(faults) - sum(kinds[kind] for kind in KINDS if kind != GAP)
     either = [fault for fault in faults if fault.detected_by in TIERS[:2]]
     return [
         str(len(faults)), places, *(_detected_of_probed(faults, tier) for tier in TIERS[:2]),
         _part(len(either), len(faults)), *(_detected_of_probed(faults, tier) for tier in TIERS[2:]),
         _part(detected, len(faults)),
-        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counted),
-        _part(detected + since, counted)
-        if any(of.asked_again for of in results)
+        *(str(kinds[kind]) for kind in KINDS if kind != GAP), _part(detected, counts_text),
+        _part(detected + since, counts_text)
+        if any(draw.asked_again for draw in results)
         else "not checked",
     ]  # fmt: skip
 
@@ -110,37 +110,37 @@ def _detected_of_probed(faults: Sequence[Outcome], tier: str) -> str:
     return _part(sum(bool(fault.said[tier]) for fault in tried), len(tried))
 
 
-def _part(part: int, whole: int) -> str:
-    return f"{part} of {whole} ({part / whole:.0%})" if whole else "none"
+def _part(part: int, total: int) -> str:
+    return f"{part} of {total} ({part / total:.0%})" if total else "none"
 
 
-def _by_operator(results: Sequence[Drawn]) -> Iterable[str]:
-    faults = [fault for of in results for fault in of.faults]
+def _rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
+    faults = [fault for draw in results for fault in draw.faults]
     names = [name for name in _OPERATORS if any(fault.operator == name for fault in faults)]
     names += sorted({fault.operator for fault in faults} - set(names))
     rows = []
     for name in names:
-        of = [fault for fault in faults if fault.operator == name]
-        first = Counter(fault.detected_by for fault in of)
+        draw = [fault for fault in faults if fault.operator == name]
+        first = Counter(fault.detected_by for fault in draw)
         rows.append([
-            name, str(len(of)), *(str(first[tier]) for tier in TIERS),
-            str(sum(not fault.detected_by and fault.run for fault in of)),
-            str(sum(not fault.detected_by and not fault.run for fault in of)),
+            name, str(len(draw)), *(str(first[tier]) for tier in TIERS),
+            str(sum(not fault.detected_by and fault.run for fault in draw)),
+            str(sum(not fault.detected_by and not fault.run for fault in draw)),
         ])  # fmt: skip
     head = ["operator", "faults", *(f"first detected by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
     return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
 
 
-def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
-    yield f"## Not detected: {of.framework}, draw {of.draw}"
+def _unseen(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
+    yield f"## Not detected: {draw.framework}, draw {draw.draw}"
     for title, run in ((_RUN, True), (_NOT_RUN, False)):
-        chosen = [fault for fault in of.faults if not fault.detected_by and fault.run == run]
-        yield from ("", f"### {title.capitalize()}: {len(chosen)}", "")
-        for missed in chosen:
-            why = _explanation(of, missed, explained)
+        undetected = [fault for fault in draw.faults if not fault.detected_by and fault.run == run]
+        yield from ("", f"### {title.capitalize()}: {len(undetected)}", "")
+        for missed in undetected:
+            why = _explanation(draw, missed, explained)
             text = f" **{why.kind.capitalize()}**: {why.why}" if why is not None else ""
             text += (
-                f" Detected on {of.asked_again} by {missed.detected_later_by}."
+                f" Detected on {draw.asked_again} by {missed.detected_later_by}."
                 if missed.detected_later_by
                 else ""
             )
@@ -152,7 +152,7 @@ def _unseen(of: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterab
 
 def summary(results: Sequence[Drawn]) -> str:
     """One line."""
-    faults = [fault for of in results for fault in of.faults]
+    faults = [fault for draw in results for fault in draw.faults]
     detected = sum(bool(fault.detected_by) for fault in faults)
     text = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"
     return f"of the generated faults {_part(detected, len(faults))} are detected by {text}"

@@ -26,15 +26,15 @@ def measure(adapter: Adapter) -> ExecutedLines:
     import coverage
 
     folders = [f"{folder}/*" for folder in adapter.code.probed_folders()]
-    counted = coverage.Coverage(data_file=None, include=folders, config_file=False)
-    counted.start()
+    lines_counted = coverage.Coverage(data_file=None, include=folders, config_file=False)
+    lines_counted.start()
     try:
         for (id, scope), probe in adapter.observe.probes().items():
-            counted.switch_context(f"{id} {scope}")
+            lines_counted.switch_context(f"{id} {scope}")
             run_probe(catalogue.get(id), probe)
     finally:
-        counted.stop()
-    data = counted.get_data()
+        lines_counted.stop()
+    data = lines_counted.get_data()
     executed: dict[str, dict[Probe, frozenset[int]]] = {}
     for file in data.measured_files():
         lines: dict[Probe, set[int]] = {}
@@ -88,15 +88,15 @@ def probes_at(
 
     No probe is to be asked of a statement in the body of a function that none reaches.
     """
-    of_file = executed.get(str(path.resolve()))
+    file_lines = executed.get(str(path.resolve()))
     lines = statement(path.read_text(encoding="utf-8"), line, script)
     # a script that was not counted at all may run under another name
-    if lines is None or (script and of_file is None):
+    if lines is None or (script and file_lines is None):
         return None
     statement_lines = set(lines)
     return {
         probe
-        for probe, executed_lines in (of_file or {}).items()
+        for probe, executed_lines in (file_lines or {}).items()
         if executed_lines & statement_lines
     }
 

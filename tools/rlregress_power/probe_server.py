@@ -32,13 +32,13 @@ PATIENCE = 300
 
 
 def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[FaultResult]:
-    """What the probes report about each fault, in the order in which they end."""
+    """Yield the probes' result for each fault, in the order of completion."""
     measured = subprocess.run(
         process_tree.supervised(
             [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework]
         ),
         input=json.dumps([fault.__dict__ for fault in faults]),
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -47,7 +47,7 @@ def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Fau
     command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
     serving = subprocess.Popen(
         process_tree.supervised(command),
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -145,7 +145,7 @@ def _serve(framework: str, workers: int) -> None:
     running: dict[int, tuple[int, str]] = {}
     for job in plan["jobs"]:
         if len(running) >= workers:
-            _one_ended(running)
+            _wait_for_answer(running)
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -154,10 +154,10 @@ def _serve(framework: str, workers: int) -> None:
         os.close(writing)
         running[child] = reading, job["fault"]["name"]
     while running:
-        _one_ended(running)
+        _wait_for_answer(running)
 
 
-def _one_ended(running: dict[int, tuple[int, str]]) -> None:
+def _wait_for_answer(running: dict[int, tuple[int, str]]) -> None:
     # an answer may be longer than a pipe holds: read before waiting
     import select
 
@@ -168,8 +168,8 @@ def _one_ended(running: dict[int, tuple[int, str]]) -> None:
         output = answer.read().strip()
     _, status = os.waitpid(child, 0)
     if not output:
-        ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
-        why = f"the process ended by {ended}" + (f" after {PATIENCE} s" if status == 14 else "")
+        finished = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status}"
+        why = f"the process ended by {finished}" + (f" after {PATIENCE} s" if status == 14 else "")
         output = json.dumps({"name": name, "changed": {"": {"": why}}, "asked": []})
     print(output, flush=True)
 
@@ -207,10 +207,10 @@ def probe_faults(
     from rlregress import frameworks
     from rlregress.details import catalogue
     from rlregress.details.fingerprint import run_probe
-    from rlregress.details.implementation import documented
+    from rlregress.details.implementation import load_documented
 
     adapter = frameworks.get(framework)
-    known = documented(adapter)
+    expectations = load_documented(adapter)
     changed: dict[str, dict[str, str]] = {}
     names = []
     for (id, scope), probe in adapter.observe.probes().items():
@@ -218,9 +218,9 @@ def probe_faults(
             continue
         names.append(f"{id} {scope}")
         probed = run_probe(catalogue.get(id), probe)
-        entry = known.get((id, scope))
+        entry = expectations.get((id, scope))
         if entry is None or probed.variant != entry.variant:
-            changed.setdefault(id, {})[scope] = probed.found
+            changed.setdefault(id, {})[scope] = probed.variant_or_reason
     return changed, names
 
 

@@ -43,14 +43,14 @@ class _Results:
     pairs: tuple[JudgedPair, ...]
 
 
-def path_of(framework: str) -> Path:
-    """Where the results of a framework are kept."""
+def results_path(framework: str) -> Path:
+    """Return the path of a framework's results."""
     return suite.data_of(rlregress_power, "histories") / f"{framework}.results.json"
 
 
 def load(framework: str) -> tuple[JudgedPair, ...]:
     """The kept results; none if nothing was judged yet."""
-    path = path_of(framework)
+    path = results_path(framework)
     if not path.is_file():
         return ()
     remedy = "remove the file and run rlregress selftest histories again"
@@ -58,14 +58,14 @@ def load(framework: str) -> tuple[JudgedPair, ...]:
     return content.pairs
 
 
-def run(
+def judge_pairs(
     framework: str,
     judge: Judge,
     only: Sequence[str] = (),
     say: cached_folders.Say = cached_folders.silent,
     further: bool = False,
 ) -> Iterator[JudgedPair]:
-    """Judge every pair that has no result yet, and keep what was said after each.
+    """Judge every pair without a result, and store the result after each.
 
     Args:
         only: releases whose pair with the one before is judged, also if it has a result.
@@ -76,26 +76,26 @@ def run(
         UserError: a release that is not published, or, with ``further``, that has no result.
     """
     pairs = known_changes.pairs(framework)
-    known = {pair.release for pair in pairs}
+    releases = {pair.release for pair in pairs}
     for name in only:
-        if name not in known:
+        if name not in releases:
             raise UserError(
                 f"'{name}' is no release of {framework} with one before it; known: "
                 f"{', '.join(pair.release for pair in pairs)}"
             )
     suite.checkout("judging histories")
     results = {row.release: row for row in load(framework)}
-    left = [p for p in pairs if (p.release in only if only else p.release not in results)]
-    for pair in left if further else ():
+    pending = [p for p in pairs if (p.release in only if only else p.release not in results)]
+    for pair in pending if further else ():
         if pair.release not in results:
             raise UserError(
                 f"{framework} {pair.before} -> {pair.release} has no result to add to; judge "
                 "the pair first, without --scenario"
             )
     # the newest first: those that users are about to make
-    chosen = left[::-1]
-    for number, pair in enumerate(chosen, start=1):
-        say(f"[{number}/{len(chosen)}] {framework} {pair.before} -> {pair.release}")
+    selected = pending[::-1]
+    for number, pair in enumerate(selected, start=1):
+        say(f"[{number}/{len(selected)}] {framework} {pair.before} -> {pair.release}")
         begun = time.monotonic()
         try:
             data: Mapping[str, Any] = judge(pair)
@@ -118,11 +118,11 @@ def _keep(framework: str, rows: Sequence[JudgedPair]) -> None:
         if not change["later"]:
             del change["later"]
     text = json.dumps({"pairs": pairs}, indent=1)
-    write_atomically(path_of(framework), text + "\n")
+    write_atomically(results_path(framework), text + "\n")
 
 
 def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:
-    """What a report says of the changes of a pair."""
+    """Return a report's verdicts on the changes of a pair."""
     return JudgedPair(
         before=pair.before,
         release=pair.release,
@@ -133,29 +133,31 @@ def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged
     )
 
 
-def with_named(kept: JudgedPair, further: JudgedPair) -> JudgedPair:
-    """What is kept of a pair, with the causes that a gate of some scenarios alone has named."""
+def with_named(stored_pair: JudgedPair, further: JudgedPair) -> JudgedPair:
+    """Return a stored pair with the causes that a gate of some scenarios named."""
     named = {change.id: change for change in further.changes if change.outcome == CAUSE}
     changes = tuple(
         replace(named[change.id], later=True)
         if change.outcome != CAUSE and change.id in named
         else change
-        for change in kept.changes
+        for change in stored_pair.changes
     )
-    return replace(kept, changes=changes)
+    return replace(stored_pair, changes=changes)
 
 
 def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     frameworks = list(data.get("frameworks", {}).values())
-    for of in frameworks:
-        by = _named(change, of)
+    for framework_report in frameworks:
+        by = _named(change, framework_report)
         if by:
             return JudgedChange(id=change.id, outcome=CAUSE, by=by)
     for row in data.get("entries", ()):
         # of a training that only one of the two can do
         if row["state"] in (NEW_FAILS, OLD_FAILED) and row["name"] in change.functions:
             return JudgedChange(id=change.id, outcome=CAUSE, by=f"{row['state']}: {row['name']}")
-    if data["verdict"] in RED and any(_diverges(change, of) for of in frameworks):
+    if data["verdict"] in RED and any(
+        _diverges(change, framework_report) for framework_report in frameworks
+    ):
         return JudgedChange(id=change.id, outcome=FLAGGED)
     for row in data.get("entries", ()):
         if row["state"] in INCOMPLETE and row["name"] in change.functions:
@@ -164,9 +166,9 @@ def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     return JudgedChange(id=change.id, outcome=MISSED if judged_ else NOT_JUDGED)
 
 
-def _named(change: Change, of: Mapping[str, Any]) -> str:
-    """What in the report names the change, and nothing that lies elsewhere beside it."""
-    for name, trace in of["traces"].items():
+def _named(change: Change, framework_report: Mapping[str, Any]) -> str:
+    """Return where the report names the change and nothing else."""
+    for name, trace in framework_report["traces"].items():
         cause = trace["cause"] or {}
         named = [
             cause.get("alone"),
@@ -179,10 +181,10 @@ def _named(change: Change, of: Mapping[str, Any]) -> str:
         for function in named:
             if _lies_in(function, change) and function not in still:
                 return f"{name}: {function}"
-    for default in of["defaults"]:
+    for default in framework_report["defaults"]:
         if _is_default(change, default):
             return f"{default['owner']} {default['name']}: {default['a']} -> {default['b']}"
-    for detail in of["details"]:
+    for detail in framework_report["details"]:
         # a detail with several functions below it says of none of them that it is the cause
         alone = detail["functions"][0] if len(detail["functions"]) == 1 else ""
         if detail["id"] in change.details or alone in change.functions:
@@ -191,7 +193,9 @@ def _named(change: Change, of: Mapping[str, Any]) -> str:
 
 
 def _lies_in(function: str | None, change: Change) -> bool:
-    """Whether it is a function that the change names, or one that is defined within such a one."""
+    """Return whether it is a function named by the change, or one defined inside such
+    a function.
+    """
     return function is not None and any(
         function == named or function.startswith(f"{named}.") for named in change.functions
     )
@@ -207,9 +211,11 @@ def _is_default(change: Change, default: Mapping[str, str]) -> bool:
     return default["owner"] in {known_changes.qualified(function) for function in change.functions}
 
 
-def _diverges(change: Change, of: Mapping[str, Any]) -> bool:
-    """Whether a training of one of its algorithms, or a detail that enters it, differs."""
-    return any(set(detail["functions"]) & set(change.functions) for detail in of["details"]) or any(
+def _diverges(change: Change, framework_report: Mapping[str, Any]) -> bool:
+    """Return whether a training or a detail of the changed algorithms differs."""
+    return any(
+        set(detail["functions"]) & set(change.functions) for detail in framework_report["details"]
+    ) or any(
         trace["verdict"] != "equal" and change.concerns(name)
-        for name, trace in of["traces"].items()
+        for name, trace in framework_report["traces"].items()
     )

@@ -18,7 +18,7 @@ from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.gate import cell_selection, replays
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.replays import Recorded
+from rlregress.gate.replays import ReplayableRun
 from rlregress.inside import child_environment, process_tree, run_record
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.tracing.child_processes import last_words
@@ -39,7 +39,7 @@ class _Replayed:
         lines: file -> lines that ran.
     """
 
-    recorded: Recorded
+    recorded: ReplayableRun
     lines: Mapping[str, Collection[int]]
 
 
@@ -72,27 +72,27 @@ def draw(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
     ]
 
 
-def _stored(framework: str, algorithm: str) -> Recorded:
+def _stored(framework: str, algorithm: str) -> ReplayableRun:
     """Return the first seed of the first replay of an algorithm; UserError if none is stored."""
     selection = Selection("short", [framework], [algorithm], cells="all")
-    for cell in cell_selection.choose(selection):
-        if (recorded := replays.recorded(cell, 0)) is not None:
+    for cell in cell_selection.choose_cells(selection):
+        if (recorded := replays.find_replayable(cell, 0)) is not None:
             return recorded
     raise UserError(f"no run of {framework} {algorithm} is stored to be replayed")
 
 
 @cache
 def _without_fault(framework: str, algorithm: str) -> _Replayed:
-    """Replay what is installed; UserError if it has not the numbers of the record."""
+    """Replay the installed code; UserError if its numbers differ from the record."""
     recorded = _stored(framework, algorithm)
-    content = _train(recorded, worker_launch.environment(), to_its_end=True)
-    if first := replays.first_difference(recorded.run, RunResult.of(content)):
+    content = _train(recorded, worker_launch.worker_environment(), to_its_end=True)
+    if first := replays.describe_first_difference(recorded.run, RunResult.from_record(content)):
         raise UserError(f"without a fault, {recorded.job.title} differs from its record: {first}")
     return _Replayed(recorded, content["trail"]["executed"])
 
 
 def _train(
-    recorded: Recorded, environment: Mapping[str, str], to_its_end: bool = False
+    recorded: ReplayableRun, environment: Mapping[str, str], to_its_end: bool = False
 ) -> dict[str, Any]:
     """Train a stored run, up to where it differs, with the code that the environment names.
 
@@ -113,7 +113,7 @@ def _train(
         rows = trail.rows if trail and not to_its_end else []
         expected.write_text(json.dumps(rows), "utf-8")
         variables = {**environment, replayed_run.EXPECTED: str(expected)}
-        ended = process_tree.run(
+        completed = process_tree.run(
             [sys.executable, "-m", replayed_run.__name__, *map(str, (job, checkpoint, record))],
             timeout=PATIENCE,
             cwd=folder,
@@ -122,7 +122,7 @@ def _train(
             stderr=subprocess.PIPE,
         )
         if not record.is_file():
-            raise UserError(last_words(ended.stderr or ended.stdout) or "no record")
+            raise UserError(last_words(completed.stderr or completed.stdout) or "no record")
         return run_record.read(record)
 
 
@@ -130,7 +130,7 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
     place = injection.fault_line(fault)
     if place is None:
         raise UserError(f"does not fit this version of {fault.framework}")
-    found = FaultResult(
+    result = FaultResult(
         fault=fault,
         executed=_is_executed(*place, replayed.lines.get(fault.file, ())),
         runs=1,
@@ -139,13 +139,13 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
         try:
             content = _train(replayed.recorded, environment)
         except (UserError, subprocess.TimeoutExpired) as error:
-            return replace(found, detected=True, by={"replay": str(error)}, failure=str(error))
-    first = replays.first_difference(replayed.recorded.run, RunResult.of(content))
+            return replace(result, detected=True, by={"replay": str(error)}, failure=str(error))
+    first = replays.describe_first_difference(replayed.recorded.run, RunResult.from_record(content))
     failure = last_words(content["failure"]) if content["failure"] else ""
     if replayed_run.Differs.__name__ in failure:
         failure = ""
     return replace(
-        found,
+        result,
         detected=bool(first),
         by={"replay": failure or first} if first else {},
         cpu_minutes=content["time"].get("cpu_seconds", 0.0) / 60,
@@ -154,7 +154,7 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
 
 
 def _is_executed(path: Path, line: int, executed: Collection[int]) -> bool:
-    """Whether the statement around a line ran: its own lines, without the statements inside it."""
+    """Return whether the statement of a line ran, by its own lines without inner statements."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     around = [
         node

@@ -22,16 +22,16 @@ class Differs(Exception):
 
 
 class _Trail(trail.Trail):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         rows = json.loads(Path(os.environ[EXPECTED]).read_text("utf-8"))
         self._expected = {_without_line(row) for row in rows}
         if rows:
             # noting lines takes time
             self._executed = None
 
-    def _after(self, *given: Any) -> None:
-        super()._after(*given)
+    def _after(self, *args: Any) -> None:
+        super()._after(*args)
         if self._expected and self.rows and _without_line(self.rows[-1]) not in self._expected:
             raise Differs
 

@@ -1,4 +1,4 @@
-"""Faults that change what is learnt, through the whole gate on returns: verdict, runs, minutes."""
+"""Faults that change learning, through the whole gate on returns: verdict, runs, minutes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 from rlregress.upgrade.cached_folders import Say
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 
 #: cell -> what a run of it came to, as its record says.
 Outcomes = dict[str, dict[str, Any]]
@@ -41,18 +41,18 @@ def judge(
         return
     unfaulted: dict[tuple[str, str], Outcomes] = {}
     for fault in faults:
-        of = fault.framework, fault.algorithm
+        pair = fault.framework, fault.algorithm
         try:
-            if of not in unfaulted:
+            if pair not in unfaulted:
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-                    options = _options(*of, cells, workers, folder)
-                    unfaulted[of] = _first_runs(options, worker_launch.environment())
+                    options = _options(*pair, cells, workers, folder)
+                    unfaulted[pair] = _first_runs(options, worker_launch.worker_environment())
             with (
                 injection.injected(fault) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
             ):
-                options = _options(*of, cells, workers, folder)
-                if _first_runs(options, environment) == unfaulted[of]:
+                options = _options(*pair, cells, workers, folder)
+                if _first_runs(options, environment) == unfaulted[pair]:
                     raise UserError(
                         "with the fault, the run of the first seed of every cell is the same as "
                         "without it: the trainings do not enter what it changes"
@@ -68,12 +68,12 @@ def _unchanged(
 ) -> Iterator[FaultResult]:
     """Judge the installed framework again and again, each time with seeds of its own."""
     for number in range(gates):
-        first = FIRST_NEW_SEED + SEQUENTIAL.most * number
+        first = FIRST_NEW_SEED + SEQUENTIAL_LOOKS.max_runs * number
         none = Fault(name=f"unchanged {number + 1}", framework=framework, algorithm=algorithm)
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
             options = _options(framework, algorithm, cells, workers, folder)
             options = replace(options, first_seed=first)
-            result = _judged(none, options, worker_launch.environment())
+            result = _judged(none, options, worker_launch.worker_environment())
             yield replace(result, detected=not (result.regressed or result.trouble))
 
 
@@ -91,9 +91,9 @@ def _options(framework: str, algorithm: str, cells: str, workers: int, folder: s
 
 
 def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcomes:
-    """What the run of the first seed of each cell comes to; its record stays in the store."""
-    one = replace(options, seeds=1, one_look=True)
-    entries = gate_run.returns_alone(sys.executable, one, environment)
+    """Return the results of the first seed of each cell; their records stay in the store."""
+    single_seed_options = replace(options, seeds=1, one_look=True)
+    entries = gate_run.run_returns_only(sys.executable, single_seed_options, environment)
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]
@@ -101,10 +101,10 @@ def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcome
 
 
 def _judged(fault: Fault, options: GateOptions, environment: Mapping[str, str]) -> FaultResult:
-    entries = gate_run.returns_alone(sys.executable, options, environment)
+    entries = gate_run.run_returns_only(sys.executable, options, environment)
     if isinstance(entries, str):
         return FaultResult(fault=fault, trouble=entries)
-    broken = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
+    broken = [str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)]
     records = [entry["record"] for entry in entries if "record" in entry]
     verdicts = evidence.verdicts(entries)
     return FaultResult(

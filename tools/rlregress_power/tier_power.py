@@ -48,7 +48,7 @@ SHARE = 0.95
 
 
 def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Drawn:
-    """Draw faults and ask the tiers; what the same tests said of the same faults before is kept.
+    """Draw faults and run the tiers; earlier results of the same tests and faults are reused.
 
     Args:
         count: how many.
@@ -65,11 +65,14 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
             f"{adapter.full_name} is made of scripts, whose statements stand in no function; "
             "generated faults are put into functions"
         )
-    faults, of = generated_faults.drawn(adapter, count, draw)
-    kept, tests = generated_faults.load(adapter.name, draw), state.tests_digest()
+    faults, place_count = generated_faults.draw_faults(adapter, count, draw)
+    earlier, tests = generated_faults.load(adapter.name, draw), state.tests_digest()
     by_tier = {}
-    if kept is not None and (dict(kept.versions), kept.tests) == (adapter.code.versions(), tests):
-        by_tier = {fault.name: fault for fault in kept.faults}
+    if earlier is not None and (dict(earlier.versions), earlier.tests) == (
+        adapter.code.versions(),
+        tests,
+    ):
+        by_tier = {fault.name: fault for fault in earlier.faults}
     outcomes = {
         n: by_tier.get(new.name, new) for n, new in enumerate(map(generated_faults.outcome, faults))
     }
@@ -78,7 +81,7 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
         results = Drawn(
             framework=adapter.name,
             versions=dict(adapter.code.versions()),
-            of=of,
+            of=place_count,
             draw=draw,
             faults=tuple(outcomes[n] for n in sorted(outcomes)),
             date=datetime.date.today().isoformat(),
@@ -104,18 +107,18 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
     """
     suite.checkout("judging generated faults")
     version = dict(adapter.code.versions())
-    draws = [of for of in generated_faults.kept() if of.framework == adapter.name]
-    draws = [of for of in draws if dict(of.versions) == version]
+    draws = [draw for draw in generated_faults.load_all_results() if draw.framework == adapter.name]
+    draws = [draw for draw in draws if dict(draw.versions) == version]
     if not draws:
         raise UserError(
             f"no faults were drawn from {adapter.full_name} {adapter.code.version()} yet; run "
             f"rlregress selftest faults --tiers --framework {adapter.full_name} first"
         )
-    known = generated_faults.explained()
+    explanations = generated_faults.explained()
     faults: dict[str, Mutant] = {}
-    for of in draws:
-        missed = {miss.name for miss in generated_faults.misses(of, known)}
-        for fault in generated_faults.drawn(adapter, len(of.faults), of.draw)[0]:
+    for draw in draws:
+        missed = {miss.name for miss in generated_faults.misses(draw, explanations)}
+        for fault in generated_faults.draw_faults(adapter, len(draw.faults), draw.draw)[0]:
             name = generated_faults.outcome(fault).name
             if name in missed:
                 faults[name] = fault
@@ -125,12 +128,15 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
             say(_so_far(tuple(outcomes.values()), tier))
     results = {outcome.name: outcome.said for outcome in outcomes.values()}
     today = datetime.date.today().isoformat()
-    again = []
-    for of in draws:
-        answered = tuple(replace(drawn, again=results.get(drawn.name, {})) for drawn in of.faults)
-        again.append(replace(of, faults=answered, asked_again=today))
-        generated_faults.keep(again[-1])
-    return again
+    new_results = []
+    for draw in draws:
+        answered = tuple(
+            replace(drawn_faults, again=results.get(drawn_faults.name, {}))
+            for drawn_faults in draw.faults
+        )
+        new_results.append(replace(draw, faults=answered, asked_again=today))
+        generated_faults.keep(new_results[-1])
+    return new_results
 
 
 def _run_tier(
@@ -156,13 +162,13 @@ def _run_tier(
         (UNIT, _unit, seeds), (TRACE, _traced, mutants), (CALLS, _called, mutants),
         (BEHAVIOR, _behaving, seeds),
     ]  # fmt: skip
-    for tier, query, of in tiers:
-        left = {
-            n: of[n]
+    for tier, query, tier_outcomes in tiers:
+        remaining = {
+            n: tier_outcomes[n]
             for n, outcome in outcomes.items()
             if tier not in outcome.said and (tier in (UNIT, TRACE) or not outcome.detected_by)
         }
-        for number, answer, run in query(adapter, left, workers, say):
+        for number, answer, run in query(adapter, remaining, workers, say):
             outcomes[number] = outcomes[number].with_(tier, answer, run)
             if tier == BEHAVIOR:  # takes longest
                 yield tier
@@ -200,8 +206,8 @@ def _traced(
 ) -> list[_Answer]:
     if not faults:
         return []
-    every = list(faults.values())
-    seeded = mutation_test.seed_installed(adapter, every, workers, say, by_calls)
+    mutants_found = list(faults.values())
+    seeded = mutation_test.seed_installed(adapter, mutants_found, workers, say, by_calls)
     return [
         (number, result.called if by_calls else result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)
@@ -216,7 +222,7 @@ _called = partial(_traced, by_calls=True)
 def _behaving(
     adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
 ) -> Iterator[_Answer]:
-    """What the tests of ``tests_behavior`` say, of the files that run a fault's statement."""
+    """Return the results of ``tests_behavior`` for the files that run a fault's statement."""
     if not faults:
         return
     executed = _executed_lines(adapter)
@@ -239,11 +245,11 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     """Source file -> file of tests -> lines that it runs."""
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
-        ended = process_tree.run(
+        completed = process_tree.run(
             [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
-                **worker_launch.environment(),
+                **worker_launch.worker_environment(),
                 behavior_coverage.OUTPUT: str(output),
                 behavior_coverage.FOLDERS: os.pathsep.join(adapter.code.folders()),
             },
@@ -251,10 +257,10 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        if ended.returncode or not output.is_file():
+        if completed.returncode or not output.is_file():
             raise UserError(
                 f"the behaviour tests of {adapter.full_name} do not pass without a fault, so they "
-                f"cannot be asked for one: {ended.stdout.strip().splitlines()[-1:]}"
+                f"cannot be asked for one: {completed.stdout.strip().splitlines()[-1:]}"
             )
         executed: _ExecutedLines = json.loads(output.read_text(encoding="utf-8"))
     return executed
@@ -265,8 +271,10 @@ def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
     if place is None:
         return []
     path, line = place
-    of = executed.get(str(path.resolve()), {})
-    return sorted(f"tests_behavior/{test}" for test, lines in of.items() if line in set(lines))
+    lines_by_test = executed.get(str(path.resolve()), {})
+    return sorted(
+        f"tests_behavior/{test}" for test, lines in lines_by_test.items() if line in set(lines)
+    )
 
 
 def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
@@ -295,6 +303,8 @@ def shares(results: Drawn) -> tuple[int, int]:
 
 
 def enough(results: Sequence[Drawn]) -> bool:
-    """Whether 95 % of all that count are seen."""
+    """Return whether 95 % of all counted faults are detected."""
     counts = [shares(result) for result in results]
-    return sum(detected for detected, _ in counts) >= SHARE * max(sum(of for _, of in counts), 1)
+    return sum(detected for detected, _ in counts) >= SHARE * max(
+        sum(total for _, total in counts), 1
+    )

@@ -219,7 +219,7 @@ TRACE = [
 
 def _header(content: Any) -> bytes:
     lines = manifest._Lines()
-    line = lines.of(JOB, 1.0) + b" \n"
+    line = lines.format_line(JOB, 1.0) + b" \n"
     if isinstance(content, dict) and content.get("width") == "right":
         content = {**content, "width": len(line), "digest": hashlib.sha256(line).hexdigest()}
     return json.dumps(content).encode() + b"\n" + line

@@ -70,8 +70,8 @@ def copied_suite(tmp_path, monkeypatch):
 @pytest.fixture
 def stored():
     """Some stored cell of the short budget, which can be trained here."""
-    cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
-    return next(found for found in baseline_runs.every() if found.cell == cell)
+    cell = cell_selection.choose_cells(cell_selection.Selection("short", cells="all"))[0]
+    return next(found for found in baseline_runs.load_all_baselines() if found.cell == cell)
 
 
 #: a command line -> what its one sentence says.
@@ -110,7 +110,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
     ("baseline record --throughput 0 --framework sb3,zzz", "no throughput is stored of 'zzz'"),
     # runs that cannot be trained, or are not stored
     ("plan --cells all --hyperparameters original",
-     "no stored cell of budget 'short' is left after --framework"),
+     "no stored cell of budget 'short' remains after --framework"),
     (f"baseline record --framework sb3@2.8.0 {HOPPER}",
      "--framework is 'sb3@2.8.0'", "expected 'sb3'"),
     ("plan --framework sb3 --algorithm sac --environment CartPole-v1",
@@ -249,7 +249,7 @@ def test_damaged_stored_runs(copied_suite, stored, damage, message):
     path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
     path.write_text(damage(path.read_text()))
     with pytest.raises(UserError, match=f"{path.name}.*{re.escape(message)}"):
-        baseline_runs.load(path)
+        baseline_runs.load_baseline(path)
 
 
 def test_stored_runs_are_not_overwritten_by_fewer(command, copied_suite, stored, tmp_path):
@@ -272,9 +272,9 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
 
     def failing(queue, store, workers, on_done):
         for job in queue:
-            store.put(job, {**content(job), **failed}, "attempt")
+            store.put_record(job, {**content(job), **failed}, "attempt")
 
-    monkeypatch.setattr(recording.worker_launch, "run_all", failing)
+    monkeypatch.setattr(recording.worker_launch, "do_runs", failing)
     path = copied_suite / "baselines" / "returns" / "sb3-ppo-Hopper-v4-short.toml"
     before = path.read_text()
     code, out, error = command(
@@ -441,7 +441,7 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
     """A recording looks at the folder of stored runs before it trains."""
     shutil.rmtree(copied_suite / "baselines" / "returns")
     (copied_suite / "baselines" / "returns").write_text("")
-    monkeypatch.setattr(recording.worker_launch, "run_all", _not_to_be_called)
+    monkeypatch.setattr(recording.worker_launch, "do_runs", _not_to_be_called)
     code, _, error = command(
         "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
         "Hopper-v4",
@@ -500,7 +500,9 @@ def test_an_interrupt_says_what_is_kept(words, message):
 
 def test_an_interrupt_is_one_sentence(command, monkeypatch):
     """Ctrl-C ends a command with exit code 130, without a traceback."""
-    monkeypatch.setattr(requested_names, "adapters", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(
+        requested_names, "find_adapters", lambda *_: signal.raise_signal(signal.SIGINT)
+    )
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -614,7 +616,7 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
 @pytest.mark.usefixtures("uncollected_tests")
 def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):
     """One new run beside ten rejects no cell: no gate of one run is said to see a common drop."""
-    cells = [item.cell for item in baseline_runs.every() if len(item.runs) >= 10]
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if len(item.runs) >= 10]
     with_returns_alone(cells, tmp_path / "stored", monkeypatch)
     code, out, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "1")
     assert code == 0

@@ -133,8 +133,8 @@ def test_what_an_upgrade_was_given_is_written_as_it_was_typed(command, monkeypat
     given = []
     monkeypatch.setattr(upgrade, "judge", lambda options, *_: given.append(options) or 0)
     command("upgrade", "a==1", "b", *words.split())
-    typed = {*option.of(Options)} - {"report", "workers"}
-    assert option.arguments(given[0], typed) == words.split()
+    typed = {*option.list_options(Options)} - {"report", "workers"}
+    assert option.format_arguments(given[0], typed) == words.split()
 
 
 @pytest.mark.parametrize(
@@ -151,18 +151,20 @@ def test_what_a_check_was_given_is_written_as_it_was_typed(command, monkeypatch,
     given = []
     monkeypatch.setattr(check, "judge", lambda options, *_: given.append(options) or 0)
     command("check", *words.split())
-    assert gate_run.repeat_command(given[0]) == f"rlregress check {words}"
+    assert gate_run.build_repeat_command(given[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]
-    assert set(typed) <= set(gate_run.pytest_command(given[0]))
+    assert set(typed) <= set(gate_run.build_pytest_command(given[0]))
 
 
-@pytest.mark.parametrize("name", sorted(option.of(GateOptions).keys() - {"report", "workers"}))
+@pytest.mark.parametrize(
+    "name", sorted(option.list_options(GateOptions).keys() - {"report", "workers"})
+)
 def test_every_option_of_a_check_is_in_the_command_that_repeats_it(name):
     """Also one that pytest does not take."""
-    declared, default = option.of(GateOptions)[name]
+    declared, default = option.list_options(GateOptions)[name]
     other = {bool: True, int: 7, float: 0.5}.get(type(default), "other")
     given = replace(GateOptions(), **{name: other})
-    assert declared.flag in shlex.split(gate_run.repeat_command(given))
+    assert declared.flag in shlex.split(gate_run.build_repeat_command(given))
 
 
 @pytest.mark.parametrize("owner", [GateOptions, Options])
@@ -173,5 +175,5 @@ def test_every_option_is_read(owner):
     def unread(names):
         return [name for name in names if not re.search(rf"[a-z_]\.{name}\b(?! = )", library)]
 
-    assert unread(option.of(owner)) == []
+    assert unread(option.list_options(owner)) == []
     assert unread(["no_such_field"]) == ["no_such_field"]

@@ -49,8 +49,8 @@ def _started(*_arguments, **_named):
 @pytest.fixture(autouse=True)
 def nothing_is_started(monkeypatch):
     """No training, no process and no environment of an upgrade."""
-    monkeypatch.setattr(worker_launch, "_train", _started)
-    monkeypatch.setattr(recording.worker_launch, "run_all", _started)
+    monkeypatch.setattr(worker_launch, "_train_with_retry", _started)
+    monkeypatch.setattr(recording.worker_launch, "do_runs", _started)
     monkeypatch.setattr(traces, "record_twice", _started)
     monkeypatch.setattr(gate_run.subprocess, "Popen", _started)
     monkeypatch.setattr(resolved, "with_versions", _started)

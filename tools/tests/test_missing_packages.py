@@ -108,10 +108,10 @@ def test_cells_whose_environment_lacks_its_package_are_not_trained():
     """They are left out with the line, and so is none that can be trained."""
     environments = ("Pendulum-v1", "InvertedPendulum-v4")
     chosen = cell_selection.Selection("smoke", ("sb3",), ("td3",), environments)
-    assert [cell.environment for cell in cell_selection.choose(chosen)] == ["Pendulum-v1"]
-    assert list(cell_selection.lacking(chosen).values()) == [MUJOCO]
+    assert [cell.environment for cell in cell_selection.choose_cells(chosen)] == ["Pendulum-v1"]
+    assert list(cell_selection.cells_without_package(chosen).values()) == [MUJOCO]
     with pytest.raises(MissingPackage, match="rlregress.mujoco"):
-        cell_selection.choose(cell_selection.Selection("smoke", ("sb3",), ("td3",)))
+        cell_selection.choose_cells(cell_selection.Selection("smoke", ("sb3",), ("td3",)))
 
 
 CELL = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
@@ -138,7 +138,7 @@ def test_what_is_not_checked_without_a_package_is_listed(found, about, without, 
         {**of, "test": "t::test_c", "outcome": "passed", "tier": "behavior"},
     ]  # fmt: skip
     wanted = {"sb3": [("a", ""), ("b", "")]}
-    [judged] = outcome.outcomes(entries, trained=(), to_probe=wanted, untrained=untrained)
+    [judged] = outcome.build_outcomes(entries, trained=(), to_probe=wanted, untrained=untrained)
     assert judged.verdict == verdict
     assert judged.details == (1 if about == "atari" else 2)
     lines = words.lacking(judged.lacking)
@@ -149,7 +149,7 @@ def test_what_is_not_checked_without_a_package_is_listed(found, about, without, 
 def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
     """A page has the line in its place."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    text = svg.drawn(lambda axes: None, "name", "label", 1.0, 1.0, (0, 0, 0, 0))
+    text = svg.draw_svg(lambda axes: None, "name", "label", 1.0, 1.0, (0, 0, 0, 0))
     assert "pip install &#39;rlregress[plots]&#39;" in text
 
 

@@ -194,7 +194,7 @@ def _implementations(*markers):
 
 def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
     """Every probe of a framework has a test, whose id is detail, framework and scope."""
-    monkeypatch.setattr(pytest_plugin, "implementations", _undocumented)
+    monkeypatch.setattr(pytest_plugin, "list_implementations", _undocumented)
     assert _implementations() == [
         f"{detail.id}-some-{scope}"
         for detail in catalogue.all_details()
@@ -204,7 +204,7 @@ def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
 
 def test_a_test_of_a_detail_asks_it_alone(monkeypatch):
     """The marker names it."""
-    monkeypatch.setattr(pytest_plugin, "implementations", _undocumented)
+    monkeypatch.setattr(pytest_plugin, "list_implementations", _undocumented)
     assert _implementations(SimpleNamespace(args=("sac.actor_loss",))) == [
         "sac.actor_loss-some-library",
         "sac.actor_loss-some-script",
@@ -228,7 +228,7 @@ def test_a_test_of_several_details_is_refused(arguments):
 
 def test_details_are_named_whole_or_by_their_beginning():
     """A family, a part of it, an id; a name that only begins the same way is another one."""
-    chosen = requested_names.details(["sac.critic_loss", "gae.value_target"])
+    chosen = requested_names.find_detail_ids(["sac.critic_loss", "gae.value_target"])
     assert chosen == {
         "gae.value_target",
         "sac.critic_loss.distance",
@@ -236,11 +236,11 @@ def test_details_are_named_whole_or_by_their_beginning():
         "sac.critic_loss.scale",
     }
     sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
-    assert requested_names.details(["sac"]) == sac
+    assert requested_names.find_detail_ids(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
-    assert "ppo.value_clip" in requested_names.details(["ppo.value_clip"])
-    assert "ppo.value_loss.scale" not in requested_names.details(["ppo.value_clip"])
-    assert requested_names.details([]) == frozenset()
+    assert "ppo.value_clip" in requested_names.find_detail_ids(["ppo.value_clip"])
+    assert "ppo.value_loss.scale" not in requested_names.find_detail_ids(["ppo.value_clip"])
+    assert requested_names.find_detail_ids([]) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_details_are_named_whole_or_by_their_beginning():
 def test_a_detail_that_does_not_exist_is_an_error(name, message):
     """The nearest names are offered, or the families."""
     with pytest.raises(UserError) as raised:
-        requested_names.details(["sac", name])
+        requested_names.find_detail_ids(["sac", name])
     assert str(raised.value).startswith(message)
     assert str(raised.value).endswith("(rlregress details lists the families)")
 
@@ -282,10 +282,12 @@ def test_the_folder_of_formulas_asks_every_detail():
     command = [sys.executable, "-m", "pytest", "tests_unit", "--collect-only", "-q"]
     listed = subprocess.run(
         [*command, "-p", "no:cacheprovider", "--framework", "sb3"],
-        cwd=suite.root(), env=worker_launch.environment(),
+        cwd=suite.root(), env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    wanted = {f"{id}-sb3-{scope}" for id, scope in requested_names.to_probe(frameworks.get("sb3"))}
+    wanted = {
+        f"{id}-sb3-{scope}" for id, scope in requested_names.list_probes(frameworks.get("sb3"))
+    }
     collected = {
         line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
     }
@@ -299,11 +301,11 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
     ended = subprocess.run(
         [*command, "-m", "sac and sb3 and not slow", "--detail", "sac.critic_loss.scale"]
         + ["--framework", "sb3", "--rlregress-report", str(tmp_path / "report"), "-q"],
-        cwd=suite.root(), env=worker_launch.environment(),
+        cwd=suite.root(), env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
-    every = len({id for id, _ in requested_names.to_probe(frameworks.get("sb3"))})
+    every = len({id for id, _ in requested_names.list_probes(frameworks.get("sb3"))})
     assert f"verdict sb3: could not judge ({every - 1} of {every} details were not" in ended.stdout
     verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert verdict["exit_code"] == 2
@@ -353,7 +355,7 @@ def test_a_session_says_how_many_details_it_asked():
 @pytest.mark.usefixtures("warm_python")
 def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
-    [fault] = fault_tables.chosen(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
+    [fault] = fault_tables.select_faults(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
     only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
     ended = injection.run_injected(fault, ["-m", "pytest", "tests_unit", *only])
     header, _, rest = ended.stdout.partition("rootdir")
@@ -376,7 +378,7 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, o
         "import os\n"
         f"def test_threads():\n    assert os.environ.get('OMP_NUM_THREADS') == {used!r}\n"
     )
-    mine = worker_launch.environment(pinned=False)
+    mine = worker_launch.worker_environment(pinned=False)
     outside = {name: value for name, value in mine.items() if name != "OMP_NUM_THREADS"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "rlregress.pytest_plugin",
@@ -395,7 +397,7 @@ def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
         "    print('imported:', *sorted(n for n in sys.modules if n.startswith('rlregress.gate.')))"
     )
     words = "-m pytest -q -s -p no:cacheprovider -p watcher tests_unit/test_gae.py --framework sb3"
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     ended = subprocess.run(
         [sys.executable, *words.split()],
@@ -448,10 +450,10 @@ import sys
 from rlregress import frameworks
 from rlregress.details import requested_names
 from rlregress.gate import gate_run
-print(all(map(requested_names.to_probe, frameworks.installed())), "torch" in sys.modules)
+print(all(map(requested_names.list_probes, frameworks.installed())), "torch" in sys.modules)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", code], env=worker_launch.environment(),
+        [sys.executable, "-c", code], env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ended.stdout == "True False\n"
@@ -467,5 +469,5 @@ def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp
     monkeypatch.setitem(of.stored.versions, "torch", "2.13.0+cpu")
     config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
     _, most, seconds, _ = pytest_plugin._runs(config)
-    assert most == session.size
+    assert most == session.max_runs
     assert (seconds > 2 * of.run.time.cpu_seconds + 5) == (torch == "2.0.0")

@@ -97,14 +97,16 @@ def behavior() -> str:
 def details() -> Pages:
     """The catalogue, one page for each family: the questions, and what each framework documents."""
     known = {
-        adapter.name: [e for e in expectations.load(expectations_path(adapter)) if e.until is None]
+        adapter.name: [
+            e for e in expectations.load_expectations(expectations_path(adapter)) if e.until is None
+        ]
         for adapter in _adapters()
     }
     families = list(dict.fromkeys(detail.family for detail in catalogue.all_details()))
     pages: Pages = {}
     rows = []
     for family in families:
-        inside = catalogue.of_family(family)
+        inside = catalogue.family_details(family)
         variants = sum(len(detail.variants) for detail in inside)
         rows.append((f"[{family}](details/{family}.md)", len(inside), variants))
         pages[f"details/{family}.md"] = (family, "\n".join(_family(family, inside, known)))

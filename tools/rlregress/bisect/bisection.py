@@ -1,8 +1,8 @@
-"""The searches, without input or output: what is checked of a version is a function.
+"""The searches, without input or output. The check of a version is a function.
 
 ``first_new`` searches a history as ``git bisect`` does, ``every_change`` repeats it, and
-``smallest`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002, "Simplifying
-and isolating failure-inducing input").
+``find_smallest_set`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002,
+"Simplifying and isolating failure-inducing input").
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Step:
     new: int
     between: tuple[int, ...] = ()
 
-    def moved(self, by: int) -> Step:
+    def shift_by(self, by: int) -> Step:
         """The same step in a list that begins earlier."""
         return Step(self.old + by, self.new + by, tuple(n + by for n in self.between))
 
@@ -39,7 +39,7 @@ def chain(count: int) -> list[tuple[int, ...]]:
 
 
 def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
-    """Where a history changed from old to new, once.
+    """Return where a history changed from old to new.
 
     Args:
         parents: of every version, by number; those of a version come before it. The first version
@@ -47,19 +47,21 @@ def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> 
         check: ``OLD``, ``NEW`` or ``SKIPPED``; called once for a version.
     """
     ancestors: list[int] = []
-    for number, of in enumerate(parents):
-        known = 1 << number
-        for parent in of:
-            known |= ancestors[parent]
-        ancestors.append(known)
+    for number, node_parents in enumerate(parents):
+        reachable = 1 << number
+        for parent in node_parents:
+            reachable |= ancestors[parent]
+        ancestors.append(reachable)
     new, old, skipped, last_old = len(parents) - 1, ancestors[0], 0, 0
     while True:
-        left = ancestors[new] & ~old
-        may_ask = left & ~skipped & ~(1 << new)
+        remaining = ancestors[new] & ~old
+        may_ask = remaining & ~skipped & ~(1 << new)
         if not may_ask:
             break
-        half = left.bit_count() / 2
-        number = min(_numbers(may_ask), key=lambda n: abs((ancestors[n] & left).bit_count() - half))
+        half = remaining.bit_count() / 2
+        number = min(
+            _numbers(may_ask), key=lambda n: abs((ancestors[n] & remaining).bit_count() - half)
+        )
         answer = check(number)
         if answer == OLD:
             old |= ancestors[number]
@@ -68,7 +70,7 @@ def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> 
             new = number
         else:
             skipped |= 1 << number
-    between = tuple(_numbers(left & ~(1 << new)))
+    between = tuple(_numbers(remaining & ~(1 << new)))
     if not between and parents[new]:
         # of a merge, a parent may be known to be old as a later version is
         last_old = parents[new][0]
@@ -97,27 +99,31 @@ def every_change(count: int, after: Callable[[int], Step | None]) -> Iterator[St
         low = step.new
 
 
-def smallest(names: Sequence[str], check: Callable[[frozenset[str]], str]) -> tuple[str, ...]:
+def find_smallest_set(
+    names: Sequence[str], check: Callable[[frozenset[str]], str]
+) -> tuple[str, ...]:
     """A set of names that makes the difference, of which none can be left out.
 
     Args:
         names: all of them together are ``NEW``, none of them is ``OLD``.
         check: of a part of them; what cannot be checked is taken as no difference.
     """
-    left, parts = list(names), 2
-    while len(left) > 1:
-        size = -(-len(left) // parts)
-        groups = [left[start : start + size] for start in range(0, len(left), size)]
+    remaining, parts = list(names), 2
+    while len(remaining) > 1:
+        size = -(-len(remaining) // parts)
+        groups = [remaining[start : start + size] for start in range(0, len(remaining), size)]
         smaller = next((g for g in groups if check(frozenset(g)) == NEW), None)
         if smaller is not None:
-            left, parts = smaller, 2
+            remaining, parts = smaller, 2
             continue
-        rests = [[name for name in left if name not in group] for group in groups]
-        rest = next((r for r in rests if len(groups) > 2 and check(frozenset(r)) == NEW), None)
-        if rest is not None:
-            left, parts = rest, max(parts - 1, 2)
-        elif parts >= len(left):
+        rests = [[name for name in remaining if name not in group] for group in groups]
+        complement = next(
+            (r for r in rests if len(groups) > 2 and check(frozenset(r)) == NEW), None
+        )
+        if complement is not None:
+            remaining, parts = complement, max(parts - 1, 2)
+        elif parts >= len(remaining):
             break
         else:
-            parts = min(2 * parts, len(left))
-    return tuple(left)
+            parts = min(2 * parts, len(remaining))
+    return tuple(remaining)

@@ -1,4 +1,4 @@
-"""What explains a step: the machinery of an upgrade on the two versions beside it."""
+"""Explains a step with the machinery of an upgrade on its two versions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from rlregress.upgrade.upgrade_options import Options
 _LISTED = 20
 
 
-def of(
+def explain_step(
     step: ChangedAt,
     symptom: Symptom,
     versions: tuple[Checked, Checked],
@@ -52,11 +52,11 @@ def of(
         UserError: a version cannot be made or checked again.
     """
     if symptom.traced:
-        found, functions = _of_trace(step, symptom, versions)
-        explains = bool(found.culprit)
+        explained, functions = _explain_trace(step, symptom, versions)
+        explains = bool(explained.culprit)
     else:
-        pieces, explains = _of_code(symptom, versions, adapters)
-        found, functions = step, _nearest_first(pieces, step, symptom, adapters)
+        pieces, explains = _explain_by_code(symptom, versions, adapters)
+        explained, functions = step, _nearest_first(pieces, step, symptom, adapters)
     listed = [
         ChangedFunction(
             place=str(function), lines=tuple(attribution.source_difference(function, {}))
@@ -64,14 +64,14 @@ def of(
         for function in dict.fromkeys(functions)
     ]
     return replace(
-        found,
+        explained,
         functions=tuple(listed[:_LISTED]),
         explains=explains,
         changelog=tuple(_changelog(step, symptom, functions if explains else (), adapters)),
     )
 
 
-def _of_trace(
+def _explain_trace(
     step: ChangedAt, symptom: Symptom, versions: tuple[Checked, Checked]
 ) -> tuple[ChangedAt, list[Changed]]:
     """The first difference of the traces, and the functions that reverting shows to make it."""
@@ -108,23 +108,23 @@ def _culprits(causes: Iterable[Cause]) -> tuple[str, ...]:
     )
 
 
-def _of_code(
+def _explain_by_code(
     symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
 ) -> tuple[list[Changed], bool]:
-    """Functions that differ and explain what is no trace; else all, and that they do not."""
+    """Return functions that differ and explain a symptom without trace; else all, with a note."""
     sides = _requested(versions)
     pair = resolved.resolve(*sides, affected.packages(*sides), adapters)
     a, b = side_environments.prepare(pair)
     pieces = [p for p in inventory.inventory(pair, a, b).pieces if p.how != WORDING]
     near: list[Changed] = []
     if symptom.details:
-        known = [catalogue.get(id) for id in symptom.details]
+        details = [catalogue.get(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
-        for old, new in _fingerprints(versions, adapters, known):
+        for old, new in _fingerprints(versions, adapters, details):
             changed += side_fingerprints.compared(old, new).changed
         near = [f for finding in findings(changed, pieces) for f in finding.functions]
     elif " " in symptom.name:
-        near = _of_default(symptom.name, pieces, _fingerprints(versions, adapters))
+        near = _explain_default(symptom.name, pieces, _fingerprints(versions, adapters))
     elif symptom.name:
         folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in (a, b)]
         paths: set[str] = set()
@@ -142,15 +142,15 @@ def _requested(versions: tuple[Checked, Checked]) -> tuple[Requested, Requested]
 def _fingerprints(
     versions: tuple[Checked, Checked], adapters: Sequence[Adapter], details: Sequence[Detail] = ()
 ) -> Iterator[tuple[Fingerprint, Fingerprint]]:
-    """Of both versions, for each framework."""
+    """Return the fingerprints of both versions, for each framework."""
     old, new = versions
     return ((old.fingerprint(a, details), new.fingerprint(a, details)) for a in adapters)
 
 
-def _of_default(
+def _explain_default(
     name: str, pieces: Sequence[Changed], prints: Iterable[tuple[Fingerprint, Fingerprint]]
 ) -> list[Changed]:
-    """What defines a parameter whose default moves as the one that is looked for."""
+    """Return the definition of a parameter whose default changes like the searched one."""
     owner, _, parameter = name.rpartition(" ")
     owners = {owner}
     for old, new in prints:
@@ -184,10 +184,10 @@ def _defining(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed
 def _nearest_first(
     functions: Iterable[Changed], step: ChangedAt, symptom: Symptom, adapters: Sequence[Adapter]
 ) -> list[Changed]:
-    """What is known to have changed it, then the package's own; of a probe, its setup last."""
-    known = {
+    """Sort functions: known culprits, then the package's own; a probe's set-up comes last."""
+    known_functions = {
         function
-        for change in _known(step, adapters)
+        for change in _find_known_changes(step, adapters)
         if {*change.details, *change.defaults} & {*symptom.details, symptom.name}
         for function in change.functions
     }
@@ -197,7 +197,7 @@ def _nearest_first(
     def distance(function: Changed) -> tuple[bool, ...]:
         setup = function.name.rpartition(".")[2].startswith("__")
         return (
-            f"{function.file} {function.name}" not in known,
+            f"{function.file} {function.name}" not in known_functions,
             function.file.partition("/")[0] not in own,
             not any(family in function.file for family in families),
             bool(families) and setup,
@@ -206,29 +206,29 @@ def _nearest_first(
     return sorted(functions, key=distance)
 
 
-def _known(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Change]:
+def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Change]:
     """Changes between the two releases of a step that the suite knows."""
-    known = [
+    changes = [
         change
         for adapter in adapters
         if step.package in adapter.framework.packages and adapter.name in known_changes.known()
         for change in known_changes.load(adapter.name)
     ]
-    return [change for change in known if _within(step, change.release)]
+    return [change for change in changes if _within(step, change.release)]
 
 
 def _changelog(
     step: ChangedAt, symptom: Symptom, functions: Sequence[Changed], adapters: Sequence[Adapter]
 ) -> list[str]:
-    """What the suite knows from changelogs of this step."""
+    """Return the changelog entries that the suite knows for this step."""
     named = {f"{function.file} {function.name}" for function in functions}
     exact = {*symptom.details, symptom.name}
-    found = []
-    for change in _known(step, adapters):
+    entries = []
+    for change in _find_known_changes(step, adapters):
         about = {*change.details, *change.defaults}
         if {*about, *change.functions} & {*named, *exact}:
-            found.append((not about & exact, f"{change.what} ({change.source})"))
-    return [text for _, text in sorted(found, key=lambda row: row[0])]
+            entries.append((not about & exact, f"{change.what} ({change.source})"))
+    return [text for _, text in sorted(entries, key=lambda row: row[0])]
 
 
 def _within(step: ChangedAt, release: str) -> bool:

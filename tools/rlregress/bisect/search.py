@@ -81,7 +81,7 @@ class Search:
     _repeated: set[str] = field(default_factory=set)
 
     def begin(self, old: Candidate, new: Candidate) -> bool:
-        """Whether both ends differ; others are compared with the old one from now on.
+        """Return whether both ends differ; further versions are compared with the old end.
 
         Raises:
             UserError: an end cannot be checked, or neither has what is looked for.
@@ -100,10 +100,12 @@ class Search:
             self.shared = ()
             ends = self._measured_ends(old, new)
         if {*ends[0].values(), *ends[1].values()} == {NOT_THERE}:
-            known = nearest(self.symptom.name, self.symptom.known(self._ends[new.text]))
+            suggestion = nearest(
+                self.symptom.name, self.symptom.candidate_names(self._ends[new.text])
+            )
             raise UserError(
                 f"neither {old.text} nor {new.text} has what is looked for, {self.symptom.title}; "
-                f"{known}"
+                f"{suggestion}"
             )
         self._asked = {scope: ends[0][scope] for scope in ends[0].keys() & ends[1].keys()}
         if not self._asked:
@@ -119,7 +121,9 @@ class Search:
             shutil.rmtree(end.own, ignore_errors=True)
         self.values.clear()
         self._asked = {}
-        self._ends = {end.text: self.made(self.with_shared(end.requested())) for end in (old, new)}
+        self._ends = {
+            end.text: self.prepare_version(self.with_shared(end.requested())) for end in (old, new)
+        }
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
             self.skipped.pop(candidate.text, None)
@@ -132,7 +136,7 @@ class Search:
         return ends
 
     def check_repeats(self, candidate: Candidate) -> None:
-        """Measure a version once more, if code of the user's is what runs.
+        """Measure a version once more if the user's own code runs.
 
         Raises:
             UserError: it is not as it was before.
@@ -143,27 +147,28 @@ class Search:
         side = candidate.requested()
         if candidate.text not in self.apart:
             side = self.with_shared(side)
-        here = self._ends.get(candidate.text) or self.made(side)
-        again = replace(here, folder=here.folder / "again")
-        again.folder.mkdir(exist_ok=True)
+        checked = self._ends.get(candidate.text) or self.prepare_version(side)
+        second = replace(checked, folder=checked.folder / "again")
+        second.folder.mkdir(exist_ok=True)
         try:
-            value = self.symptom.value(again, *self._ends.values())
+            value = self.symptom.value(second, *self._ends.values())
         finally:
-            self.remove(here)
+            self.remove(checked)
         before = self.values[candidate.text]
         if value != before:
-            found = [", ".join(sorted(of.values())) for of in (before, value)]
+            answers = [", ".join(sorted(scope_values.values())) for scope_values in (before, value)]
             raise UserError(
-                f"{candidate.text} does not repeat itself: {found[0]}, then {found[1]}; expected "
+                f"{candidate.text} does not repeat itself: {answers[0]}, then {answers[1]}; "
+                "expected "
                 f"that the {self.symptom.title} is decided by the version alone"
             )
 
-    def remove(self, here: Checked) -> None:
-        """Remove what was made to measure a version; the ends stay."""
-        if here.folder in [end.folder for end in self._ends.values()]:
+    def remove(self, checked: Checked) -> None:
+        """Remove the files of a measured version; the ends stay."""
+        if checked.folder in [end.folder for end in self._ends.values()]:
             return
-        shutil.rmtree(here.own, ignore_errors=True)
-        checkout = self._checkout(here.resolved.requested)
+        shutil.rmtree(checked.own, ignore_errors=True)
+        checkout = self._checkout(checked.resolved.requested)
         if checkout is not None:
             shutil.rmtree(checkout, ignore_errors=True)
 
@@ -181,16 +186,16 @@ class Search:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def unanswered(self) -> list[str]:
-        """In words, what one end alone answers."""
+        """Describe answers that only one end gives."""
         return [
             f"{scope or self.symptom.title}, which {end} does not answer"
             for end in self._ends
-            for other in self._ends
-            for scope in sorted(self.values[other].keys() - self.values[end].keys())
+            for other_end in self._ends
+            for scope in sorted(self.values[other_end].keys() - self.values[end].keys())
         ]
 
     def why(self, end: str) -> str:
-        """What an end said where it failed, in words."""
+        """Return the errors of the ends."""
         return self.symptom.why(self._ends[end])
 
     def _differ(self) -> bool:
@@ -198,7 +203,7 @@ class Search:
         return any(new[scope] != text for scope, text in self._asked.items())
 
     def value(self, candidate: Candidate) -> Value | None:
-        """Of a version; None: it cannot be checked."""
+        """Return the value of a version; None if it cannot be checked."""
         name = candidate.text
         if name not in self.values and name not in self.skipped:
             try:
@@ -214,7 +219,7 @@ class Search:
         return self.values.get(name)
 
     def answer(self, candidate: Candidate) -> str:
-        """Whether a version is as the old end, of what both ends answer."""
+        """Return whether a version equals the old end, in everything that both ends answer."""
         value = self.value(candidate)
         if value is None:
             return SKIPPED
@@ -227,7 +232,7 @@ class Search:
         return OLD
 
     def text(self, name: str) -> str:
-        """What was measured of a version, in words; of scopes that differ from the old end."""
+        """Describe the measured value of a version, for scopes that differ from the old end."""
         value = self.values[name]
         compared = {s: text for s, text in value.items() if s in self._asked} or dict(value)
         differing = {s: text for s, text in compared.items() if self._asked.get(s) != text}
@@ -257,11 +262,11 @@ class Search:
         return value
 
     def _value(self, side: Requested) -> Value:
-        here = self.made(side)
+        checked = self.prepare_version(side)
         try:
-            return self.symptom.value(here, *self._ends.values())
+            return self.symptom.value(checked, *self._ends.values())
         finally:
-            self.remove(here)
+            self.remove(checked)
 
     def with_shared(self, side: Requested) -> Requested:
         """A version on what both ends share."""
@@ -273,18 +278,18 @@ class Search:
 
     @cached_property
     def _common(self) -> list[str]:
-        """What decides every measurement of this search, whatever the version."""
+        """Return the inputs of every measurement of this search, independent of the version."""
         ours = state.own_digest("bisect", "upgrade", "training", "gate")
         return [ours, state.machine(), self.symptom.key]
 
     @cached_property
     def _below(self) -> list[str]:
-        """What is installed, below versions that stand on it."""
+        """Return the installed base of versions that are overlays."""
         digests = [str(sorted(state.digests(adapter).items())) for adapter in self.adapters]
         return [*installed.pins(), *digests]
 
-    def made(self, side: Requested) -> Checked:
-        """A version that may be measured, with what is kept of it; see ``remove``."""
+    def prepare_version(self, side: Requested) -> Checked:
+        """Prepare a version for measurement; see ``remove``."""
         of_side = self._resolved(side)
         parts = [*self._content(of_side), *self._common]
         folder = cached_folders.cache() / "versions" / state.key_of(parts)
@@ -293,7 +298,7 @@ class Search:
         return Checked(of_side, self.adapters, self.own / uuid4().hex, folder)
 
     def _content(self, side: ResolvedSide) -> list[str]:
-        """What decides what a version does, before it is made: what pins name does not change."""
+        """Return the inputs that determine a version before it exists, without pin names."""
         checkout = self._checkout(side.requested)
         files = [checkout.name] if checkout is not None else []
         if side.versions is None:
@@ -331,12 +336,12 @@ def _searching(
         search.forget()
 
 
-def of_releases(
+def search_releases(
     symptom: Symptom,
     ends: tuple[Requested, Requested],
     adapters: Sequence[Adapter],
     say: cached_folders.Say,
-    every: bool = False,
+    finds_all: bool = False,
 ) -> Bisected:
     """Which package, and which release of it, changed something.
 
@@ -347,12 +352,12 @@ def of_releases(
         UserError: an end cannot be checked, or there is nothing between them.
     """
     old, new, unsearched = versions.pins(*ends)
-    moved = sorted(name for name in old if old[name] != new[name])
-    if not moved:
+    differing = sorted(name for name in old if old[name] != new[name])
+    if not differing:
         raise UserError(
             f"'{ends[0].text}' and '{ends[1].text}' pin the same versions of "
             f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package"
-            f"{''.join(f'; not searched: {what}' for what in unsearched)}"
+            f"{''.join(f'; not searched: {unsearched_part}' for unsearched_part in unsearched)}"
         )
 
     python = ends[1].python
@@ -360,8 +365,8 @@ def of_releases(
 
     def world(pins: Pins) -> Candidate:
         # the packages that stay are named once, with the ends
-        text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in moved)
-        return Candidate(text, lambda: versions.of_pins(pins, python))
+        text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
+        return Candidate(text, lambda: versions.request_pins(pins, python))
 
     with _searching(symptom, adapters, say, _shared(old, new, python, adapters, say)) as search:
         differ = search.begin(world(old), world(new))
@@ -374,27 +379,27 @@ def of_releases(
         def with_moved(names: frozenset[str]) -> str:
             return search.answer(world({**old, **{n: new[n] for n in names}}))
 
-        needed = bisection.smallest(moved, with_moved)
-        rest = {**old, **{name: new[name] for name in needed}}
+        needed = bisection.find_smallest_set(differing, with_moved)
+        other_pins = {**old, **{name: new[name] for name in needed}}
         steps: list[ChangedAt] = []
         count = 0
         for package in needed:
             dates = versions.dates(package)
-            known = versions.releases(package, old[package], new[package], dates, python)
-            row = [world({**rest, package: release}) for release in known]
+            all_releases = versions.releases(package, old[package], new[package], dates, python)
+            row = [world({**other_pins, package: release}) for release in all_releases]
             count += len(row)
             _expect_checks(0, len(row))
             if not search.begin(row[0] if search.value(row[0]) else world(old), row[-1]):
                 continue
-            for step in _steps(search, row, every):
-                found = _explained(search, row, step, known, package)
-                back = Version(found.new) < Version(found.old)
-                date = dates.get(found.old if back else found.new, "")
-                steps.append(replace(found, date=date, back=back))
-            if steps and not every:
+            for step in _steps(search, row, finds_all):
+                change = _explained(search, row, step, all_releases, package)
+                back = Version(change.new) < Version(change.old)
+                date = dates.get(change.old if back else change.new, "")
+                steps.append(replace(change, date=date, back=back))
+            if steps and not finds_all:
                 # the next package is searched beside the release that was found of this one
-                rest[package] = steps[-1].new
-        return _ended(search, replace(result, steps=tuple(steps), together=needed), count)
+                other_pins[package] = steps[-1].new
+        return _finish_result(search, replace(result, steps=tuple(steps), together=needed), count)
 
 
 def _expect_checks(ends: int, count: int) -> None:
@@ -407,14 +412,15 @@ def _check_environments(
     search: Search, ends: tuple[Requested, Requested], worlds: tuple[Candidate, Candidate]
 ) -> None:
     """Raise UserError if an environment of the user's is not what its versions make."""
-    for end, made in zip(ends, worlds, strict=True):
+    for end, built in zip(ends, worlds, strict=True):
         if end.environment is None:
             continue
         own = Candidate(f"{end.text} as it is", partial(replace, end))
-        if search.value(own) != search.value(made):
-            found = search.skipped.get(own.text, "it answers otherwise")
+        if search.value(own) != search.value(built):
+            answer = search.skipped.get(own.text, "it answers otherwise")
             raise UserError(
-                f"{end.text} is not what the versions of its packages make: {found}; a search over "
+                f"{end.text} is not what the versions of its packages make: {answer}; a search "
+                "over "
                 "releases would miss what differs: look for what was changed in it by hand"
             )
 
@@ -422,36 +428,36 @@ def _check_environments(
 def _shared(
     old: Pins, new: Pins, python: str, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[str, ...]:
-    """What both ends stand on in one version: every version between is put on it, too."""
-    one, other = (versions.of_pins(pins, python) for pins in (old, new))
-    pair = resolved.with_versions(one, other, adapters, say)
+    """Return the packages that both ends have in one version. All versions between use them."""
+    old_request, new_request = (versions.request_pins(pins, python) for pins in (old, new))
+    pair = resolved.with_versions(old_request, new_request, adapters, say)
     rows = [dict(side.versions.rows) if side.versions else {} for side in pair]
-    moved = [set(side.versions.moved) if side.versions else set() for side in pair]
+    differing = [set(side.versions.moved) if side.versions else set() for side in pair]
     if python:
         # nothing of it is installed before
-        moved = [set(of.values()) for of in rows]
+        differing = [set(common_pins.values()) for common_pins in rows]
     return tuple(
         sorted(
             row
             for name, row in rows[0].items()
-            if rows[1].get(name) == row and row in moved[0] and name not in old
+            if rows[1].get(name) == row and row in differing[0] and name not in old
         )
     )
 
 
-def _steps(search: Search, row: Sequence[Candidate], every: bool) -> Iterator[Step]:
-    """Of a list whose ends differ, where it changed: once, or as often as it does."""
+def _steps(search: Search, row: Sequence[Candidate], finds_all: bool) -> Iterator[Step]:
+    """Yield where a list with differing ends changes: once, or every time."""
 
     def after(low: int) -> Step | None:
         if low and not search.begin(row[low], row[-1]):
             return None
-        return _first(search, row[low:], bisection.chain(len(row) - low)).moved(low)
+        return _first(search, row[low:], bisection.chain(len(row) - low)).shift_by(low)
 
     steps = bisection.every_change(len(row), after)
-    return steps if every else islice(steps, 1)
+    return steps if finds_all else islice(steps, 1)
 
 
-def of_commits(
+def search_commits(
     symptom: Symptom,
     repository: Path,
     ends: tuple[str, str],
@@ -476,11 +482,11 @@ def of_commits(
     with _searching(symptom, adapters, say) as search:
 
         def candidate(name: str) -> Candidate:
-            def made() -> Requested:
+            def request_commit() -> Requested:
                 tree = revisions.checkout(repository, name, search.own)
                 return Requested(name[:10], tuple(pins), tree=tree, python=python)
 
-            return Candidate(name[:10], made)
+            return Candidate(name[:10], request_commit)
 
         count, merged = 0, ""
         result: Bisected | None = None
@@ -497,7 +503,7 @@ def of_commits(
                 result = replace(result, unsearched=(*result.unsearched, *empty))
             if not differ:
                 return result
-            step = _first(search, row, [[numbers[p] for p in of] for _, of in history])
+            step = _first(search, row, [[numbers[p] for p in parents] for _, parents in history])
             if step.between or first_parent:
                 break
             # what a merge brings from a branch that left before OLD lies on that branch
@@ -505,12 +511,12 @@ def of_commits(
             if side is None:
                 break
             old, new = side
-        found = _explained(search, row, step)
+        change = _explained(search, row, step)
         (old_name, _), (new_name, date) = (
             revisions.described(repository, history[n][0]) for n in (step.old, step.new)
         )
-        found = replace(found, old=old_name, new=new_name, date=date, merged=merged)
-        return _ended(search, replace(result, steps=(found,)), count)
+        change = replace(change, old=old_name, new=new_name, date=date, merged=merged)
+        return _finish_result(search, replace(result, steps=(change,)), count)
 
 
 def _first(
@@ -523,27 +529,28 @@ def _branch(
     search: Search,
     repository: Path,
     merge: str,
-    known: Collection[str],
+    old_commits: Collection[str],
     candidate: Callable[[str], Candidate],
 ) -> tuple[tuple[str, str] | None, str]:
-    """Where a merge has its difference from, if from a branch that left before the old commit.
+    """Return the branch that brought the difference of a merge, if it forked before
+    the old commit.
 
     Returns:
         The commit where that branch left and its last one, between which to search; or nothing,
         and in words what is known.
     """
     for tip in revisions.parents(repository, merge):
-        if tip in known or search.answer(candidate(tip)) != NEW:
+        if tip in old_commits or search.answer(candidate(tip)) != NEW:
             continue
-        left = revisions.fork(repository, tip, next(iter(known)))
-        if not left or search.answer(candidate(left)) != OLD:
+        fork = revisions.fork(repository, tip, next(iter(old_commits)))
+        if not fork or search.answer(candidate(fork)) != OLD:
             return None, f"it merges {tip[:10]}, whose branch left before OLD and differs, too"
-        return (left, tip), ""
+        return (fork, tip), ""
     return None, ""
 
 
 def _result(search: Search, old: str, new: str, first: Candidate, last: Candidate) -> Bisected:
-    """What is known when both ends were checked."""
+    """Return the result after checking both ends."""
     return Bisected(
         symptom=search.symptom.title,
         ends=(old, new),
@@ -554,7 +561,7 @@ def _result(search: Search, old: str, new: str, first: Candidate, last: Candidat
     )
 
 
-def _ended(search: Search, result: Bisected, candidates: int) -> Bisected:
+def _finish_result(search: Search, result: Bisected, candidates: int) -> Bisected:
     checked = len(search.checked - search.skipped.keys())
     error = search.symptom.error
     return replace(
@@ -580,7 +587,7 @@ def _explained(
     if old.text in search.skipped:
         # it was taken for old, as nothing shows it to be new
         between.insert(0, names[step.old])
-    found = ChangedAt(
+    change = ChangedAt(
         package=package,
         old=names[step.old],
         new=names[step.new],
@@ -594,21 +601,21 @@ def _explained(
     for candidate in (old, new):
         if candidate.text in search.values:
             search.check_repeats(candidate)
-    stands = [search.apart.get(of.text, "") for of in (old, new)]
+    stands = [search.apart.get(end.text, "") for end in (old, new)]
     if stands[0] != stands[1]:
         rows = [text or "what both ends share" for text in stands]
         apart = f"the old one was checked with {rows[0]}, the new one with {rows[1]}"
-        found = replace(found, apart=f"{apart}: what differs may be of that")
-    search.say(f"explaining {found.old} -> {found.new}")
+        change = replace(change, apart=f"{apart}: what differs may be of that")
+    search.say(f"explaining {change.old} -> {change.new}")
     progress.begin(_EXPLAINING)
     sides = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():
         sides = [search.with_shared(side) for side in sides]
-    beside = search.made(sides[0]), search.made(sides[1])
+    neighbours = search.prepare_version(sides[0]), search.prepare_version(sides[1])
     try:
-        return explanation.of(found, search.symptom, beside, search.adapters)
+        return explanation.explain_step(change, search.symptom, neighbours, search.adapters)
     except UserError as error:
-        return replace(found, unexplained=str(error))
+        return replace(change, unexplained=str(error))
     finally:
-        for version in beside:
+        for version in neighbours:
             search.remove(version)

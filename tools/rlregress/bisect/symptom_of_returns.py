@@ -20,7 +20,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.training.cell import Cell
 from rlregress.upgrade.confirmation import numbers_of
 from rlregress.upgrade.side_environments import Prepared
-from rlregress.verdicts.permutation import content_generator, permutation_p
+from rlregress.verdicts.permutation import generator_from_contents, permutation_p_value
 
 #: runs of either end, and the probability of telling two equal ends apart.
 END_RUNS, END_ERROR = 12, 0.01
@@ -37,19 +37,19 @@ def error(checks: int) -> float:
 
 
 def p_value(worse: Sequence[float], better: Sequence[float]) -> float:
-    """Of some runs being as good as others: one-sided, by permutation."""
-    return float(permutation_p(better, worse, content_generator(better, worse)).drop)
+    """Return the one-sided permutation p-value of some runs being as good as others."""
+    return float(permutation_p_value(better, worse, generator_from_contents(better, worse)).drop)
 
 
 def ends_differ(old: Sequence[float], new: Sequence[float]) -> bool:
-    """Whether the returns of both ends are shown to differ."""
+    """Return whether the returns of both ends differ significantly."""
     return min(p_value(old, new), p_value(new, old)) <= END_ERROR / 2
 
 
 def like(
     old: Sequence[float], new: Sequence[float], draw: Callable[[int], Sequence[float]]
 ) -> str | None:
-    """Which end a version is like; None: the runs do not tell.
+    """Return the end that a version resembles; None if the runs do not decide.
 
     Args:
         old, new: returns of the ends, which differ.
@@ -57,9 +57,9 @@ def like(
     """
     falls = sum(old) / len(old) > sum(new) / len(new)
     for runs, share in LOOKS:
-        here = draw(runs)
-        unlike_old = p_value(here, old) if falls else p_value(old, here)
-        unlike_new = p_value(new, here) if falls else p_value(here, new)
+        drawn_runs = draw(runs)
+        unlike_old = p_value(drawn_runs, old) if falls else p_value(old, drawn_runs)
+        unlike_new = p_value(new, drawn_runs) if falls else p_value(drawn_runs, new)
         if min(unlike_old, unlike_new) <= share < max(unlike_old, unlike_new):
             return AS_NEW if unlike_old < unlike_new else AS_OLD
     return None
@@ -71,32 +71,32 @@ def returns(cell_id: str) -> Symptom:
     Raises:
         UserError: there is no such cell.
     """
-    cells = {known.cell.id: known.cell for known in baseline_runs.every()}
+    cells = {baseline.cell.id: baseline.cell for baseline in baseline_runs.load_all_baselines()}
     if cell_id not in cells:
         raise UserError(
             f"--returns is '{cell_id}', which is no stored cell; {nearest(cell_id, cells)}"
         )
     cell = cells[cell_id]
 
-    def numbers(here: Checked, first: int, count: int) -> list[float]:
-        found: list[float] = []
+    def numbers(checked: Checked, first: int, count: int) -> list[float]:
+        all_numbers: list[float] = []
         begin = 0
         for end in [runs for runs, _ in LOOKS if runs <= count]:
             name = f"returns {cell_id} {first + begin} {end - begin}"
-            found += here.kept(name, _trained(cell, first + begin, end - begin))
+            all_numbers += checked.measure_once(name, _trained(cell, first + begin, end - begin))
             begin = end
-        return found
+        return all_numbers
 
-    def value(here: Checked, old: Checked, new: Checked) -> Value:
+    def value(checked: Checked, old: Checked, new: Checked) -> Value:
         before, after = (numbers(end, _SEEDS[0], END_RUNS) for end in (old, new))
-        if here is old:
+        if checked is old:
             return {"": AS_OLD}
-        if here is new:
+        if checked is new:
             return {"": AS_NEW if ends_differ(before, after) else AS_OLD}
-        found = like(before, after, lambda count: numbers(here, _SEEDS[1], count))
-        if found is None:
+        all_numbers = like(before, after, lambda count: numbers(checked, _SEEDS[1], count))
+        if all_numbers is None:
             raise Unchecked(f"{LOOKS[-1][0]} runs do not tell which end its returns are like")
-        return {"": found}
+        return {"": all_numbers}
 
     return Symptom(f"returns of {cell_id}", value, error=error)
 
@@ -114,13 +114,15 @@ def _trained(cell: Cell, first: int, count: int) -> Callable[[Prepared], Any]:
                 first_seed=first,
                 store=str(Path(folder) / "runs"),
             )
-            entries = gate_run.returns_alone(side.python, options, side.environment())
+            entries = gate_run.run_returns_only(side.python, options, side.environment())
         if isinstance(entries, str):
             raise Unchecked(entries)
-        found = numbers_of(entries, cell.id)
-        if len(found) < count or not all(map(math.isfinite, found)):
-            lost = count - sum(map(math.isfinite, found))
-            raise Unchecked(f"{lost} of {count} trainings of {cell.id} ended without a return")
-        return found
+        numbers = numbers_of(entries, cell.id)
+        if len(numbers) < count or not all(map(math.isfinite, numbers)):
+            missing_count = count - sum(map(math.isfinite, numbers))
+            raise Unchecked(
+                f"{missing_count} of {count} trainings of {cell.id} ended without a return"
+            )
+        return numbers
 
     return measured

@@ -1,4 +1,4 @@
-"""What is looked for in every version: each is one measurement that an upgrade makes of a side."""
+"""Symptoms: the measurement that a bisection repeats for every version."""
 
 from __future__ import annotations
 
@@ -81,19 +81,19 @@ class Checked:
             self.resolved, self.adapters, cached_folders.silent, self.own
         )
 
-    def kept(self, name: str, measure: Callable[[Prepared], Any]) -> Any:
-        """What was measured before, or is now; plain data."""
+    def measure_once(self, name: str, measure: Callable[[Prepared], Any]) -> Any:
+        """Return a stored measurement, or measure now and store it as plain data."""
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
         path = self.folder / f"{digest}.json"
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            found = measure(self.prepared)
-            write_atomically(path, json.dumps(found))
-            return found
+            measured_value = measure(self.prepared)
+            write_atomically(path, json.dumps(measured_value))
+            return measured_value
 
     def fingerprint(self, adapter: Adapter, details: Sequence[Detail] = ()) -> Fingerprint:
-        """What it answers to some details, and its defaults."""
+        """Return its variants of some details, and its defaults."""
 
         def measured(prepared: Prepared) -> Mapping[str, Any]:
             with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
@@ -101,7 +101,9 @@ class Checked:
                 return side_fingerprints.answers(prepared.side, path, adapter, details)
 
         ids = " ".join(detail.id for detail in details)
-        return side_fingerprints.read(self.kept(f"{adapter.full_name} answers {ids}", measured))
+        return side_fingerprints.read(
+            self.measure_once(f"{adapter.full_name} answers {ids}", measured)
+        )
 
     def trace(self, training: Training) -> Trace:
         """A trace that was recorded before, or is now."""
@@ -111,10 +113,10 @@ class Checked:
             return sides.recorded([training], self.prepared.side, self.folder)[training.name]
 
     def steady_trace(self, training: Training) -> Trace:
-        """The same, with what it writes that is another when it is recorded again."""
+        """Return the trace without written output that changes on repetition."""
         with TemporaryDirectory(prefix="rlregress-again-") as folder:
-            again = sides.recorded([training], self.prepared.side, Path(folder))[training.name]
-        return without_unsteady(self.trace(training), again)
+            second = sides.recorded([training], self.prepared.side, Path(folder))[training.name]
+        return without_unsteady(self.trace(training), second)
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class Symptom:
 
     title: str
     value: Callable[[Checked, Checked, Checked], Value]
-    known: Callable[[Checked], Iterable[str]] = lambda _: ()
+    candidate_names: Callable[[Checked], Iterable[str]] = lambda _: ()
     error: Callable[[int], float] | None = None
     details: tuple[str, ...] = ()
     algorithm: str = ""
@@ -150,7 +152,7 @@ class Symptom:
 
     @property
     def traced(self) -> bool:
-        """Whether it is the trace of a training."""
+        """Return whether it is the trace of a training."""
         return bool(self.algorithm) or self.script is not None
 
 
@@ -160,10 +162,15 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     Raises:
         UserError: there is no such detail.
     """
-    known = catalogue.get(id)
+    detail_entry = catalogue.get(id)
 
-    def value(here: Checked, *_: Checked) -> Value:
-        answers = {scope: of for (_, scope), of in here.fingerprint(adapter, [known]).found.items()}
+    def value(checked: Checked, *_: Checked) -> Value:
+        answers = {
+            scope: scope_answer
+            for (_, scope), scope_answer in checked.fingerprint(
+                adapter, [detail_entry]
+            ).found.items()
+        }
         if not answers:
             raise Unchecked(f"no probe answers {id} there")
         words = {}
@@ -174,7 +181,9 @@ def detail(adapter: Adapter, id: str) -> Symptom:
             elif answer.why == ABSENT:
                 words[scope] = NOT_THERE
         if not words:
-            raise Unchecked("; ".join(dict.fromkeys(of.text for of in answers.values())))
+            raise Unchecked(
+                "; ".join(dict.fromkeys(scope_answer.text for scope_answer in answers.values()))
+            )
         return words
 
     return Symptom(f"detail {id}", value, details=(id,), name=id)
@@ -183,10 +192,14 @@ def detail(adapter: Adapter, id: str) -> Symptom:
 def _check_algorithm(adapter: Adapter, owner: str, name: str) -> None:
     """Raise UserError for an algorithm that no version can have, before any version is made."""
     try:
-        others = [algorithm for algorithm, _ in adapter.read.other_defaults()]
+        default_algorithms = [algorithm for algorithm, _ in adapter.read.other_defaults()]
     except Exception:  # foreign code of a framework that need not be installed here
         return
-    algorithms = [*adapter.framework.algorithms, *adapter.framework.behavior_only, *others]
+    algorithms = [
+        *adapter.framework.algorithms,
+        *adapter.framework.behavior_only,
+        *default_algorithms,
+    ]
     if "." not in owner and owner not in algorithms:
         raise UserError(
             f"--default is '{name}', and '{owner}' is no algorithm that is compared here; "
@@ -209,36 +222,38 @@ def default(adapter: Adapter, name: str) -> Symptom:
         )
     _check_algorithm(adapter, owner, name)
 
-    def value(here: Checked, *_: Checked) -> Value:
-        answered = here.fingerprint(adapter)
+    def value(checked: Checked, *_: Checked) -> Value:
+        answered = checked.fingerprint(adapter)
         defaults, unread = {**answered.defaults, **answered.signatures}, answered.unread
-        found = {
-            key.partition(" ")[2]: of.get(parameter, NOT_THERE)
-            for key, of in sorted(defaults.items())
+        values = {
+            key.partition(" ")[2]: parameters.get(parameter, NOT_THERE)
+            for key, parameters in sorted(defaults.items())
             if owner in (key, key.partition(" ")[0])
         }
         closed = [why for key, why in unread.items() if owner in (key, key.partition(" ")[0])]
-        if closed and not found:
+        if closed and not values:
             raise Unchecked(closed[0])
-        if set(found.values()) <= {NOT_THERE}:
+        if set(values.values()) <= {NOT_THERE}:
             # the framework's own name of it, or an import path that is not where it is defined
-            found = {
-                key: of[parameter]
-                for key, of in sorted(answered.signatures.items())
-                if parameter in of and _is_class_of(key, owner)
-            } or found
-        return found or {"": NOT_THERE}
+            values = {
+                key: parameters[parameter]
+                for key, parameters in sorted(answered.signatures.items())
+                if parameter in parameters and _is_class_of(key, owner)
+            } or values
+        return values or {"": NOT_THERE}
 
-    def known(here: Checked) -> set[str]:
-        answered = here.fingerprint(adapter)
+    def candidate_names(checked: Checked) -> set[str]:
+        answered = checked.fingerprint(adapter)
         rows = [*answered.defaults.items(), *answered.signatures.items()]
-        return {f"{key.partition(' ')[0]} {name}" for key, of in rows for name in of}
+        return {
+            f"{key.partition(' ')[0]} {name}" for key, parameters in rows for name in parameters
+        }
 
-    return Symptom(f"default of {name}", value, known, name=name)
+    return Symptom(f"default of {name}", value, candidate_names, name=name)
 
 
 def _is_class_of(path: str, owner: str) -> bool:
-    """Whether a path is of the class of an algorithm, or what an import path of users names."""
+    """Return whether a path names the class of an algorithm, or an import path of it."""
     class_name = path.rpartition(".")[2]
     package, _, imported = owner.rpartition(".")
     if not package:
@@ -247,21 +262,21 @@ def _is_class_of(path: str, owner: str) -> bool:
 
 
 def public_name(name: str) -> Symptom:
-    """A public name: whether it is there, what it is, and its signature."""
+    """Return the symptom of a public name: its existence, kind and signature."""
     package = name.partition(".")[0]
 
-    def read(here: Checked) -> public_names.Package:
-        folder = inventory.place(here.prepared, package)
+    def read(checked: Checked) -> public_names.Package:
+        folder = inventory.place(checked.prepared, package)
         if folder is None:
             raise Unchecked(f"it has no package {package}")
         return _tree(folder)
 
-    def value(here: Checked, base: Checked, _: Checked) -> Value:
+    def value(checked: Checked, base: Checked, _: Checked) -> Value:
         def measured(_: Prepared) -> str:
-            old, new = read(base), read(here)
+            old, new = read(base), read(checked)
             rows = [tree.signatures(name) for tree in (old, new)]
-            for tree, found in zip((old, new), rows, strict=True):
-                unread = sorted(what for what in tree.unread if what == name or not found)
+            for tree, signatures in zip((old, new), rows, strict=True):
+                unread = sorted(what for what in tree.unread if what == name or not signatures)
                 if unread:
                     # it may be defined there
                     raise Unchecked(f"{unread[0]} was not read: {tree.unread[unread[0]][1]}")
@@ -272,9 +287,9 @@ def public_name(name: str) -> Symptom:
                        if rows[0].get(own) != text}  # fmt: skip
             return "; ".join(sorted([*gone, *changed])) or "there"
 
-        return {"": here.kept(f"name {name} {base.folder.name}", measured)}
+        return {"": checked.measure_once(f"name {name} {base.folder.name}", measured)}
 
-    return Symptom(f"public name {name}", value, lambda here: read(here).names, name=name)
+    return Symptom(f"public name {name}", value, lambda checked: read(checked).names, name=name)
 
 
 #: the old end is compared with one version after the other.
@@ -287,11 +302,11 @@ def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
     Raises:
         UserError: there is no such training.
     """
-    known = {training.name: training for training in compared_trainings.every(adapter)}
+    trainings = {training.name: training for training in compared_trainings.every(adapter)}
     title = f"{algorithm} {scenario}".strip()
-    if title not in known:
-        raise UserError(f"there is no built-in training '{title}'; {nearest(title, known)}")
-    measured = _of_trace(known[title])
+    if title not in trainings:
+        raise UserError(f"there is no built-in training '{title}'; {nearest(title, trainings)}")
+    measured = _trace_symptom(trainings[title])
     return Symptom(f"trace of {title}", measured, algorithm=algorithm, scenario=scenario)
 
 
@@ -299,17 +314,17 @@ def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symp
     """The trace of a user's script, equal to that of the old end or not."""
     training = compared_trainings.script_training(job, imports)
     title = f"trace of {training.name}"
-    return Symptom(title, _of_trace(training), script=job, key=training.key, foreign=True)
+    return Symptom(title, _trace_symptom(training), script=job, key=training.key, foreign=True)
 
 
-def _of_trace(training: Training) -> Callable[[Checked, Checked, Checked], Value]:
-    def value(here: Checked, base: Checked, _: Checked) -> Value:
-        a, b = base.trace(training), here.trace(training)
+def _trace_symptom(training: Training) -> Callable[[Checked, Checked, Checked], Value]:
+    def value(checked: Checked, base: Checked, _: Checked) -> Value:
+        a, b = base.trace(training), checked.trace(training)
         compared = compared_trainings.compared_once(training.name, a, b)
         if isinstance(compared, NotTraced):
             raise Unchecked("; ".join(dict.fromkeys(compared.sides.values())))
         if compared.trains_the_same:
-            a, b = base.steady_trace(training), here.steady_trace(training)
+            a, b = base.steady_trace(training), checked.steady_trace(training)
             compared = compared_trainings.held_against(a, b)
         if compared.first is None:
             return {"": compared.verdict}
@@ -353,7 +368,7 @@ def command(text: str) -> Symptom:
             raise UserError(
                 f"--command cannot be run: {words[0]}: No such file, or it is no program"
             )
-        ended = process_tree.run(
+        completed = process_tree.run(
             words,
             env=variables,
             stdout=subprocess.PIPE,
@@ -361,11 +376,11 @@ def command(text: str) -> Symptom:
             encoding="utf-8",
             errors="replace",
         )
-        complaint = last_words(ended.stderr or ended.stdout) if ended.returncode else ""
-        return [ended.returncode, complaint]
+        complaint = last_words(completed.stderr or completed.stdout) if completed.returncode else ""
+        return [completed.returncode, complaint]
 
-    def value(here: Checked, *_: Checked) -> Value:
-        code, complaint = here.kept("command", measured)
+    def value(checked: Checked, *_: Checked) -> Value:
+        code, complaint = checked.measure_once("command", measured)
         if code < 0:
             raise Unchecked(f"the command was ended by signal {-code}")
         if code == _SKIP:
@@ -374,8 +389,8 @@ def command(text: str) -> Symptom:
             raise Unchecked(f"the command could not be run: exit code {code}, {complaint}")
         return {"": f"exit code {code}"}
 
-    def why(here: Checked) -> str:
-        return str(here.kept("command", measured)[1])
+    def why(checked: Checked) -> str:
+        return str(checked.measure_once("command", measured)[1])
 
     key = f"{text}\n{Path.cwd()}"
     return Symptom(f"exit code of {text}", value, key=key, foreign=True, why=why)

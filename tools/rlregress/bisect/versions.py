@@ -1,4 +1,4 @@
-"""What is searched: published releases of packages, and commits."""
+"""The searched versions: published releases of packages, and commits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Pins = Mapping[str, str]
 
 
 def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
-    """Package -> version of both ends; of what one end does not pin, the installed version.
+    """Return package -> version for both ends; unpinned packages have the installed version.
 
     Also names, in words, what only one of them has, and what is no release: it is not searched.
 
@@ -41,39 +41,39 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
                 f"'{side.text}' is a working tree; to search its commits give --repo "
                 f"{(revisions.of_text(side.text) or [side.text])[0]}, and revisions as OLD and NEW"
             )
-    one, other = (_of(side) for side in (old, new))
-    known = []
-    for mine, opposite, side in ((one, other, old), (other, one, new)):
+    old_pins, new_pins = (_environment_pins(side) for side in (old, new))
+    pins_of_ends = []
+    for mine, opposite, side in ((old_pins, new_pins, old), (new_pins, old_pins, new)):
         # an environment says all that it has; what is installed is for this Python
         missing = [] if side.environment or side.python else sorted(opposite.keys() - mine.keys())
-        here = {name: installed.version(name) for name in missing}
-        known.append({**{name: v for name, v in here.items() if v}, **mine})
-    both = known[0].keys() & known[1].keys()
+        installed_versions = {name: installed.version(name) for name in missing}
+        pins_of_ends.append({**{name: v for name, v in installed_versions.items() if v}, **mine})
+    both = pins_of_ends[0].keys() & pins_of_ends[1].keys()
     for name in both:
         # one that does not say which build it is may be that of the other end
-        builds = {of[name] for of in known}
+        builds = {end_pins[name] for end_pins in pins_of_ends}
         if {installed.public(version) for version in builds} < builds:
-            known = [{**of, name: max(builds, key=len)} for of in known]
-    left = [
-        f"{name}=={known[n][name]}, which {'OLD' if n == 0 else 'NEW'} alone has"
+            pins_of_ends = [{**end_pins, name: max(builds, key=len)} for end_pins in pins_of_ends]
+    unpinned = [
+        f"{name}=={pins_of_ends[n][name]}, which {'OLD' if n == 0 else 'NEW'} alone has"
         for n in (0, 1)
-        for name in sorted(known[n].keys() - both)
+        for name in sorted(pins_of_ends[n].keys() - both)
     ]
     for side in (old, new):
         rows = [row for row in side.requirements if not versions([row]) or "[" in row]
-        left += [f"{row}, which is no release alone" for row in rows]
-    return {n: known[0][n] for n in both}, {n: known[1][n] for n in both}, left
+        unpinned += [f"{row}, which is no release alone" for row in rows]
+    return {n: pins_of_ends[0][n] for n in both}, {n: pins_of_ends[1][n] for n in both}, unpinned
 
 
-def _of(side: Requested) -> dict[str, str]:
+def _environment_pins(side: Requested) -> dict[str, str]:
     if side.environment is not None:
-        found = interpreters.distributions(str(side.environment / "bin" / "python"))
+        distributions = interpreters.distributions(str(side.environment / "bin" / "python"))
         tools = {"python", "pip", "setuptools", "wheel", "rlregress"}
-        here = {n: installed.version(n) or "" for n in found}
+        installed_here = {n: installed.version(n) or "" for n in distributions}
         return {
             # a build that is no release's, such as +cpu, may be on no index
-            n: v if "+" in here[n] else installed.public(v)
-            for n, v in found.items()
+            n: v if "+" in installed_here[n] else installed.public(v)
+            for n, v in distributions.items()
             if n not in tools
         }
     if side.text == INSTALLED:
@@ -81,9 +81,9 @@ def _of(side: Requested) -> dict[str, str]:
     return versions(side.requirements)
 
 
-def of_pins(wanted: Pins, python: str = "") -> Requested:
+def request_pins(requested_pins: Pins, python: str = "") -> Requested:
     """The version that some pins make."""
-    rows = tuple(f"{name}=={version}" for name, version in sorted(wanted.items()))
+    rows = tuple(f"{name}=={version}" for name, version in sorted(requested_pins.items()))
     return Requested(" ".join(rows), rows, python=python)
 
 
@@ -105,12 +105,12 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
         / "releases"
         / f"{package}{python and '-' + interpreters.tag(python)}.json"
     )
-    known = installer.listed(package, interpreters.version(python))
-    if known:
+    published = installer.listed(package, interpreters.version(python))
+    if published:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(known))
+        write_atomically(path, json.dumps(published))
     elif path.is_file():
-        known = json.loads(path.read_text(encoding="utf-8"))
+        published = json.loads(path.read_text(encoding="utf-8"))
     else:
         raise installer.Unreachable(
             f"the releases of {package} cannot be listed: the package index cannot be reached or "
@@ -120,11 +120,11 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
     low, high = sorted((_version(package, old), _version(package, new)))
     # those without a build for this Python are candidates that cannot be checked
     between: dict[Version, str] = {}
-    for text in [*dated, *known]:
-        found = _version(package, text)
-        public = Version(found.public)
+    for text in [*dated, *published]:
+        parsed = _version(package, text)
+        public = Version(parsed.public)
         # of several builds of a release, such as +cpu, the one that both ends have
-        if public not in between or found.local == low.local == high.local:
+        if public not in between or parsed.local == low.local == high.local:
             between[public] = text
     early = low.is_prerelease or high.is_prerelease
     first, last = Version(low.public), Version(high.public)
@@ -140,21 +140,21 @@ def dates(package: str) -> dict[str, str]:
     request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
     with suppress(OSError, ValueError):
         with urlopen(request, timeout=20) as answer:
-            listed = json.load(answer)
+            published = json.load(answer)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(listed))
+        write_atomically(path, json.dumps(published))
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError):
         return {}
-    found: dict[str, str] = {}
+    dates_by_release: dict[str, str] = {}
     for file in files:
         name, day = file["filename"], file.get("upload-time", "")[:10]
         wheel = name.endswith(".whl")
         with suppress(InvalidWheelFilename, InvalidSdistFilename):
             version = str((parse_wheel_filename if wheel else parse_sdist_filename)(name)[1])
-            found[version] = min(day, found.get(version, day))
-    return found
+            dates_by_release[version] = min(day, dates_by_release.get(version, day))
+    return dates_by_release
 
 
 def _version(package: str, text: str) -> Version:

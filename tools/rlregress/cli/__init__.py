@@ -22,8 +22,8 @@ from rlregress.tracing import child_processes
 
 def _interrupted(words: list[str]) -> str:
     names = [" ".join(words[:count]) for count in (1, 2)]
-    kept = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
-    return f"interrupted; {kept or 'nothing is kept; start it again'}"
+    kept_note = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
+    return f"interrupted; {kept_note or 'nothing is kept; start it again'}"
 
 
 #: set by the shell that asks for completions
@@ -45,28 +45,28 @@ def _take_common(arguments: list[str]) -> list[str]:
 
     ``--<framework> FOLDER`` of frameworks that can be checked out, and ``--trust-pickle``.
     """
-    left: list[str] = []
-    rest = iter(arguments)
+    remaining: list[str] = []
+    words = iter(arguments)
     checkouts = {
         f"--{a.name}": a for a in map(frameworks.get, frameworks.names()) if a.framework.checkout
     }
-    for argument in rest:
+    for argument in words:
         if argument == "--":
             # what follows are the arguments of a script
-            return [*left, argument, *rest]
+            return [*remaining, argument, *words]
         option, equals, folder = argument.partition("=")
         if argument == parsing.TRUST:
             os.environ[checkpoint.TRUST] = "1"
             continue
         if option not in checkouts:
-            left.append(argument)
+            remaining.append(argument)
             continue
-        frameworks.use_checkout(checkouts[option], folder if equals else next(rest, ""))
-    return left
+        frameworks.use_checkout(checkouts[option], folder if equals else next(words, ""))
+    return remaining
 
 
 def _prepare() -> None:
-    """What of this process's surroundings the libraries below do not bear."""
+    """Prepare this process: libraries cannot handle some of its surroundings."""
     try:
         os.getcwd()
     except OSError as error:
@@ -97,7 +97,7 @@ def _run() -> int:
             # nothing follows the name of the program or of a group of commands
             error.show()
             return 2
-        raise UserError(parsing.sentence(error)) from None
+        raise UserError(parsing.describe_error(error)) from None
     return code if isinstance(code, int) else 0
 
 

@@ -1,4 +1,4 @@
-"""``rlregress baseline record``: what is measured and stored."""
+"""``rlregress baseline record``: measures and stores baselines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Hyperparameters, Store, Workers
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.gate import recording, stored_throughput
 from rlregress.reporting import terminal, throughput_text
@@ -64,7 +64,7 @@ def record(
             raise UserError(
                 "--throughput measures every algorithm; leave --algorithm and --environment out"
             )
-        _throughput(names("--framework", framework or None), throughput)
+        _print_throughput(split_names("--framework", framework or None), throughput)
         return
     of_cells = {"--framework": framework, "--algorithm": algorithm, "--environment": environment}
     for option, value in of_cells.items():
@@ -72,10 +72,10 @@ def record(
             raise UserError(
                 f"{option} is missing; a cell has a framework, an algorithm and an environment"
             )
-    wanted = recording.RecordingRequest(
-        names("--framework", framework),
-        names("--algorithm", algorithm),
-        names("--environment", environment),
+    request = recording.RecordingRequest(
+        split_names("--framework", framework),
+        split_names("--algorithm", algorithm),
+        split_names("--environment", environment),
         budget,
         hyperparameters,
         seeds,
@@ -87,7 +87,7 @@ def record(
         # a recording takes hours: its lines are read while it goes on
         print(terminal.recorded_line(run_record, done, total), flush=True)
 
-    for line in recording.record(wanted, workers, on_done):
+    for line in recording.record_baselines(request, workers, on_done):
         typer.echo(line)
 
 
@@ -100,25 +100,25 @@ def _record_saved(release: str) -> None:
         typer.echo(line)
 
 
-def _throughput(chosen: Sequence[str], processes: int) -> None:
+def _print_throughput(names: Sequence[str], processes: int) -> None:
     """Print how fast trainings are, as stored; measure it first in so many processes, if any."""
     # what is stored is that of all copies of a framework; one that is named has to be here
-    adapters = requested_names.adapters(chosen) if processes or "@" in "".join(chosen) else []
+    adapters = requested_names.find_adapters(names) if processes or "@" in "".join(names) else []
     for adapter in adapters if processes else []:
-        stored_throughput.record(adapter.full_name, processes)
-    every = stored_throughput.every()
-    own = [name.partition("@")[0] for name in chosen]
-    missing = [f"'{name}'" for name in own if name not in {stored for stored, _ in every}]
-    if missing or not every:
+        stored_throughput.record_throughput(adapter.full_name, processes)
+    stored_by_pair = stored_throughput.load_all_throughput()
+    own = [name.partition("@")[0] for name in names]
+    missing = [f"'{name}'" for name in own if name not in {stored for stored, _ in stored_by_pair}]
+    if missing or not stored_by_pair:
         raise UserError(
             f"no throughput is stored of {', '.join(missing) or 'any framework'}; measure it with: "
             "rlregress baseline record --throughput 10"
         )
     measured = {
-        pair: {"processes": [asdict(process) for process in found.process]}
-        for pair, found in every.items()
+        pair: {"processes": [asdict(process) for process in processes_stored.process]}
+        for pair, processes_stored in stored_by_pair.items()
         if not own or pair[0] in own
     }
     for line in throughput_text.lines(measured):
         typer.echo(line)
-    output.next_steps(["Judge the installed frameworks by it: rlregress check --throughput"])
+    output.print_next_steps(["Judge the installed frameworks by it: rlregress check --throughput"])

@@ -15,7 +15,7 @@ from rlregress.bisect.symptoms import Symptom
 from rlregress.cli import output
 from rlregress.cli.options import Packages, Report, Steps
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Adapter
@@ -76,10 +76,12 @@ def bisect(
     3: only a range, as versions between could not be checked, 2: OLD and NEW are the same, or one
     could not be checked.
     """
-    given = [text for text in (detail, default, name, algorithm, script, command, returns) if text]
-    if len(given) != 1:
-        found = "none" if not given else str(len(given))
-        raise UserError(f"expected one of {_ONE_OF}, found {found}")
+    targets = [
+        text for text in (detail, default, name, algorithm, script, command, returns) if text
+    ]
+    if len(targets) != 1:
+        count_text = "none" if not targets else str(len(targets))
+        raise UserError(f"expected one of {_ONE_OF}, found {count_text}")
     if scenario and not algorithm:
         raise UserError("--scenario is one of an algorithm; name that with --algorithm")
     if script is None and (arguments := script_arguments(context)):
@@ -109,7 +111,9 @@ def bisect(
     def symptom() -> Symptom:
         if script is not None:
             arguments = script_arguments(context)
-            job = jobs.of_script(Path(script), arguments, names("--package", package), steps)
+            job = jobs.build_script_job(
+                Path(script), arguments, split_names("--package", package), steps
+            )
             imports = affected.imports(*ends, affected.packages(*ends)) if ends else {}
             return symptoms.script(job, imports)
         if command:
@@ -119,8 +123,10 @@ def bisect(
         if name:
             return symptoms.public_name(name)
         if len(adapters) != 1:
-            known = ", ".join(adapter.name for adapter in adapters)
-            raise UserError(f"several frameworks are concerned ({known}); choose with --framework")
+            framework_names = ", ".join(adapter.name for adapter in adapters)
+            raise UserError(
+                f"several frameworks are concerned ({framework_names}); choose with --framework"
+            )
         if detail:
             return symptoms.detail(adapters[0], detail)
         if default:
@@ -129,7 +135,7 @@ def bisect(
 
     with kept_alive(typer.echo) as say:
         if repository is not None:
-            result = search.of_commits(
+            result = search.search_commits(
                 symptom(),
                 repository,
                 (old, new),
@@ -141,7 +147,7 @@ def bisect(
             )
         else:
             assert ends is not None
-            result = search.of_releases(symptom(), ends, adapters, say, every)
+            result = search.search_releases(symptom(), ends, adapters, say, every)
     text = json.dumps(bisect_text.as_json(result), indent=1) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "bisect.json", text)

@@ -12,7 +12,7 @@ from rlregress.cli.options import (
     Inconclusive,
     check_inconclusive,
     gate_code,
-    takes,
+    takes_options,
     with_budget,
 )
 from rlregress.gate import gate_run, nightly_record
@@ -24,7 +24,7 @@ Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a c
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report.")]
 
 
-@takes(GateOptions, budget="")
+@takes_options(GateOptions, budget="")
 def check(
     options: GateOptions,
     inconclusive: Inconclusive = "code",
@@ -50,10 +50,12 @@ def judge(options: GateOptions, in_brief: bool = False, verbose: bool = False) -
     Args:
         in_brief: print five lines in place of a screen; ``verbose``: the whole summary.
     """
-    with gate_run.new_report(options) as new:
-        result = nightly_record.with_earlier(gate_run.judge(new, typer.echo), options.report)
-        text = report_files.judged(
-            result, gate_run.evidence_of(new), new.report, ci_annotations.top()
+    with gate_run.replace_report_folder(options) as new:
+        result = nightly_record.add_earlier_runs(
+            gate_run.judge_gate(new, typer.echo), options.report
+        )
+        text = report_files.write_judged(
+            result, gate_run.read_evidence(new), new.report, ci_annotations.top()
         )
     output.decided()
     ci_annotations.annotate(gate_findings.findings(result, ci_annotations.top()))

@@ -1,4 +1,4 @@
-"""What a command shows where a host of code runs it: annotations, and a summary of the run."""
+"""Output for CI jobs: annotations, and a summary of the run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def top() -> Path:
     return files.absolute(next(named, "."))
 
 
-def annotate(found: Sequence[Finding]) -> None:
+def annotate(findings: Sequence[Finding]) -> None:
     """Print annotations, in a job of GitHub alone."""
     if os.environ.get(_ON_GITHUB) == "true":
-        for line in ci_formats.annotated(found):
+        for line in ci_formats.format_annotations(findings):
             print(line, file=output.unfiltered(), flush=True)
 
 
@@ -40,6 +40,6 @@ def summarise(text: str) -> None:
         files.check_target(path)
         with path.open("a", encoding="utf-8") as stream:
             safe = harmless.markdown(text)
-            stream.write(ci_formats.cut(safe, ci_formats.SUMMARY - stream.tell()))
+            stream.write(ci_formats.cut_text(safe, ci_formats.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

@@ -22,8 +22,8 @@ _RUNS_KEPT = "finished runs are kept, and the same command continues from there"
 _TRACES_KEPT = "finished trainings and traces are kept, and the same command continues from there"
 
 
-def _row(name: str, function: str, line: str, **more: Any) -> Row:
-    return Row(name=name, function=f"rlregress.cli.{function}", line=line, **more)
+def _row(name: str, function: str, line: str, **options: Any) -> Row:
+    return Row(name=name, function=f"rlregress.cli.{function}", line=line, **options)
 
 
 _CORE: tuple[Row, ...] = (
@@ -100,8 +100,8 @@ class _Missing(TyperCommand):
         )
 
 
-def _show_versions(wanted: bool) -> None:
-    if not wanted:
+def _show_versions(is_requested: bool) -> None:
+    if not is_requested:
         return
     typer.echo(f"rlregress {__version__}")
     for name in frameworks.names():
@@ -114,7 +114,7 @@ def _show_versions(wanted: bool) -> None:
     raise typer.Exit
 
 
-def _every_command(
+def _list_commands(
     version: Annotated[
         bool,
         typer.Option(
@@ -135,37 +135,37 @@ def _every_command(
     """
 
 
-def _made() -> TyperGroup:
+def _build_command() -> TyperGroup:
     app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    app.callback()(_every_command)
-    made = get_command(app)
-    assert isinstance(made, TyperGroup)
-    made.commands = {
+    app.callback()(_list_commands)
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    group.commands = {
         **{name: _Missing(name=name, hidden=True) for name in _MISSING},
-        **dict(_below("")),
+        **dict(_commands_below("")),
     }
-    return made
+    return group
 
 
-def _below(above: str) -> list[tuple[str, Any]]:
+def _commands_below(above: str) -> list[tuple[str, Any]]:
     """Name -> command or group, of those below a group in the order of ``ROWS``."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for row in ROWS:
         if not row.name.startswith(above):
             continue
         head, _, deeper = row.name.removeprefix(above).partition(" ")
         if not deeper:
-            found[head] = Lazy(row)
-        elif head not in found:
-            found[head] = TyperGroup(
+            by_name[head] = Lazy(row)
+        elif head not in by_name:
+            by_name[head] = TyperGroup(
                 name=head,
-                commands=dict(_below(f"{head} ")),
+                commands=dict(_commands_below(f"{head} ")),
                 help=GROUPS[head],
                 no_args_is_help=True,
                 rich_markup_mode=None,
             )
-    return list(found.items())
+    return list(by_name.items())
 
 
 #: the whole program.
-program = _made()
+program = _build_command()

@@ -11,7 +11,7 @@ from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, as_typed
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import comparison
@@ -22,18 +22,23 @@ from rlregress.reporting.html.page import Facts
 
 def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
     """UserError for an algorithm that one of the frameworks has no details of."""
-    known = requested_names.algorithms() | requested_names.behavior_only()
+    known_algorithms = requested_names.list_algorithms() | requested_names.list_behavior_only()
     for algorithm in algorithms:
-        if algorithm not in known:
+        if algorithm not in known_algorithms:
             raise UserError(
-                f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}; other families of "
+                f"unknown algorithm '{algorithm}'; {nearest(algorithm, known_algorithms)}; "
+                "other families of "
                 "details are named with --detail"
             )
         families = [
             {id.partition(".")[0] for id, _ in adapter.observe.probes()} for adapter in adapters
         ]
         pairs = zip(adapters, families, strict=True)
-        without = [adapter.framework.title for adapter, of in pairs if algorithm not in of]
+        without = [
+            adapter.framework.title
+            for adapter, pair_algorithms in pairs
+            if algorithm not in pair_algorithms
+        ]
         if without:
             raise UserError(
                 f"of {' and '.join(without)} no details of '{algorithm}' are checked; compare "
@@ -47,7 +52,7 @@ def compare(
         typer.Argument(
             metavar="FRAMEWORK...",
             help="Two or more names, or copies: name@version.",
-            autocompletion=complete.of_frameworks,
+            autocompletion=complete.complete_frameworks,
         ),
     ],
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -69,15 +74,15 @@ def compare(
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = html_option.begin(html, as_typed())
-    adapters = requested_names.adapters(frameworks)
-    comparison.check(adapters)
-    chosen = requested_names.details(names("--detail", detail))
-    algorithms = names("--algorithm", algorithm)
+    adapters = requested_names.find_adapters(frameworks)
+    comparison.check_adapters(adapters)
+    detail_ids = requested_names.find_detail_ids(split_names("--detail", detail))
+    algorithms = split_names("--algorithm", algorithm)
     _check_algorithms(adapters, algorithms)
-    left_out = requested_names.other_families(algorithms)
-    if not chosen and not left_out:
+    left_out = requested_names.excluded_families(algorithms)
+    if not detail_ids and not left_out:
         waiting.probe_all(adapters)
-    compared = comparison.compare(adapters, chosen, left_out)
+    compared = comparison.compare_adapters(adapters, detail_ids, left_out)
     if only_different:
         compared = compared.only_different()
     output.decided()
@@ -92,5 +97,5 @@ def compare(
         typer.echo(harmless.markdown(text))
     else:
         comparison_text.show(compared)
-        output.next_steps(short_summary.steps([comparison_page.card(compared)]))
+        output.print_next_steps(short_summary.steps([comparison_page.card(compared)]))
     raise typer.Exit(1 if compared.undecided else 0)

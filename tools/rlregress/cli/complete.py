@@ -1,4 +1,4 @@
-"""What a shell completes: names of frameworks, details and cells. Imports no framework."""
+"""Shell completion of frameworks, details and cells. Imports no framework."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from rlregress import frameworks, suite
 
 
-def of_frameworks(incomplete: str) -> list[str]:
+def complete_frameworks(incomplete: str) -> list[str]:
     """Names of frameworks, also behind a comma."""
-    return _behind_comma(incomplete, frameworks.names())
+    return _complete_after_comma(incomplete, frameworks.names())
 
 
-def of_cells(incomplete: str) -> list[str]:
+def complete_cells(incomplete: str) -> list[str]:
     """Ids of stored cells, also behind a comma."""
     stored = (path.stem for path in (suite.baselines() / "returns").glob("*.toml"))
-    return _behind_comma(incomplete, ["default", "all", *sorted(stored)])
+    return _complete_after_comma(incomplete, ["default", "all", *sorted(stored)])
 
 
-def of_details(incomplete: str) -> list[str]:
+def complete_details(incomplete: str) -> list[str]:
     """Ids of details."""
     # the catalogue is only imported where an id of it is completed
     from rlregress.details import catalogue
@@ -26,8 +26,8 @@ def of_details(incomplete: str) -> list[str]:
     return [d.id for d in catalogue.all_details() if d.id.startswith(incomplete)]
 
 
-def _behind_comma(incomplete: str, names: Iterable[str]) -> list[str]:
-    before, comma, begun = incomplete.rpartition(",")
-    given = before.split(",")
-    fitting = (name for name in names if name.startswith(begun) and name not in given)
+def _complete_after_comma(incomplete: str, names: Iterable[str]) -> list[str]:
+    before, comma, prefix = incomplete.rpartition(",")
+    typed_names = before.split(",")
+    fitting = (name for name in names if name.startswith(prefix) and name not in typed_names)
     return [f"{before}{comma}{name}" for name in fitting]

@@ -12,8 +12,8 @@ from rlregress import suite
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks
 from rlregress.details import catalogue, requested_names, source_index
-from rlregress.details.implementation import absent, documented
-from rlregress.details.requested_names import names
+from rlregress.details.implementation import load_absent, load_documented
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import installed_fingerprints, probe_counts
@@ -25,7 +25,7 @@ Details = Annotated[
         "--detail",
         metavar="IDS",
         help="Ids, or how they begin, such as sac.critic_loss.",
-        autocompletion=complete.of_details,
+        autocompletion=complete.complete_details,
     ),
 ]
 
@@ -36,7 +36,7 @@ def details(
         typer.Argument(
             metavar="[DETAIL]",
             help="An id, a family such as sac, or words: halved, 'Box 6'.",
-            autocompletion=complete.of_details,
+            autocompletion=complete.complete_details,
         ),
     ] = None,
     framework: Frameworks = None,
@@ -60,31 +60,33 @@ def details(
     With --missing it prints what each framework lacks to be checked for a detail: a probe, an
     expectation, a fault; and what measures the detail in another framework.
     """
-    adapters = requested_names.adapters(names("--framework", framework))
+    adapters = requested_names.find_adapters(split_names("--framework", framework))
     if installed and missing:
         raise UserError("--installed and --missing are two questions; give one of them")
     if installed:
-        chosen = requested_names.details([*names("--detail", detail), *([which] if which else [])])
-        raise typer.Exit(probe(adapters, chosen, as_json))
+        detail_ids = requested_names.find_detail_ids(
+            [*split_names("--detail", detail), *([which] if which else [])]
+        )
+        raise typer.Exit(probe(adapters, detail_ids, as_json))
     if detail is not None or as_json:
         raise UserError("--detail and --json go with --installed; give it, or leave them out")
     if missing:
-        show_missing(requested_names.details([which] if which else []), adapters)
+        show_missing(requested_names.find_detail_ids([which] if which else []), adapters)
     else:
         show(which, adapters)
 
 
-def show_missing(chosen: frozenset[str], adapters: Sequence[Adapter]) -> None:
-    """Print what frameworks lack to be checked for details; none chosen: all."""
-    chosen = chosen or frozenset(catalogue.ids())
+def show_missing(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> None:
+    """Print what frameworks lack to be checked for details; no ids: all."""
+    detail_ids = detail_ids or frozenset(catalogue.ids())
     for adapter in adapters:
-        lacking, has_none = probe_counts.missing(adapter, chosen), absent(adapter)
+        lacking, has_none = probe_counts.find_missing(adapter, detail_ids), load_absent(adapter)
         who = f"{adapter.full_name} {adapter.code.version()}"
-        details_text.missing(who, lacking, len(chosen - has_none.keys()))
+        details_text.missing(who, lacking, len(detail_ids - has_none.keys()))
 
 
-def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) -> int:
-    """Print the fingerprint; 1 if something is not as documented.
+def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool) -> int:
+    """Print the fingerprint; return 1 if something is not as documented.
 
     Args:
         chosen: ids of details; none: all.
@@ -92,26 +94,26 @@ def probe(adapters: Sequence[Adapter], chosen: frozenset[str], as_json: bool) ->
     Raises:
         UserError: no adapter has a probe of a chosen detail; nothing is printed.
     """
-    if chosen and not any(id in chosen for a in adapters for id, _ in a.observe.probes()):
+    if detail_ids and not any(id in detail_ids for a in adapters for id, _ in a.observe.probes()):
         why = sorted(
             {
                 f"{adapter} {reason}"
                 for adapter in adapters
-                for id, reason in absent(adapter).items()
-                if id in chosen
+                for id, reason in load_absent(adapter).items()
+                if id in detail_ids
             }
         )
         raise UserError(f"no framework here has one of these details: {'; '.join(why)}")
-    if not chosen:
+    if not detail_ids:
         waiting.probe_all(adapters)
-    probed_ = installed_fingerprints.collect(adapters, chosen)
-    differing = installed_fingerprints.differing(probed_)
+    probed_ = installed_fingerprints.collect_fingerprint(adapters, detail_ids)
+    differing = installed_fingerprints.list_undocumented(probed_)
     output.decided()
     if as_json:
         typer.echo(json.dumps(probed_, indent=1))
     else:
-        details_text.installed(probed_, differing)
-        output.next_steps([next_steps.after_probe(differing)])
+        details_text.print_fingerprint(probed_, differing)
+        output.print_next_steps([next_steps.after_probe(differing)])
     return 1 if differing else 0
 
 
@@ -126,14 +128,18 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
             is printed.
     """
     if id is None:
-        items = source_index.load(suite.baselines() / "sources")
-        counted = [probe_counts.count(adapter) for adapter in adapters]
-        details_text.counts(catalogue.all_details(), items, counted)
-    elif id not in catalogue.ids() and (several := catalogue.of_family(id) or catalogue.naming(id)):
-        details_text.several(several)
+        items = source_index.load_index(suite.baselines() / "sources")
+        counts = [probe_counts.count_probes(adapter) for adapter in adapters]
+        details_text.counts(catalogue.all_details(), items, counts)
+    elif id not in catalogue.ids() and (
+        matches := catalogue.family_details(id) or catalogue.search_details(id)
+    ):
+        details_text.several(matches)
     else:
-        known = {
-            adapter.full_name: {of: entry.variant for of, entry in documented(adapter).items()}
+        documented_variants = {
+            adapter.full_name: {
+                place: entry.variant for place, entry in load_documented(adapter).items()
+            }
             for adapter in adapters
         }
-        details_text.one(catalogue.get(id), known)
+        details_text.print_detail(catalogue.get(id), documented_variants)

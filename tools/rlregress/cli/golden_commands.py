@@ -42,7 +42,7 @@ def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
     output.decided()
     for line in [*repeated.lines(), *lines]:
         typer.echo(line)
-    output.next_steps([next_steps.after_golden(path, script, repeated.repeats)])
+    output.print_next_steps([next_steps.after_golden(path, script, repeated.repeats)])
     return 0 if repeated.repeats else 3
 
 
@@ -53,19 +53,19 @@ def compare(path: Path, script: Path) -> int:
         UserError: it differs, and this machine has other arithmetic than the file.
     """
     old = golden.load(path)
-    job = jobs.of_script(script, old.arguments, old.packages, old.steps)
+    job = jobs.build_script_job(script, old.arguments, old.packages, old.steps)
     side = recording_processes.current("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
         trace = recording_processes.record(job, Path(folder) / "run.trace", side)
-        if not trace.begun:
+        if not trace.has_begun:
             recording_processes.check_trained(trace, side.label)
             raise UserError(f"{explain.early_end(trace)}; nothing is compared")
         result = golden.differences(old, trace)
         reasons = (("this machine", _explain_native(trace)), (path, explain_native(old.arithmetic)))
-        for what, native in reasons:
+        for source, native in reasons:
             if native and not result.is_same:
                 raise UserError(
-                    f"not comparable: {what} has other arithmetic than the portable one "
+                    f"not comparable: {source} has other arithmetic than the portable one "
                     f"({native}); compare on an x86-64 processor with AVX2, with one thread"
                 )
         repeated = None if result.is_same else recording_processes.repeat(job, trace, side)
@@ -77,7 +77,7 @@ def compare(path: Path, script: Path) -> int:
     output.decided()
     for line in lines:
         typer.echo(line)
-    output.next_steps([step])
+    output.print_next_steps([step])
     return code
 
 

@@ -29,12 +29,16 @@ class Page:
     started: str
     clock: float
 
-    def write(self, title: str, made: Callable[[Facts], str]) -> None:
-        """Write what ``made`` makes of the facts, and say where; nothing if no page is wanted."""
+    def write(self, title: str, build_page: Callable[[Facts], str]) -> None:
+        """Write the page that ``build_page`` returns, and report its path; nothing
+        without --html.
+        """
         if self.path is None:
             return
         seconds = round(time.monotonic() - self.clock, 1)
-        text = made(Facts(title, self.started, seconds, report_data.machine(), self.command))
+        text = build_page(
+            Facts(title, self.started, seconds, report_data.describe_machine(), self.command)
+        )
         write_atomically(self.path, text)
         typer.echo(f"page: {self.path}", err=True)
 
@@ -48,4 +52,4 @@ def begin(path: str, command: str) -> Page:
     place = files.absolute(path) if path else None
     if place is not None:
         check_file(place, "the page")
-    return Page(place, command, report_data.now(), time.monotonic())
+    return Page(place, command, report_data.format_time(), time.monotonic())

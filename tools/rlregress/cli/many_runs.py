@@ -1,4 +1,4 @@
-"""What ``rlregress runs`` does: many runs, here or on Slurm."""
+"""The commands ``rlregress runs``: many runs, here or on Slurm."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from rlregress.cluster import local as local_runs
 from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate.cell_selection import Selection, excluded
+from rlregress.gate.cell_selection import Selection, describe_exclusions
 from rlregress.inside.run_record import check_writable
 from rlregress.model.store_state import LEFT, Survey
 from rlregress.reporting import cluster_text, harmless, next_steps
-from rlregress.training.store import SLURM, Store, renamed_as_damaged, store_in
+from rlregress.training.store import SLURM, Store, open_store, rename_as_damaged
 
 
-def say(line: str) -> None:
-    """Print a line at once: what runs say is read while they go on."""
+def print_line(line: str) -> None:
+    """Print a line at once, so that messages of long runs are readable immediately."""
     print(line, flush=True)
 
 
@@ -38,108 +38,119 @@ def _manifest(path: str | Path) -> Manifest:
 
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest; the exit code."""
-    return run_one.do(_manifest(manifest), index, store_in(store), say)
+    return run_one.do_one_run(_manifest(manifest), index, open_store(store), print_line)
 
 
-def listed(manifest: Path, store: str) -> Manifest:
-    """The manifest of a file, and its runs for the store to know."""
-    check_writable(store_in(store).folder, "run records")
-    return run_selection.kept(_manifest(manifest), store_in(store))
+def load_manifest(manifest: Path, store: str) -> Manifest:
+    """Return the manifest of a file after copying it to the store."""
+    check_writable(open_store(store).folder, "run records")
+    return run_selection.copy_manifest(_manifest(manifest), open_store(store))
 
 
-def chosen(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
-    """The manifest of the runs that options choose; says what is left out of them."""
-    made = run_selection.of_selection(selection, seeds, first_seed, store_in(store))
-    for left_out in excluded(selection):
+def write_selected(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
+    """Write the manifest of the selected runs; report exclusions."""
+    manifest = run_selection.write_selection_manifest(
+        selection, seeds, first_seed, open_store(store)
+    )
+    for left_out in describe_exclusions(selection):
         typer.echo(f"left out: {left_out}")
-    return made
+    return manifest
 
 
-def _left(manifest: Manifest, done: Collection[str]) -> tuple[list[ManifestRun], list[ManifestRun]]:
-    """All runs of a manifest, and those that are not done; says how many."""
+def _remaining_runs(
+    manifest: Manifest, done: Collection[str]
+) -> tuple[list[ManifestRun], list[ManifestRun]]:
+    """Return all runs of a manifest and the unfinished ones; print how many."""
     runs = list(manifest.runs())
-    left = [run for run in runs if run.name not in done]
-    say(f"{manifest.path}: {len(runs)} runs, {len(left)} of them to do")
-    return runs, left
+    remaining = [run for run in runs if run.name not in done]
+    print_line(f"{manifest.path}: {len(runs)} runs, {len(remaining)} of them to do")
+    return runs, remaining
 
 
-def show(manifest: Manifest, store: str) -> None:
-    """Say where the manifest is, what is left of it, and how one run is started."""
-    folder = store_in(store)
-    _left(manifest, folder.contents().done)
-    rows = [f"{name}={shlex.quote(value)}" for name, value in run_one.variables().items()]
-    say(f"one run: {' '.join([*rows, run_one.in_shell(manifest, 'INDEX', folder)])}")
-    say(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
+def print_status(manifest: Manifest, store: str) -> None:
+    """Print the place of the manifest, the remaining runs, and the command for one run."""
+    folder = open_store(store)
+    _remaining_runs(manifest, folder.list_contents().done)
+    rows = [f"{name}={shlex.quote(value)}" for name, value in run_one.collect_variables().items()]
+    print_line(
+        f"one run: {' '.join([*rows, run_one.format_shell_command(manifest, 'INDEX', folder)])}"
+    )
+    print_line(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
 
 
-def local(manifest: Manifest, folder: Store, workers: int, done: Collection[str]) -> int:
-    """Do what is left of a manifest on this machine; the exit code.
+def run_here(manifest: Manifest, folder: Store, workers: int, done: Collection[str]) -> int:
+    """Do the remaining runs of a manifest on this machine. Return the exit code.
 
     Args:
         done: names of the runs that are.
     """
-    runs, left = _left(manifest, done)
+    runs, remaining = _remaining_runs(manifest, done)
 
     def on_end(counts: local_runs.Counts) -> None:
-        say(f"{len(runs) - len(left) + counts.done} of {len(runs)} done")
+        print_line(f"{len(runs) - len(remaining) + counts.done} of {len(runs)} done")
 
-    counts = local_runs.run_all(manifest, left, folder, workers or os.cpu_count() or 1, on_end)
-    if counts.failed or counts.left:
-        say(
-            f"{counts.done} runs done, {counts.left} stopped or done by others, {counts.failed} "
+    counts = local_runs.run_locally(
+        manifest, remaining, folder, workers or os.cpu_count() or 1, on_end
+    )
+    if counts.failed or counts.is_unfinished:
+        print_line(
+            f"{counts.done} runs done, {counts.is_unfinished} stopped or done by others, "
+            f"{counts.failed} "
             "could not be done; launch again to do what is left"
         )
-    return 1 if counts.failed else run_one.RESUMABLE if counts.left else 0
+    return 1 if counts.failed else run_one.RESUMABLE if counts.is_unfinished else 0
 
 
 def launch_here(manifest: Manifest, folder: Store, workers: int) -> int:
-    """Do what is left of a manifest on this machine, and say what comes next; the exit code."""
-    code = local(manifest, folder, workers, folder.contents().done)
+    """Do the remaining runs on this machine, and print the next step. Return the exit code."""
+    code = run_here(manifest, folder, workers, folder.list_contents().done)
     if code == 0:
-        output.next_steps([next_steps.after_launch(folder.folder)])
+        output.print_next_steps([next_steps.after_launch(folder.folder)])
     return code
 
 
-def slurm(
+def submit_to_slurm(
     manifest: Manifest,
     folder: Store,
     site: slurm_arrays.Site,
     dry_run: bool,
     look: Callable[[], Collection[str]],
 ) -> None:
-    """Submit what is left of a manifest and not in the queue, or print the scripts that would.
+    """Submit the remaining runs that are not queued, or print the scripts.
 
     Args:
         look: names of the runs that are done, at the time when it is called.
     """
     try:
-        size = slurm_arrays.array_size()
+        size = slurm_arrays.read_array_size()
     except UserError as error:
         if not dry_run:
             raise
         size = slurm_arrays.USUAL_ARRAY_SIZE
-        say(f"# {error}; arrays are split at {size}, the usual size")
+        print_line(f"# {error}; arrays are split at {size}, the usual size")
 
     def make(queued: Collection[str]) -> list[slurm_arrays.Script]:
         # asked after the queue: what has ended in between is done
         done = look()
-        runs, left = _left(manifest, done)
-        new = [run for run in left if run.name not in queued]
-        if len(new) < len(left):
-            say(f"{len(left) - len(new)} of them are in the queue")
-        return slurm_arrays.scripts(manifest, runs, new, done, folder, site, size, say)
+        runs, remaining = _remaining_runs(manifest, done)
+        new = [run for run in remaining if run.name not in queued]
+        if len(new) < len(remaining):
+            print_line(f"{len(remaining) - len(new)} of them are in the queue")
+        return slurm_arrays.build_scripts(manifest, runs, new, done, folder, site, size, print_line)
 
     if not dry_run:
-        submitted = slurm_arrays.submit(make, folder, say)
+        submitted = slurm_arrays.submit_runs(make, folder, print_line)
         store = shlex.quote(str(folder.folder))
-        say(f"submitted: {submitted} runs; to list them: rlregress runs status --store {store}")
+        print_line(
+            f"submitted: {submitted} runs; to list them: rlregress runs status --store {store}"
+        )
         return
-    for script in make(slurm_arrays.queue(folder).runs):
-        say(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
+    for script in make(slurm_arrays.read_queue(folder).runs):
+        print_line(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
 
 
-def _existing(given: str) -> Store:
-    store = store_in(given)
+def _open_existing_store(folder_text: str) -> Store:
+    store = open_store(folder_text)
     if not store.folder.is_dir():
         raise UserError(
             f"there is no folder {store.folder}; name one with run records with --store"
@@ -148,13 +159,13 @@ def _existing(given: str) -> Store:
 
 
 def _look(manifest: str, store: str) -> tuple[Survey, list[str]]:
-    folder = _existing(store)
-    listed = [_manifest(manifest)] if manifest else run_selection.of_store(folder)
+    folder = _open_existing_store(store)
+    load_manifest = [_manifest(manifest)] if manifest else run_selection.list_manifests(folder)
     # only what was submitted from here is asked for, before the store: it tells what has ended
     submitted = (folder.folder / SLURM).is_dir()
-    queue = slurm_arrays.queue(folder) if submitted else slurm_arrays.Queue()
-    looked = store_status.survey(folder, listed, queue.gone, queue.runs)
-    return looked, cluster_text.status(looked, queue.states, queue.silent)
+    queue = slurm_arrays.read_queue(folder) if submitted else slurm_arrays.Queue()
+    survey = store_status.survey_store(folder, load_manifest, queue.gone, queue.runs)
+    return survey, cluster_text.status(survey, queue.states, queue.error)
 
 
 def status(manifest: str, store: str) -> None:
@@ -165,51 +176,54 @@ def status(manifest: str, store: str) -> None:
         typer.echo(line)
 
 
-def watch(manifest: str, store: str, seconds: float) -> None:
+def watch_store(manifest: str, store: str, seconds: float) -> None:
     """Show the status of a store until nothing is left to do."""
 
     def look() -> tuple[bool, Text]:
-        looked, lines = _look(manifest, store)
-        left = any(looked.total[state] for state in LEFT)
-        return left, Text(harmless.terminal("\n".join(lines)))
+        survey, lines = _look(manifest, store)
+        is_unfinished = any(survey.total[state] for state in LEFT)
+        return is_unfinished, Text(harmless.terminal("\n".join(lines)))
 
     terminal = sys.stdout.isatty()
     # what moves the cursor would not pass the filter
     file = output.unfiltered() if terminal else sys.stdout
-    left, printed = look()
+    is_unfinished, printed = look()
     console = Console(file=file, force_terminal=terminal)
     with Live(printed, console=console, auto_refresh=False) as live:
-        while left:
+        while is_unfinished:
             time.sleep(seconds)
-            left, printed = look()
+            is_unfinished, printed = look()
             live.update(printed, refresh=True)
 
 
-def verify(manifest: str, store: str, set_aside: bool) -> int:
-    """Read every record of a store and say what is wrong; the exit code."""
-    listed = _manifest(manifest) if manifest else None
-    folder = _existing(store)
+def verify_store(manifest: str, store: str, set_aside: bool) -> int:
+    """Check every record of a store and print problems. Return the exit code."""
+    load_manifest = _manifest(manifest) if manifest else None
+    folder = _open_existing_store(store)
     if set_aside:
         check_writable(folder.folder, "names of damaged records")
-    checked = audit.verify(folder, listed)
+    checked = audit.verify_store(folder, load_manifest)
     output.decided()
-    for line in cluster_text.audit(checked):
+    for line in cluster_text.format_audit(checked):
         typer.echo(line)
     for path in checked.damaged if set_aside else ():
-        typer.echo(f"set aside: {renamed_as_damaged(path)}; launch does its run again")
-    left, missing = bool(checked.damaged) and not set_aside, bool(checked.missing) or set_aside
-    step = next_steps.after_verify(folder.folder, bool(checked.wrong), left, missing)
-    output.next_steps([step])
+        typer.echo(f"set aside: {rename_as_damaged(path)}; launch does its run again")
+    has_damaged, missing = (
+        bool(checked.damaged) and not set_aside,
+        bool(checked.missing) or set_aside,
+    )
+    step = next_steps.after_verify(folder.folder, bool(checked.wrong), has_damaged, missing)
+    output.print_next_steps([step])
     return 1 if checked.wrong or checked.damaged else 0
 
 
-def merge(stores: Sequence[str], into: Path) -> int:
+def merge_stores(stores: Sequence[str], into: Path) -> int:
     """Bring stores together; the exit code."""
-    target, sources = Store(absolute(into)), [_existing(store) for store in stores]
+    target, sources = Store(absolute(into)), [_open_existing_store(store) for store in stores]
     check_writable(target.folder, "run records")
-    merged = audit.merge(sources, target)
+    merged = audit.merge_stores(sources, target)
     output.decided()
-    for line in cluster_text.merged(merged, str(target.folder)):
+    for line in cluster_text.format_merge(merged, str(target.folder)):
         typer.echo(line)
-    output.next_steps([next_steps.after_launch(target.folder)])
+    output.print_next_steps([next_steps.after_launch(target.folder)])
     return 1 if merged.differing or merged.damaged else 0

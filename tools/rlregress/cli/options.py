@@ -1,4 +1,4 @@
-"""Options that several commands take, and how what is given is read."""
+"""Options that several commands take, and the conversion of their values."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 import typer
 
 from rlregress.cli import complete
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
-from rlregress.gate.cell_selection import usual_budget
+from rlregress.gate.cell_selection import default_budget
 from rlregress.gate_options import GateOptions
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
@@ -27,14 +27,14 @@ from rlregress.model.option import Option
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_CHECK = options.of(GateOptions)
+_CHECK = options.list_options(GateOptions)
 
 
-def typed(declared: Option, default: Any) -> Any:
+def annotate_option(declared: Option, default: Any) -> Any:
     """How the parser takes an option, with its type."""
-    flag = f"{declared.flag}/{options.off(declared)}" if default is True else declared.flag
+    flag = f"{declared.flag}/{options.negated_flag(declared)}" if default is True else declared.flag
     words = (*((declared.short,) if declared.short else ()), flag)
-    found = typer.Option(
+    typer_option = typer.Option(
         *words,
         help=declared.help,
         metavar=declared.metavar or None,
@@ -44,11 +44,11 @@ def typed(declared: Option, default: Any) -> Any:
     )
     kind = type(default) if isinstance(default, bool | int | float) else str
     kind = float if declared.kind == options.NUMBER else kind
-    return Annotated[kind | None if default is None else kind, found]
+    return Annotated[kind | None if default is None else kind, typer_option]
 
 
-def takes(
-    of: type[T], only: Collection[str] = (), **defaults: Any
+def takes_options(
+    options_class: type[T], only: Collection[str] = (), **defaults: Any
 ) -> Callable[[Callable[Concatenate[T, P], None]], Callable[..., None]]:
     """Makes a command of a function whose first argument holds options.
 
@@ -59,28 +59,36 @@ def takes(
         only: the fields that the command takes; none: all.
         defaults: other ones than those of the fields.
     """
-    declared = {name: each for name, each in options.of(of).items() if not only or name in only}
+    declared = {
+        name: declared_option
+        for name, declared_option in options.list_options(options_class).items()
+        if not only or name in only
+    }
 
     def make(function: Callable[Concatenate[T, P], None]) -> Callable[..., None]:
         @functools.wraps(function)
-        def command(*_: Any, **given: Any) -> None:
-            holding = {name: _read(declared[name], given.pop(name)) for name in declared}
-            function(of(**holding), **given)  # type: ignore[call-arg]
+        def command(*_: Any, **values: Any) -> None:
+            holding = {name: _convert_value(declared[name], values.pop(name)) for name in declared}
+            function(options_class(**holding), **values)  # type: ignore[call-arg]
 
         shared = [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=_plain(defaults.get(name, default)),
-                annotation=typed(each, _plain(defaults.get(name, default))),
+                annotation=annotate_option(declared_option, _plain(defaults.get(name, default))),
             )
-            for name, (each, default) in declared.items()
+            for name, (declared_option, default) in declared.items()
         ]
         # what is annotated in words is resolved here: the parser looks where the wrapper stands
         _, *own = inspect.signature(function, eval_str=True).parameters.values()
-        own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+        own = [
+            declared_option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for declared_option in own
+        ]
         command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-        command.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+        command.__annotations__ = {
+            declared_option.name: declared_option.annotation for declared_option in (*own, *shared)
+        }
         del command.__wrapped__
         return command
 
@@ -92,26 +100,26 @@ def _plain(default: Any) -> Any:
     return str(default) if isinstance(default, Path) else default if default != () else None
 
 
-def _read(declared: tuple[Option, Any], given: Any) -> Any:
-    """A value as the field holds it."""
+def _convert_value(declared: tuple[Option, Any], value: Any) -> Any:
+    """Convert a value to the type of its field."""
     option, default = declared
     bounded = option.least is not None or option.most is not None
-    if bounded and given is not None:
+    if bounded and value is not None:
         least = -math.inf if option.least is None else option.least
         most = math.inf if option.most is None else option.most
-        if not least <= given <= most:
+        if not least <= value <= most:
             bounds = f"{least:g} or more" if option.most is None else f"{least:g} to {most:g}"
-            raise UserError(f"{option.flag} is {given:g}, expected {bounds}")
+            raise UserError(f"{option.flag} is {value:g}, expected {bounds}")
     if option.kind == options.NAMES:
-        return default if given is None else names(option.flag, given)
+        return default if value is None else split_names(option.flag, value)
     if option.kind == options.PATH:
-        return None if given is None else Path(given)
-    return absolute(given) if isinstance(default, Path) else given
+        return None if value is None else Path(value)
+    return absolute(value) if isinstance(default, Path) else value
 
 
 def _shared(field: str) -> Any:
     """An option of ``check``, for a command with its own signature."""
-    return typed(*_CHECK[field])
+    return annotate_option(*_CHECK[field])
 
 
 Frameworks = _shared("frameworks")
@@ -149,27 +157,29 @@ def as_typed() -> str:
     return shlex.join(["rlregress", *sys.argv[1:]])
 
 
-def with_budget(given: GateOptions) -> GateOptions:
-    """The same with the budget that its cells usually have, if none is named."""
-    return replace(given, budget=given.budget or usual_budget(given.cells))
+def with_budget(options_given: GateOptions) -> GateOptions:
+    """Return the options with the default budget of the cells, if none is named."""
+    return replace(
+        options_given, budget=options_given.budget or default_budget(options_given.cells)
+    )
 
 
-def refuse(context: typer.Context, fields: Collection[str], who: str, advice: str) -> None:
-    """UserError that names those of the options that were given, and who does not take them."""
-    given = [
+def reject_options(context: typer.Context, fields: Collection[str], who: str, advice: str) -> None:
+    """Raise UserError that names given options which do not apply."""
+    rejected = [
         (parameter.secondary_opts or parameter.opts)[0]
         for parameter in context.command.params
         if parameter.name in fields
         and "COMMANDLINE" in str(context.get_parameter_source(parameter.name))
     ]
-    if given:
-        raise UserError(f"{who} {', '.join(given)}; {advice}")
+    if rejected:
+        raise UserError(f"{who} {', '.join(rejected)}; {advice}")
 
 
-def check_inconclusive(given: str) -> None:
-    """UserError if --inconclusive is none of its words."""
-    if given not in ("code", "pass", "fail"):
-        raise UserError(f"--inconclusive is '{given}', expected code, pass or fail")
+def check_inconclusive(value: str) -> None:
+    """Raise UserError if the value of --inconclusive is unknown."""
+    if value not in ("code", "pass", "fail"):
+        raise UserError(f"--inconclusive is '{value}', expected code, pass or fail")
 
 
 def gate_code(code: int, inconclusive: str) -> int:
@@ -177,19 +187,19 @@ def gate_code(code: int, inconclusive: str) -> int:
     return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
 
 
-def verdict_of(option: str, given: str) -> str:
-    """A verdict on an upgrade by its name; of none the default."""
-    if given and given not in ORDER:
-        raise UserError(f"{option} is '{given}', expected a verdict: {nearest(given, ORDER)}")
-    return given or FAIL_ON
+def parse_verdict(option: str, value: str) -> str:
+    """Return a verdict on an upgrade by its name; the default for none."""
+    if value and value not in ORDER:
+        raise UserError(f"{option} is '{value}', expected a verdict: {nearest(value, ORDER)}")
+    return value or FAIL_ON
 
 
-def share_of(option: str, given: str) -> float:
-    """A share written as 20% or as 0.2."""
+def parse_share(option: str, text: str) -> float:
+    """Parse a share written as 20% or as 0.2."""
     try:
-        share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         share = math.nan
     if not 0 < share <= 1:
-        raise UserError(f"{option} is '{given}', expected a share up to 100%, such as 20% or 0.2")
+        raise UserError(f"{option} is '{text}', expected a share up to 100%, such as 20% or 0.2")
     return share

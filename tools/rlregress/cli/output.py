@@ -1,4 +1,4 @@
-"""What commands print: harmless, at once, and quiet when nobody reads it any more."""
+"""The output of commands: harmless, immediate, and quiet when nobody reads it any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READER_GONE = 141
 
 
 class _Stream:
-    """A stream of text from which what it is given cannot break out; the rest is the stream's."""
+    """A text stream that escapes everything a terminal would obey."""
 
     encoding = "utf-8"
 
@@ -115,7 +115,7 @@ def unfiltered() -> TextIO:
     return getattr(sys.stdout, "unfiltered", sys.stdout)
 
 
-def next_steps(steps: Iterable[str]) -> None:
-    """Print the last lines of a command: what to do next, each in a line of its own."""
+def print_next_steps(steps: Iterable[str]) -> None:
+    """Print the last lines of a command, the next steps, one per line."""
     for step in steps:
         print(f"next: {step}")

@@ -46,8 +46,8 @@ class Row:
     def load(self) -> Callable[..., Any]:
         """The function, with what it needs imported."""
         module, _, name = self.function.partition(":")
-        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        return found
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +82,17 @@ class Command(TyperCommand):
             end = args.index("--")
             args, ctx.meta[_SCRIPT] = args[:end], args[end + 1 :]
         try:
-            rest: list[str] = super().parse_args(ctx, args)
+            remaining: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
             option = getattr(error, "option_name", "")
             # what the command takes may lack its value
-            if type(error).__name__ != "NoSuchOption" or (known := others_that_take(option)) == []:
+            if (
+                type(error).__name__ != "NoSuchOption"
+                or (alternatives := others_that_take(option)) == []
+            ):
                 raise
-            raise UserError(f"{ctx.command_path} takes no {option}; {_and(known)}") from None
-        return rest
+            raise UserError(f"{ctx.command_path} takes no {option}; {_and(alternatives)}") from None
+        return remaining
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """As its base class, with arguments as their own metavars say: "[OLD] NEW"."""
@@ -114,21 +117,21 @@ class Lazy(TyperCommand):
         """The command, with its module imported."""
         function = self.row.load()
         app = typer.Typer(rich_markup_mode=None, add_completion=False)
-        app.command(cls=Command, help=help_of(function), epilog=common_help(), name=self.name)(
+        app.command(cls=Command, help=format_help(function), epilog=common_help(), name=self.name)(
             function
         )
-        made = get_command(app)
-        assert isinstance(made, Command)
-        made.row = self.row
-        return made
+        command = get_command(app)
+        assert isinstance(command, Command)
+        command.row = self.row
+        return command
 
-    def make_context(self, *given: Any, **more: Any) -> Any:
-        """That of the command itself."""
-        return self.real().make_context(*given, **more)
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the context of the command itself."""
+        return self.real().make_context(*args, **kwargs)
 
 
-def help_of(function: Callable[..., Any]) -> str:
-    """What its docstring says, with the lines of the example kept as they are."""
+def format_help(function: Callable[..., Any]) -> str:
+    """Return the docstring of a function, with the lines of the example kept as they are."""
     text = inspect.getdoc(function) or ""
     # "\b" keeps the lines of a paragraph
     return "\n\n".join(
@@ -138,7 +141,7 @@ def help_of(function: Callable[..., Any]) -> str:
 
 
 def common_help() -> str:
-    """What every command takes before it is parsed."""
+    """Return the help on options that every command takes."""
     checkouts = [
         f"--{a.name} FOLDER"
         for a in map(frameworks.get, frameworks.names())
@@ -148,9 +151,9 @@ def common_help() -> str:
 
 
 def script_arguments(context: typer.Context) -> list[str]:
-    """What stands behind "--"."""
-    found: list[str] = context.meta.get(_SCRIPT, [])
-    return found
+    """Return the arguments after "--"."""
+    arguments: list[str] = context.meta.get(_SCRIPT, [])
+    return arguments
 
 
 def others_that_take(option: str) -> list[str]:
@@ -173,8 +176,8 @@ def _and(commands: Sequence[str]) -> str:
     return f"{', '.join(commands[:-1])} and {commands[-1]} do"
 
 
-def sentence(error: Any) -> str:
-    """What the parser says of a command line, and where it is explained."""
+def describe_error(error: Any) -> str:
+    """Describe a parser error, and where the command is explained."""
     message = " ".join(str(error.format_message()).split()).rstrip(".")
-    known = f"; see {error.ctx.command_path} --help" if getattr(error, "ctx", None) else ""
-    return f"{message}{known}"
+    hint = f"; see {error.ctx.command_path} --help" if getattr(error, "ctx", None) else ""
+    return f"{message}{hint}"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rlregress.cli import output
-from rlregress.cli.options import share_of, takes, with_budget
+from rlregress.cli.options import parse_share, takes_options, with_budget
 from rlregress.gate import cell_selection, gate_run, session_planning, tier_progress
 from rlregress.gate_options import GateOptions
 from rlregress.model.planned_session import Gate
@@ -21,7 +21,7 @@ _TAKEN = (
 )  # fmt: skip
 
 
-@takes(GateOptions, _TAKEN, budget="")
+@takes_options(GateOptions, _TAKEN, budget="")
 def plan(
     options: GateOptions,
     must_detect: Annotated[
@@ -36,16 +36,16 @@ def plan(
     Prints what a check would train, its minutes on this machine, and the smallest drops that it
     would detect. Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
     """
-    share = None if must_detect is None else share_of("--must-detect", must_detect)
+    share = None if must_detect is None else parse_share("--must-detect", must_detect)
     show(with_budget(options), share)
 
 
 def show(options: GateOptions, must_detect: float | None = None) -> None:
-    """Print what a session would do, and the command that does it."""
+    """Print the plan of a session and the command that runs it."""
     workers = options.workers or os.cpu_count() or 1
-    chosen = gate_run.selection_of(options)
-    planned = session_planning.plan(
-        chosen,
+    selection = gate_run.build_selection(options)
+    planned = session_planning.plan_session(
+        selection,
         options.seeds,
         options.store,
         options.one_look,
@@ -53,29 +53,32 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         workers,
         gate_run.replay_seed(options),
     )
-    collected = gate_run.pytest_command(options, tiers=gate_run.TIERS[:2])
+    collected = gate_run.build_pytest_command(options, tiers=gate_run.TIERS[:2])
     tests = tier_progress.seconds_of_tests(tuple(collected))
     nightly = [plan_text.NIGHTLY, ""] if planned.detects else []
     for line in (*plan_text.answer(planned, workers, tests), "", *nightly):
         typer.echo(line)
     for line in plan_text.lines(planned, workers):
         typer.echo(line)
-    study = cell_selection.is_study(chosen.cells)
-    name, more = ("runs launch", ", as docs/running.md shows") if study else ("check", "")
+    study = cell_selection.is_study(selection.cells)
+    name, hint = ("runs launch", ", as docs/running.md shows") if study else ("check", "")
     if not planned.wanted:
-        output.next_steps([f"{gate_run.repeat_command(options, name)}{more}"])
+        output.print_next_steps([f"{gate_run.build_repeat_command(options, name)}{hint}"])
         return
     plain = replace(options, seeds=0, one_look=False)
     commands = {
-        of.what: f"{gate_run.repeat_command(_proposed(plain, of.gate, planned.begun), name)}{more}"
-        for of in planned.wanted
-        if of.gate is not None
+        wanted.what: gate_run.build_repeat_command(
+            _proposed(plain, wanted.gate, planned.begun), name
+        )
+        + hint
+        for wanted in planned.wanted
+        if wanted.gate is not None
     }
     different = set(commands.values())
     if len(different) == 1 and len(commands) == len(planned.wanted):
-        output.next_steps(different)
+        output.print_next_steps(different)
     else:
-        output.next_steps(f"{what}: {command}" for what, command in commands.items())
+        output.print_next_steps(f"{goal}: {command}" for goal, command in commands.items())
 
 
 def _proposed(options: GateOptions, gate: Gate, begun: bool) -> GateOptions:

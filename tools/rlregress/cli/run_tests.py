@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 
 import typer
 
@@ -30,14 +29,13 @@ def test(context: typer.Context) -> None:
     """
     words = script_arguments(context)
     named = [word for word in words if word.partition("/")[0].partition("::")[0] in _FOLDERS]
-    rest = [word for word in words if word not in named]
+    further = [word for word in words if word not in named]
     top = suite.root()
     settings = ["-c", str(top / "pyproject.toml"), "--rootdir", str(top)]
     paths = [str(top / word) for word in named or _FOLDERS[:2]]
     sys.stdout.flush()
-    command = [sys.executable, "-m", "pytest", *settings, *paths, *rest]
+    command = [sys.executable, "-m", "pytest", *settings, *paths, *further]
     supervised = process_tree.supervised(command, parent=os.getppid())
-    # beside this command's own folder, which goes with it: what failed tests have written is kept
-    kept = {"PYTEST_DEBUG_TEMPROOT": os.path.dirname(tempfile.gettempdir())}
-    environment = {**kept, **worker_launch.environment(), **suite.safe_path()}
-    os.execve(sys.executable, supervised, environment)
+    os.execve(
+        sys.executable, supervised, {**worker_launch.worker_environment(), **suite.safe_path()}
+    )

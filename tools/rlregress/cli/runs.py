@@ -17,15 +17,15 @@ from rlregress.cli.options import (
     Store,
     check_inconclusive,
     gate_code,
-    refuse,
-    takes,
+    reject_options,
+    takes_options,
     with_budget,
 )
 from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
 from rlregress.gate import gate_run
 from rlregress.gate_options import GateOptions
-from rlregress.training.store import store_in
+from rlregress.training.store import open_store
 
 #: fields of ``launch`` that choose runs, which a manifest has chosen already.
 _CHOICE = (
@@ -39,7 +39,7 @@ _LARGEST_LINES = 1 << 20
 _OF_SLURM = ("at_once", "sbatch", "before", "dry_run")
 _OF_WAVES = ("wait", "report", "alpha", "one_look", "inconclusive")
 
-Listed = Annotated[
+ManifestOption = Annotated[
     str, typer.Option("--manifest", metavar="FILE", help="Runs, as 'runs launch' listed them.")
 ]
 
@@ -63,11 +63,11 @@ def run(
     raise typer.Exit(many_runs.run(Path(manifest), index, store))
 
 
-@takes(GateOptions, _TAKEN, budget="")
+@takes_options(GateOptions, _TAKEN, budget="")
 def launch(
     options: GateOptions,
     context: typer.Context,
-    manifest: Listed = "",
+    manifest: ManifestOption = "",
     versions: Annotated[
         str | None,
         typer.Option(
@@ -112,19 +112,21 @@ def launch(
     if local and slurm:
         raise UserError("--local and --slurm both do the runs; give one of them")
     if not slurm:
-        refuse(context, _OF_SLURM, "only --slurm takes", "leave it out, or give --slurm")
+        reject_options(context, _OF_SLURM, "only --slurm takes", "leave it out, or give --slurm")
     if not (local or waves):
-        refuse(context, ("workers",), "only --local takes", "leave it out, or give --local")
+        reject_options(context, ("workers",), "only --local takes", "leave it out, or give --local")
     if not waves:
-        refuse(context, _OF_WAVES, "only --waves takes", "leave it out, or give --waves")
-    site = Site(tuple(sbatch or ()), _lines(before), at_once)
+        reject_options(context, _OF_WAVES, "only --waves takes", "leave it out, or give --waves")
+    site = Site(tuple(sbatch or ()), _read_shell_lines(before), at_once)
     if versions is not None:
         # this command again, there
-        with_versions.go(versions, store_in(options.store), sys.argv[1:])
+        with_versions.go(versions, open_store(options.store), sys.argv[1:])
     if waves:
         if not (local or slurm):
             raise UserError("--waves does runs; say where with --local or --slurm")
-        refuse(context, ("manifest",), "--waves chooses runs and does not take", "leave it out")
+        reject_options(
+            context, ("manifest",), "--waves chooses runs and does not take", "leave it out"
+        )
         check_inconclusive(inconclusive)
         gate = replace(with_budget(options), workers=workers, fresh_seeds=True)
         requested = waves_of.Waves(gate, site if slurm else None, wait)
@@ -133,23 +135,29 @@ def launch(
             return
         raise typer.Exit(gate_code(waves_of.run(requested), inconclusive))
     if manifest:
-        refuse(context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out")
-        listed = many_runs.listed(Path(manifest), options.store)
+        reject_options(
+            context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out"
+        )
+        manifest_file = many_runs.load_manifest(Path(manifest), options.store)
     else:
         options = with_budget(options)
-        chosen = gate_run.selection_of(options)
-        listed = many_runs.chosen(chosen, options.seeds, options.first_seed, options.store)
-    folder = store_in(options.store)
+        selection = gate_run.build_selection(options)
+        manifest_file = many_runs.write_selected(
+            selection, options.seeds, options.first_seed, options.store
+        )
+    folder = open_store(options.store)
     if local:
-        raise typer.Exit(many_runs.launch_here(listed, folder, workers))
+        raise typer.Exit(many_runs.launch_here(manifest_file, folder, workers))
     if slurm:
-        many_runs.slurm(listed, folder, site, dry_run, lambda: folder.contents().done)
+        many_runs.submit_to_slurm(
+            manifest_file, folder, site, dry_run, lambda: folder.list_contents().done
+        )
     else:
-        many_runs.show(listed, options.store)
+        many_runs.print_status(manifest_file, options.store)
 
 
-def _lines(file: str) -> str:
-    """What a file of lines of shell holds; empty where none is named."""
+def _read_shell_lines(file: str) -> str:
+    """Return the content of a file of shell lines; empty without a file."""
     if not file:
         return ""
     try:
@@ -163,7 +171,7 @@ def _lines(file: str) -> str:
 
 def status(
     context: typer.Context,
-    manifest: Listed = "",
+    manifest: ManifestOption = "",
     store: Store = "",
     watch: Annotated[
         bool, typer.Option("--watch", help="Again and again until all runs are done.")
@@ -185,13 +193,15 @@ def status(
     something wrong, 2 if there is no store, 130 if --watch was interrupted.
     """
     if not verify:
-        refuse(context, ("set_aside",), "only --verify takes", "leave it out, or give --verify")
+        reject_options(
+            context, ("set_aside",), "only --verify takes", "leave it out, or give --verify"
+        )
     if verify and watch:
         raise UserError("--verify and --watch are two ways to read a store; give one of them")
     if verify:
-        raise typer.Exit(many_runs.verify(manifest, store, set_aside))
+        raise typer.Exit(many_runs.verify_store(manifest, store, set_aside))
     if watch:
-        many_runs.watch(manifest, store, every)
+        many_runs.watch_store(manifest, store, every)
     else:
         many_runs.status(manifest, store)
 
@@ -208,4 +218,4 @@ def merge(
     code 0; 1 if a run has different results, which are named, or a record is damaged; 2 if there is
     no such store.
     """
-    raise typer.Exit(many_runs.merge(stores, Path(into)))
+    raise typer.Exit(many_runs.merge_stores(stores, Path(into)))

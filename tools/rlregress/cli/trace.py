@@ -13,7 +13,7 @@ from rlregress import files
 from rlregress.cli import golden_commands, output
 from rlregress.cli.options import Packages, Steps
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
@@ -54,13 +54,15 @@ def trace(
     nothing could be recorded.
     """
     path = None if script is None else Path(script)
-    given = script_arguments(context)
-    job = jobs.job(path, given, framework, algorithm, names("--package", package), steps)
+    arguments = script_arguments(context)
+    job = jobs.build_job(
+        path, arguments, framework, algorithm, split_names("--package", package), steps
+    )
     if not golden_file:
-        raise typer.Exit(record(job, Path(target)))
+        raise typer.Exit(record_and_report(job, Path(target)))
     if path is None or target != _TRACE:
-        what = "--framework" if path is None else "--output"
-        raise UserError(f"--golden records a script to its own file; leave {what} out")
+        option = "--framework" if path is None else "--output"
+        raise UserError(f"--golden records a script to its own file; leave {option} out")
     raise typer.Exit(golden_commands.record(job, path, Path(golden_file)))
 
 
@@ -86,11 +88,13 @@ def diff(
             "expected either NEW, a second trace, or --script, the script of a golden file; found "
             f"{'neither' if new is None else 'both'}"
         )
-    raise typer.Exit(golden_commands.compare(old, script) if script else compared(old, new or old))
+    raise typer.Exit(
+        golden_commands.compare(old, script) if script else compare_files(old, new or old)
+    )
 
 
-def record(job: Mapping[str, Any], path: Path) -> int:
-    """Record twice and say what was recorded; 0, or 3 if the trace does not repeat itself."""
+def record_and_report(job: Mapping[str, Any], path: Path) -> int:
+    """Record twice and report; return 0, or 3 if the trace does not repeat itself."""
     folder = files.absolute(path).parent
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder} to write the trace to")
@@ -101,24 +105,24 @@ def record(job: Mapping[str, Any], path: Path) -> int:
     output.decided()
     for line in traces_text.recorded(repeated, path, path.stat().st_size):
         typer.echo(line)
-    output.next_steps([next_steps.after_trace(path, repeated.repeats)])
+    output.print_next_steps([next_steps.after_trace(path, repeated.repeats)])
     return 0 if repeated.repeats else 3
 
 
-def compared(a: Path, b: Path) -> int:
-    """Compare two traces and say where they differ first; 0 if equal or close, 1 if diverged."""
+def compare_files(a: Path, b: Path) -> int:
+    """Compare two traces and report the first difference; return 0 if equal or close, else 1."""
     sides = {a: trace_reader.load(a), b: trace_reader.load(b)}
-    one, other = sides[a], sides[b]
-    same_end = _anywhere(one.ending) == _anywhere(other.ending)
+    old, new = sides[a], sides[b]
+    same_end = _anywhere(old.ending) == _anywhere(new.ending)
     for path, side in sides.items():
         if not side.events and same_end:
             why = f": the training ended in {side.ending}" if side.failure else ""
             raise UserError(
                 f"{path} holds no events, and nothing is compared{why}; record it again"
             )
-    comparison = compared_trainings.held_against(one, other)
+    comparison = compared_trainings.held_against(old, new)
     first = comparison.first
-    lines = explain.comparison(comparison, one, other)
+    lines = explain.comparison(comparison, old, new)
     if not same_end and (first is None or first.a is first.b is None):
         lines = [f"diverged: all {comparison.equal} events are the same, but not the end"]
     lines += [f"{path} ended in {side.ending}" for path, side in sides.items() if side.failure]
@@ -126,7 +130,7 @@ def compared(a: Path, b: Path) -> int:
     for line in lines:
         typer.echo(line)
     diverged = comparison.verdict == "diverged" or not same_end
-    output.next_steps([next_steps.after_diff(diverged)])
+    output.print_next_steps([next_steps.after_diff(diverged)])
     return 1 if diverged else 0
 
 

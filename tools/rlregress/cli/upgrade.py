@@ -21,11 +21,11 @@ from rlregress.cli.options import (
     Packages,
     Steps,
     check_inconclusive,
-    takes,
-    verdict_of,
+    parse_verdict,
+    takes_options,
 )
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
@@ -60,7 +60,7 @@ Versions = Annotated[
 _SCENARIOS = {"all": None, "none": ()}
 
 
-@takes(Options)
+@takes_options(Options)
 def upgrade(
     options: Options,
     context: typer.Context,
@@ -88,14 +88,16 @@ def upgrade(
             f"{len(versions)} versions are named ({', '.join(versions)}), expected [OLD] NEW; join "
             "requirements of one version in one word, separated by spaces"
         )
-    if script is None and (given := script_arguments(context)):
+    if script is None and (script_words := script_arguments(context)):
         raise UserError(
-            f"'{' '.join(given)}' would be arguments of a script; name it with --script"
+            f"'{' '.join(script_words)}' would be arguments of a script; name it with --script"
         )
     job = None
     if script is not None:
         arguments = script_arguments(context)
-        job = jobs.of_script(Path(script), arguments, names("--package", package), steps)
+        job = jobs.build_script_job(
+            Path(script), arguments, split_names("--package", package), steps
+        )
     scenarios = options.scenarios
     if scenarios is not None and len(scenarios) == 1:
         scenarios = _SCENARIOS.get(scenarios[0], scenarios)
@@ -105,7 +107,7 @@ def upgrade(
         a=old,
         b=new,
         scenarios=scenarios,
-        fail_on=verdict_of("--fail-on", options.fail_on),
+        fail_on=parse_verdict("--fail-on", options.fail_on),
         script=job,
         say=typer.echo,
     )
@@ -124,12 +126,12 @@ def judge(
     # the last report stays until there is another
     check_writable(options.report, "the report")
     cached_folders.check()
-    started, date = time.monotonic(), report_data.now()
+    started, date = time.monotonic(), report_data.format_time()
     with kept_alive(options.say) as say:
         result = cascade.run(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)
-    facts = Facts(title, date, seconds, report_data.machine(), _command(options))
+    facts = Facts(title, date, seconds, report_data.describe_machine(), _command(options))
     write(result, options.report, facts)
     output.decided()
     ci_annotations.annotate(upgrade_findings.findings(result, _repository(result)))
@@ -163,8 +165,8 @@ def _command(options: Options) -> str:
     words = ["rlregress", "upgrade", options.a, options.b]
     if options.script is not None:
         words += ["--script", str(options.script.get("script", ""))]
-    declared = set(option.of(Options)) - {"report", "workers"}
-    return shlex.join([*words, *option.arguments(options, declared)])
+    declared = set(option.list_options(Options)) - {"report", "workers"}
+    return shlex.join([*words, *option.format_arguments(options, declared)])
 
 
 def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
@@ -172,7 +174,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
         facts,
         upgrade_page.cards(result, facts),
         str(folder / "upgrade.html"),
-        upgrade_text.of_own_files(result),
+        upgrade_text.describe_own_files(result),
     )
 
 
@@ -201,7 +203,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
     page = upgrade_page.page(result, facts)
     text = markdown_page.text(page)
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
-    found = upgrade_findings.findings(result, _repository(result))
+    findings = upgrade_findings.findings(result, _repository(result))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
@@ -209,7 +211,7 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
         write_atomically(folder / "upgrade.md", comment)
         write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))
-        sarif = json.dumps(ci_formats.sarif(found), indent=1) + "\n"
+        sarif = json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
         write_atomically(folder / "upgrade.sarif", sarif)
         ci_annotations.summarise(text)
     except OSError as error:

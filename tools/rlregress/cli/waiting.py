@@ -25,4 +25,4 @@ def probe_all(adapters: Sequence[Adapter]) -> None:
     say(f"asking {', '.join(adapter.full_name for adapter in adapters)} for {total} details")
     with progress.kept_alive(say):
         progress.begin("probing details", total)
-        probe_counts.everything(adapters, progress.done)
+        probe_counts.probe_everything(adapters, progress.done)

@@ -12,11 +12,11 @@ from rlregress.cli import check, many_runs
 from rlregress.cluster import run_one, run_selection, slurm_arrays
 from rlregress.gate import gate_run
 from rlregress.gate.session import Session
-from rlregress.gate.session_waves import Wave, next_wave, standing
+from rlregress.gate.session_waves import Wave, build_next_wave, current_standing
 from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
 from rlregress.reporting import waves_text
-from rlregress.training.lease import Lease, holder
+from rlregress.training.lease import Lease, read_holder
 from rlregress.training.store import MANIFESTS
 
 #: between two looks at the files of a wave that others do, and between two questions to Slurm.
@@ -47,37 +47,41 @@ def run(waves: Waves) -> int:
     """
     # what is wrong with the report is said before anything is trained
     check_writable(waves.gate.report, "the report")
-    session = gate_run.session_of(waves.gate)
-    many_runs.say(f"waves: {session.describe()}")
-    with _alone(session, waves.wait) as other:
-        if other:
-            many_runs.say(f"{other}; call again for the verdict")
+    session = gate_run.open_gate_session(waves.gate)
+    many_runs.print_line(f"waves: {session.describe()}")
+    with _hold_waves(session, waves.wait) as holder:
+        if holder:
+            many_runs.print_line(f"{holder}; call again for the verdict")
             return run_one.RESUMABLE
-        code = _train(waves, session)
+        code = _do_wave(waves, session)
         return check.judge(waves.gate) if code is None else code
 
 
 def dry_run(waves: Waves) -> None:
     """Print the scripts for Slurm of the next wave."""
-    session = gate_run.session_of(waves.gate)
-    wave = next_wave(session)
+    session = gate_run.open_gate_session(waves.gate)
+    wave = build_next_wave(session)
     if wave is None:
-        many_runs.say("no runs are left to do: the check has a verdict")
+        many_runs.print_line("no runs are left to do: the check has a verdict")
     else:
         _submit(waves, session, wave, dry_run=True)
 
 
 @contextmanager
-def _alone(session: Session, wait: bool) -> Iterator[str]:
-    """Keep others from the same waves; who does them, in words, if somebody does already."""
-    keys = " ".join(job.key for cell in session.cells for job in session.jobs(cell))
+def _hold_waves(session: Session, wait: bool) -> Iterator[str]:
+    """Lock the waves of a session; yield who does them already, or an empty text."""
+    keys = " ".join(job.key for cell in session.cells for job in session.cell_jobs(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
-    folder = run_selection.folder_in(session.store, MANIFESTS, "manifests")
+    folder = run_selection.store_folder(session.store, MANIFESTS, "manifests")
     lease = Lease(folder / name)
     while not lease.take():
         if not wait:
-            of = holder(lease.path)
-            yield f"process {of.process} of {of.host} is at it" if of else "another process is"
+            holder = read_holder(lease.path)
+            yield (
+                f"process {holder.process} of {holder.host} is at it"
+                if holder
+                else "another process is"
+            )
             return
         time.sleep(_LOOK_SECONDS)
     try:
@@ -86,29 +90,31 @@ def _alone(session: Session, wait: bool) -> Iterator[str]:
         lease.give_back()
 
 
-def _train(waves: Waves, session: Session) -> int | None:
-    """Have the runs done that the verdict needs; None: all are, else the exit code."""
+def _do_wave(waves: Waves, session: Session) -> int | None:
+    """Do the runs that the verdict needs. Return None if all are done, else the exit code."""
     before: tuple[int, int] | None = None
-    for line in waves_text.standing(standing(session)):
-        many_runs.say(line)
-    wave = next_wave(session)
+    for line in waves_text.describe_standing(current_standing(session)):
+        many_runs.print_line(line)
+    wave = build_next_wave(session)
     while wave is not None:
-        if waves.site is not None and before == (wave.number, len(wave.left)):
-            many_runs.say(
-                f"wave {wave.number}: none of {len(wave.left)} runs was done, and none is in the "
+        if waves.site is not None and before == (wave.number, len(wave.undone)):
+            many_runs.print_line(
+                f"wave {wave.number}: none of {len(wave.undone)} runs was done, and none is in the "
                 f"queue; why is in the logs in {session.store.folder / 'slurm'}"
             )
             return 1
-        before = wave.number, len(wave.left)
-        left = len(wave.left)
-        many_runs.say(waves_text.wave(wave.number, wave.of, len(wave.jobs), wave.cells, left))
+        before = wave.number, len(wave.undone)
+        remaining = len(wave.undone)
+        many_runs.print_line(
+            waves_text.wave(wave.number, wave.total, len(wave.jobs), wave.cells, remaining)
+        )
         code = _do(waves, session, wave)
         if code is not None:
             return code
-        following = next_wave(session)
+        following = build_next_wave(session)
         if following is None or following.number > wave.number:
-            for line in waves_text.standing(standing(session)):
-                many_runs.say(line)
+            for line in waves_text.describe_standing(current_standing(session)):
+                many_runs.print_line(line)
         # asked once: it reads every record of the wave
         wave = following
     return None
@@ -119,13 +125,13 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
     if waves.site is not None:
         _submit(waves, session, wave)
         if not waves.wait:
-            many_runs.say(f"wave {wave.number} goes on: call again for the verdict")
+            many_runs.print_line(f"wave {wave.number} goes on: call again for the verdict")
             return run_one.RESUMABLE
         _wait(session, wave)
         return None
-    done = {job.name for job in wave.jobs} - {job.name for job in wave.left}
-    manifest = run_selection.of_wave(wave, session)
-    code = many_runs.local(manifest, session.store, waves.gate.workers, done)
+    done = {job.name for job in wave.jobs} - {job.name for job in wave.undone}
+    manifest = run_selection.write_wave_manifest(wave, session)
+    code = many_runs.run_here(manifest, session.store, waves.gate.workers, done)
     if code == run_one.RESUMABLE and waves.wait:
         time.sleep(_LOOK_SECONDS)
         return None
@@ -135,22 +141,22 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
 def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -> None:
     def done() -> set[str]:
         # by reading them: a damaged record is done again
-        return {job.name for job in wave.jobs if session.store.find(job) is not None}
+        return {job.name for job in wave.jobs if session.store.find_record(job) is not None}
 
-    manifest = run_selection.of_wave(wave, session)
+    manifest = run_selection.write_wave_manifest(wave, session)
     site = waves.site or slurm_arrays.Site()
-    many_runs.slurm(manifest, session.store, site, dry_run, done)
+    many_runs.submit_to_slurm(manifest, session.store, site, dry_run, done)
 
 
 def _wait(session: Session, wave: Wave) -> None:
     """Wait until the runs of a wave are done, or no more of them are in Slurm's queue."""
-    names = {job.name for job in wave.left}
+    names = {job.name for job in wave.undone}
     asked_at = time.monotonic()
-    while not all(session.store.path(job).exists() for job in wave.left):
+    while not all(session.store.path(job).exists() for job in wave.undone):
         time.sleep(_LOOK_SECONDS)
         if time.monotonic() - asked_at < _QUEUE_SECONDS:
             continue
-        queue = slurm_arrays.queue(session.store)
-        if not queue.silent and names.isdisjoint(queue.runs):
+        queue = slurm_arrays.read_queue(session.store)
+        if not queue.error and names.isdisjoint(queue.runs):
             return
         asked_at = time.monotonic()

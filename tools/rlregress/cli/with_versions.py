@@ -20,16 +20,16 @@ from rlregress.upgrade import affected, cached_folders, requested, resolved, sid
 OPTION = "--with"
 
 
-def environment(versions: str, store: Store) -> Side:
-    """The environment of some versions: made now or found, in the store if nothing else is said.
+def find_environment(versions: str, store: Store) -> Side:
+    """Make or find the environment of some versions, in the store by default.
 
     Raises:
         UserError: the versions are none, do not exist or concern no framework; or others may write
             the environments of the store.
     """
-    wanted, base = requested.parse(versions), requested.parse(requested.INSTALLED)
-    moved = affected.packages(base, wanted)
-    concerned = affected.adapters(base, wanted, moved) if wanted != base else []
+    new_request, base = requested.parse(versions), requested.parse(requested.INSTALLED)
+    moving_packages = affected.packages(base, new_request)
+    concerned = affected.adapters(base, new_request, moving_packages) if new_request != base else []
     if not concerned:
         raise UserError(
             f"{OPTION} is '{versions}', which is what is installed; leave it out, or name another "
@@ -37,29 +37,29 @@ def environment(versions: str, store: Store) -> Side:
         )
     check_writable(store.folder, "run records")
     if not os.environ.get(cached_folders.CACHE_VARIABLE):
-        made = store.folder / "environments"
-        for folder in (store.folder, made):
+        environments_folder = store.folder / "environments"
+        for folder in (store.folder, environments_folder):
             _check_owner(folder)
-        os.environ[cached_folders.CACHE_VARIABLE] = str(made)
-    _, side = resolved.with_versions(base, wanted, concerned, _say)
+        os.environ[cached_folders.CACHE_VARIABLE] = str(environments_folder)
+    _, side = resolved.with_versions(base, new_request, concerned, _say)
     prepared = side_environments.prepared(side, concerned, _say)
-    _, *rest = prepared.lines
+    _, *remaining_lines = prepared.lines
     origin = f"{prepared.how}{', made before' if prepared.cached else ''}"
     place = prepared.side.paths[0] if prepared.how == "overlay" else prepared.side.python
-    _say("\n".join([f"with {wanted.text} ({origin}): {place}", *rest]))
+    _say("\n".join([f"with {new_request.text} ({origin}): {place}", *remaining_lines]))
     return prepared.side
 
 
 def _check_owner(folder: Path) -> None:
-    """UserError if others than this user, root or a group of its own may write what is in it.
+    """Raise UserError if others than this user, root or a private group may write to the folder.
 
     What lies there is run as code: a store that somebody else has handed over would be obeyed.
     """
     try:
-        of = folder.stat()
+        status = folder.stat()
     except FileNotFoundError:
         return
-    why = files.others(of, "it", files.is_shared(of))
+    why = files.describe_other_writers(status, "it", files.is_shared(status))
     if why and not os.environ.get(TRUST):
         raise UserError(
             "the environments of this store are code, and are not used, as "
@@ -74,25 +74,25 @@ def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
     Args:
         arguments: of the command, with the option that names the versions.
     """
-    side = environment(versions, store)
+    side = find_environment(versions, store)
     os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, str(suite.library())])
     os.environ.update(side.variables)
     # the process stays the same, and removes it in the end
     os.environ["TMPDIR"] = tempfile.gettempdir()
     sys.stdout.flush()
-    command = [side.python, "-m", "rlregress", *_without(arguments)]
+    command = [side.python, "-m", "rlregress", *_remove_option(arguments)]
     os.execv(side.python, command)
 
 
-def _without(arguments: Sequence[str]) -> list[str]:
+def _remove_option(arguments: Sequence[str]) -> list[str]:
     """Arguments without the option and its value."""
-    kept, given = [], iter(arguments)
-    for argument in given:
+    remaining, words = [], iter(arguments)
+    for argument in words:
         if argument == OPTION:
-            next(given, None)
+            next(words, None)
         elif not argument.startswith(f"{OPTION}="):
-            kept.append(argument)
-    return kept
+            remaining.append(argument)
+    return remaining
 
 
 def _say(line: str) -> None:

@@ -1,4 +1,4 @@
-"""Runs of a manifest on this machine: so many processes at a time, each of them one run."""
+"""Runs of a manifest on this machine: a number of processes at a time, one run each."""
 
 from __future__ import annotations
 
@@ -19,63 +19,67 @@ from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
 _POLL_SECONDS = 0.1
-#: before a run is asked for again that another attempt held: one that is ending has ended then.
+#: pause before retrying runs that another attempt held: by then it may have ended
 _PAUSE_SECONDS = 2.0
 
 
-#: exit codes of a process that was ended from outside, by itself or by the signal.
-_ENDED = {code for number in run_one.FROM_OUTSIDE for code in (-number, 128 + number)}
+#: exit codes of a process that was ended from outside
+_EXTERNAL_EXIT_CODES = {
+    code for number in run_one.EXTERNAL_SIGNALS for code in (-number, 128 + number)
+}
 
 
 @dataclass
 class Counts:
-    """How runs have ended.
+    """Counts of runs by their end.
 
     Attributes:
-        done: they have a record.
-        left: they were stopped, from outside, or another attempt does them.
-        failed: they could not be done.
+        done: runs with a record.
+        left: runs that were stopped from outside, or that another attempt does.
+        failed: runs that could not be done.
     """
 
     done: int = 0
-    left: int = 0
+    is_unfinished: int = 0
     failed: int = 0
 
 
-def run_all(
+def run_locally(
     manifest: Manifest,
     runs: Sequence[ManifestRun],
     store: Store,
     workers: int,
     on_end: Callable[[Counts], None],
 ) -> Counts:
-    """Do runs in their order, ``workers`` at a time; what is started ends with this process.
+    """Do runs in order, ``workers`` at a time; their processes end with this one.
 
     Args:
         on_end: called after each run.
     """
-    waiting, held, counts = deque(runs), deque[ManifestRun](), Counts()
+    waiting, held_elsewhere, counts = deque(runs), deque[ManifestRun](), Counts()
     started: dict[subprocess.Popen[bytes], ManifestRun] = {}
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     try:
-        while waiting or started or held:
+        while waiting or started or held_elsewhere:
             if not (waiting or started):
-                # once more, last of all, those that another attempt held
-                waiting, held = held, deque(maxlen=0)
+                # at last, retry the runs that another attempt held
+                waiting, held_elsewhere = held_elsewhere, deque(maxlen=0)
                 time.sleep(_PAUSE_SECONDS)
             while waiting and len(started) < workers:
                 run = waiting.popleft()
-                started[_start(run_one.command(manifest, run.number, store), environment)] = run
+                started[
+                    _start_process(run_one.build_command(manifest, run.number, store), environment)
+                ] = run
             time.sleep(_POLL_SECONDS)
             for process in [process_ for process_ in started if process_.poll() is not None]:
                 run, code = started.pop(process), process.returncode
-                if code == run_one.RESUMABLE and held.maxlen is None:
-                    held.append(run)
+                if code == run_one.RESUMABLE and held_elsewhere.maxlen is None:
+                    held_elsewhere.append(run)
                     continue
-                left = code == run_one.RESUMABLE or code in _ENDED
+                is_unfinished = code == run_one.RESUMABLE or code in _EXTERNAL_EXIT_CODES
                 counts.done += code == 0
-                counts.left += left
-                counts.failed += not (code == 0 or left)
+                counts.is_unfinished += is_unfinished
+                counts.failed += not (code == 0 or is_unfinished)
                 on_end(counts)
     finally:
         for process in started:
@@ -86,9 +90,11 @@ def run_all(
     return counts
 
 
-def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start_process(
+    command: Sequence[str], environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     """Start a process that ends with this one."""
-    with _later(run_one.FROM_OUTSIDE):
+    with _delay_signals(run_one.EXTERNAL_SIGNALS):
         return subprocess.Popen(
             command,
             env=environment,
@@ -99,18 +105,18 @@ def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess
 
 
 @contextmanager
-def _later(numbers: Iterable[signal.Signals]) -> Iterator[None]:
-    """Signals are handled at the end.
+def _delay_signals(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+    """Delay the handling of signals until the end of the block.
 
-    Python runs hooks of its own around a fork, and ignores what a handler raises in one of them.
+    Python runs hooks around a fork and ignores exceptions that a handler raises in one of them.
     """
-    got: list[int] = []
+    received: list[int] = []
     handled = [number for number in numbers if callable(signal.getsignal(number))]
-    before = {number: signal.signal(number, lambda n, _: got.append(n)) for number in handled}
+    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in handled}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for signal_ in got:
+        for signal_ in received:
             signal.raise_signal(signal_)

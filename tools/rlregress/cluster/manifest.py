@@ -1,8 +1,8 @@
-"""A manifest: a list of runs in one file, written once and never changed.
+"""Manifests: a list of runs in one file, written once and never changed.
 
-The first line is a header, every other one a run, all of them equally long, so that a run is found
-by its index without reading the others: thousands of tasks that each read one line do not read a
-large file from a shared file system. A line holds the whole job, whose key is the digest of it.
+The first line is a header. Every other line is a run, and all are equally long, so that a run is
+found by its index without reading the others: thousands of tasks read one line each from a shared
+file system. A line holds the whole job with its key, the digest.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from rlregress.errors import UserError
 from rlregress.training.cell import Job
 
 SCHEMA = 1
-#: of the digest, so much is in the name of the file and in those of jobs of Slurm.
-NAMED = 12
-#: separates what is known of a run at a glance from its job.
+#: characters of the digest in file names and in names of Slurm jobs
+NAME_LENGTH = 12
+#: separates the summary of a run from its job
 _JOB = b', "job": '
 _BUFFER = 1 << 20
-#: of a line, in bytes, and of what a run is expected to take.
-_SHORTEST_LINE, _LONGEST_LINE, _LONGEST_SECONDS = 100, 1 << 20, 1e9
+#: limits of the length of a line in bytes, and of the expected seconds of a run
+_SHORTEST_LINE, _LONGEST_LINE, _MAX_SECONDS = 100, 1 << 20, 1e9
 _REMEDY = "expected a file that rlregress runs launch wrote; write another one with it"
 
 
 class ManifestRun(NamedTuple):
-    """A run of a manifest, at a glance.
+    """Summary of a run of a manifest.
 
     Attributes:
         number: its index.
-        name: as ``Job.name`` has it.
-        group: as ``Cell.group`` has it.
-        seconds: expected CPU seconds; 0 if no stored run tells.
+        name: see ``Job.name``.
+        group: see ``Cell.group``.
+        seconds: expected CPU seconds; 0 without stored runs.
     """
 
     number: int
@@ -54,7 +54,7 @@ class ManifestRun(NamedTuple):
 
 @dataclass(frozen=True)
 class _Header:
-    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    schema: Annotated[int, expected(str(SCHEMA), lambda schema: schema == SCHEMA)]
     runs: Count
     width: Annotated[int, Field(ge=_SHORTEST_LINE, le=_LONGEST_LINE)]
     digest: Annotated[str, expected("64 digits of a digest", re.compile("[0-9a-f]{64}").fullmatch)]
@@ -64,76 +64,76 @@ class _Header:
 
 
 class Manifest:
-    """A manifest that was written.
+    """A written manifest.
 
     Attributes:
-        size: how many runs it lists.
+        size: number of runs.
         digest: of all of them (hexadecimal).
     """
 
     def __init__(self, path: Path) -> None:
-        """UserError if the file is missing, or no manifest, or cut off."""
+        """Raise UserError if the file is missing, no manifest, or truncated."""
         self.path = path
-        with self._opened() as stream:
+        with self._open_file() as stream:
             first = stream.readline(1000)
-            there = stream.seek(0, 2) - len(first)
+            run_bytes = stream.seek(0, 2) - len(first)
         try:
             content = json.loads(first)
         except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict):
-            raise UserError(f"{path} is no manifest of runs; {_REMEDY}")
+            raise UserError(f"{path} is not a manifest of runs; {_REMEDY}")
         header: _Header = datafiles.checked(content, _Header, path, _REMEDY, "JSON")
-        if there != header.runs * header.width:
+        if run_bytes != header.runs * header.width:
             raise UserError(
-                f"the manifest {path} is damaged: found {there} bytes of runs, expected "
+                f"the manifest {path} is damaged: found {run_bytes} bytes of runs, expected "
                 f"{header.runs * header.width}; {_REMEDY}"
             )
         self.size, self.digest = header.runs, header.digest
         self._width, self._start = header.width, len(first)
 
     def job(self, index: int) -> Job:
-        """The run of an index, from 0; UserError if there is none, or if it is damaged."""
+        """Return the run at an index, from 0; UserError if there is none or it is damaged."""
         if not 0 <= index < self.size:
             raise UserError(
                 f"--index is {index}, expected 0 to {self.size - 1}: the manifest {self.path} "
                 f"lists {self.size} runs"
             )
-        with self._opened() as stream:
+        with self._open_file() as stream:
             stream.seek(self._start + index * self._width)
             line = stream.read(self._width)
         try:
             content = json.loads(line)
-            plain = Job.of(content["job"]).as_dict()
+            plain = Job.from_dict(content["job"]).as_dict()
             job: Job = datafiles.checked(plain, Job, self.path, kind="JSON")
-            # what is listed, and what is done, are one run: of two keys "run" JSON takes the last
-            run = _at_a_glance(index, line)
-            same = run is not None and {run.name, content["run"]} == {job.name}
-            if same and content["job"]["key"] == job.key:
+            # the summary and the job must be the same run: of two keys "run", JSON takes the last
+            run = _parse_summary(index, line)
+            is_same_run = run is not None and {run.name, content["run"]} == {job.name}
+            if is_same_run and content["job"]["key"] == job.key:
                 return job
             reason = "it does not match its key"
         except UserError as error:
             reason = str(error)
         except (ValueError, KeyError, TypeError, RecursionError):
-            reason = "it is none"
-        raise self._damaged(f"the run of index {index}: {reason}")
+            reason = "it is not a run"
+        raise self._build_damage_error(f"line {index}: {reason}")
 
     def runs(self) -> Iterator[ManifestRun]:
-        """All runs, in their order; UserError after the last one if the file is damaged."""
+        """Yield all runs in order; UserError after the last one if the file is damaged."""
         digest = hashlib.sha256()
-        with self._opened() as stream:
+        with self._open_file() as stream:
             stream.seek(self._start)
             for index in range(self.size):
                 line = stream.read(self._width)
                 digest.update(line)
-                run = _at_a_glance(index, line)
+                run = _parse_summary(index, line)
                 if run is None:
-                    raise self._damaged(f"the run of index {index} is none")
+                    raise self._build_damage_error(f"line {index} is not a run")
                 yield run
         if digest.hexdigest() != self.digest:
-            raise self._damaged("its runs do not match its digest")
+            raise self._build_damage_error("its runs do not match its digest")
 
-    def _opened(self) -> BinaryIO:
+    def _open_file(self) -> BinaryIO:
         try:
             return files.opened(self.path)
         except OSError as error:
@@ -141,28 +141,31 @@ class Manifest:
                 f"the manifest {self.path} cannot be read: {error.strerror}; {_REMEDY}"
             ) from None
 
-    def _damaged(self, reason: str) -> UserError:
+    def _build_damage_error(self, reason: str) -> UserError:
         return UserError(f"the manifest {self.path} is damaged: {reason}; {_REMEDY}")
 
 
-def _at_a_glance(index: int, line: bytes) -> ManifestRun | None:
-    """The run of a line, without its job; None if it says none."""
+def _parse_summary(index: int, line: bytes) -> ManifestRun | None:
+    """Return the summary in a line; None if there is none."""
     try:
         glance: dict[str, Any] = json.loads(line[: line.index(_JOB)] + b"}")
         run = ManifestRun(index, glance["run"], glance["group"], glance["seconds"])
         cell, name = run.name.split("/")
-        fits = all(map(files.is_component, (cell, name, run.group)))
-        takes = isinstance(run.seconds, float | int) and math.isfinite(run.seconds)
+        has_valid_names = all(map(files.is_component, (cell, name, run.group)))
+        has_valid_seconds = isinstance(run.seconds, float | int) and math.isfinite(run.seconds)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
-    return run if fits and takes and 0 <= run.seconds <= _LONGEST_SECONDS else None
+    return (
+        run if has_valid_names and has_valid_seconds and 0 <= run.seconds <= _MAX_SECONDS else None
+    )
 
 
-def write(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
-    """Write the manifest of runs, longest first, under a name that is its digest.
+def write_manifest(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
+    """Write the manifest of runs, longest first; its name is its digest.
 
-    Where it is there already, it stays as it is; what is no such list but has its name is set
-    aside, as whoever may write to the folder can tell the name beforehand.
+    An existing manifest stays. Another file of that name is set aside: anyone with access to the
+        folder
+    can predict the name.
 
     Args:
         jobs: runs, each with its expected CPU seconds.
@@ -170,76 +173,76 @@ def write(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
     ordered = sorted(jobs, key=lambda pair: -pair[1])
     folder.mkdir(parents=True, exist_ok=True)
     lines = _Lines()
-    width = max(len(lines.of(job, seconds)) for job, seconds in ordered) + 1
+    width = max(len(lines.format_line(job, seconds)) for job, seconds in ordered) + 1
     digest = hashlib.sha256()
-    # as long as the one that is written over it when the digest is known
+    # same length as the final header, which replaces it once the digest is known
     header = _Header(SCHEMA, len(ordered), width, digest.hexdigest())
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False, buffering=_BUFFER) as made:
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False, buffering=_BUFFER) as file:
         try:
-            made.write(header.line())
+            file.write(header.line())
             for job, seconds in ordered:
                 # JSON may end in blanks
-                line = lines.of(job, seconds).ljust(width - 1) + b"\n"
+                line = lines.format_line(job, seconds).ljust(width - 1) + b"\n"
                 digest.update(line)
-                made.write(line)
-            made.seek(0)
-            made.write(replace(header, digest=digest.hexdigest()).line())
+                file.write(line)
+            file.seek(0)
+            file.write(replace(header, digest=digest.hexdigest()).line())
         except BaseException:
-            Path(made.name).unlink()
+            Path(file.name).unlink()
             raise
-    path = folder / f"{digest.hexdigest()[:NAMED]}.jsonl"
-    return put(Path(made.name), path)
+    path = folder / f"{digest.hexdigest()[:NAME_LENGTH]}.jsonl"
+    return place_manifest(Path(file.name), path)
 
 
-def put(made: Path, path: Path) -> Manifest:
-    """Give a manifest that was just written its name, unless the same one has it already."""
-    wanted = Manifest(made)
-    if is_same(path, wanted):
-        made.unlink()
+def place_manifest(new_path: Path, path: Path) -> Manifest:
+    """Give a new manifest its name, unless the same one has it already."""
+    new_manifest = Manifest(new_path)
+    if has_same_runs(path, new_manifest):
+        new_path.unlink()
     else:
         with suppress(FileNotFoundError):
-            path.rename(path.with_suffix(f".{made.name}.damaged"))
-        # readable by those who may read the folder
-        made.chmod(0o644)
-        made.replace(path)
+            path.rename(path.with_suffix(f".{new_path.name}.damaged"))
+        # readable by everyone who may read the folder
+        new_path.chmod(0o644)
+        new_path.replace(path)
     return Manifest(path)
 
 
-def is_same(path: Path, wanted: Manifest) -> bool:
-    """Whether the list in a file is another one's, to the last byte of its runs."""
+def has_same_runs(path: Path, manifest: Manifest) -> bool:
+    """Return whether the file is a manifest with the same runs, byte by byte."""
     if path.is_symlink():
-        # what it leads to may be another one tomorrow
+        # the target of a link may change
         return False
     try:
-        there = Manifest(path)
-        if (there.size, there.digest) != (wanted.size, wanted.digest):
+        existing = Manifest(path)
+        if (existing.size, existing.digest) != (manifest.size, manifest.digest):
             return False
-        # all of it is read, to see that none is damaged
-        return sum(1 for _ in there.runs()) == wanted.size
+        # reading all runs detects damage
+        return sum(1 for _ in existing.runs()) == manifest.size
     except UserError:
         return False
 
 
 class _Lines:
-    """The lines of runs as JSON, without their end; what runs have in common is written once."""
+    """Formats runs as JSON lines without their ends. Shared parts are formatted once."""
 
     def __init__(self) -> None:
         self._common: dict[tuple[int, ...], tuple[str, str, str, str]] = {}
 
-    def of(self, job: Job, seconds: float) -> bytes:
-        """The line of a run that is there for as long as this object is."""
+    def format_line(self, job: Job, seconds: float) -> bytes:
+        """Return the line of a run. The run must live as long as this object."""
         parts = (job.cell, job.protocol, job.hyperparameters, job.versions, job.sources)
-        same = tuple(map(id, parts))
-        if same not in self._common:
-            self._common[same] = _shared_parts(job)
-        name, group, begin, end = self._common[same]
+        is_same_run = tuple(map(id, parts))
+        if is_same_run not in self._common:
+            self._common[is_same_run] = _split_line(job)
+        name, group, begin, end = self._common[is_same_run]
         key, seed = job.key, job.seed
         line = f'{name}{seed:04d}-{key}{group}{round(seconds, 1)}{begin}{seed}{end}{key}"}}}}'
         return line.encode()
 
 
-def _shared_parts(job: Job) -> tuple[str, str, str, str]:
-    """What stands in a line before its run, its seconds, its seed and its key."""
+def _split_line(job: Job) -> tuple[str, str, str, str]:
+    """Return the parts of a line before its run, its seconds, its seed and its key."""
     content = job.as_dict()
     cell = {"cell": content.pop("cell")}
     del content["seed"]

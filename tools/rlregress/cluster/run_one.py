@@ -1,4 +1,4 @@
-"""One run as one command: what a node of a cluster is asked to do, by whatever scheduler."""
+"""One run as one command, for the nodes of a cluster under any scheduler."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from rlregress.training.store import Store
 
 #: exit code of a run that was stopped and is done again: EX_TEMPFAIL of sysexits.h
 RESUMABLE = 75
-#: what Slurm is given to end a task that it was asked to start again
+#: time for Slurm to end a task that it was told to requeue
 _PATIENCE_SECONDS = 300.0
-#: in which Slurm answers, or does not
-ANSWERS_IN_SECONDS = 20
+#: time limit for answers of Slurm
+SLURM_TIMEOUT_SECONDS = 20
 _WARNING = signal.SIGUSR1
-#: what people, schedulers and limits end a process with; what its own code does is not among them
-FROM_OUTSIDE = (_WARNING, *STOPPING, signal.SIGXFSZ, signal.SIGKILL)
+#: signals by which users, schedulers and limits end a process, as opposed to its own code
+EXTERNAL_SIGNALS = (_WARNING, *STOPPING, signal.SIGXFSZ, signal.SIGKILL)
 
 
 class Stopped(BaseException):
@@ -36,45 +36,45 @@ class Stopped(BaseException):
 
 @contextmanager
 def _stop_signals() -> Iterator[list[signal.Signals]]:
-    """The signals that tell this process to stop; the first of them raises ``Stopped``."""
-    got: list[signal.Signals] = []
+    """Collect the signals that stop this process; the first raises ``Stopped``."""
+    received: list[signal.Signals] = []
 
     def handle(number: int, _: FrameType | None) -> None:
-        got.append(signal.Signals(number))
-        # what is tidied up after the first is not disturbed by another
-        if len(got) == 1:
-            raise Stopped(f"stopped by {got[0].name}")
+        received.append(signal.Signals(number))
+        # further signals must not disturb the clean-up after the first
+        if len(received) == 1:
+            raise Stopped(f"stopped by {received[0].name}")
 
-    # a shell's background has its processes ignore some; scripts of ours, a warning that is early
-    listened = [
+    # background shells ignore some signals; our scripts ignore a warning that comes too early
+    handled_signals = [
         n
         for n in (_WARNING, *STOPPING)
         if n is _WARNING or signal.getsignal(n) is not signal.SIG_IGN
     ]
-    before = {number: signal.signal(number, handle) for number in listened}
+    previous_handlers = {number: signal.signal(number, handle) for number in handled_signals}
     try:
-        yield got
+        yield received
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
 
-def command(manifest: Manifest, index: int | str, store: Store) -> list[str]:
-    """The command that does one run, for whoever starts it."""
+def build_command(manifest: Manifest, index: int | str, store: Store) -> list[str]:
+    """Return the command that does one run."""
     return [
         *(sys.executable, "-m", "rlregress", "runs", "run", "--manifest", str(manifest.path)),
         *("--index", str(index), "--store", str(store.folder)),
     ]
 
 
-def in_shell(manifest: Manifest, index: str, store: Store) -> str:
-    """The same for a shell, which evaluates ``index``."""
-    *before, _, option, folder = command(manifest, index, store)
-    return f"{shlex.join(before)} {index} {shlex.join([option, folder])}"
+def format_shell_command(manifest: Manifest, index: str, store: Store) -> str:
+    """Return the same command for a shell, which evaluates ``index``."""
+    *start_of_command, _, option, folder = build_command(manifest, index, store)
+    return f"{shlex.join(start_of_command)} {index} {shlex.join([option, folder])}"
 
 
-def variables() -> Mapping[str, str]:
-    """This one's environment, as far as a process elsewhere needs it: where code is, and trust."""
+def collect_variables() -> Mapping[str, str]:
+    """Return the environment variables that a remote process needs: paths of code, and trust."""
     values = {}
     if os.environ.get("PYTHONPATH"):
         paths = os.environ["PYTHONPATH"].split(os.pathsep)
@@ -87,74 +87,76 @@ def variables() -> Mapping[str, str]:
     return values
 
 
-def do(manifest: Manifest, index: int, store: Store, say: Callable[[str], None]) -> int:
-    """Do one run of a manifest unless it is done; the exit code.
+def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[str], None]) -> int:
+    """Do one run of a manifest unless it is done. Return the exit code.
 
-    0: it is done, also if its training ended in an error, which is a result. ``RESUMABLE``: this
-    process was stopped, or another attempt does the run. 1: its worker was killed.
+    0: the run is done, even if its training ended in an error. ``RESUMABLE``: this process was
+    stopped, or another attempt does the run. 1: its worker was killed.
 
     Raises:
         UserError: the manifest is damaged, other code is installed here, or nothing can be written.
     """
     job = manifest.job(index)
     name = job.title
-    with _stop_signals() as got:
+    with _stop_signals() as received:
         try:
-            if store.find(job) is not None:
-                # of an attempt that was killed when it had put the record in its place
+            if store.find_record(job) is not None:
+                # left by an attempt that was killed right after storing the record
                 store.drop_checkpoint(job)
-                say(f"{name}: done before")
+                report(f"{name}: done before")
                 return 0
-            say(f"{name}: run {index} of {manifest.path} on {os.uname().nodename}")
-            found = worker_launch.run(job, store, wait=False)
-        except worker_launch.Held as error:
-            say(f"{error}; start it again when that has ended")
+            report(f"{name}: run {index} of {manifest.path} on {os.uname().nodename}")
+            record = worker_launch.do_run(job, store, wait=False)
+        except worker_launch.HeldElsewhere as error:
+            report(f"{error}; start it again when that has ended")
             return RESUMABLE
         except Stopped as error:
-            return _stopped(f"{name}: {error}", got, say)
+            return _finish_stopped(f"{name}: {error}", received, report)
         except worker_launch.Interrupted as error:
             # a signal that the scheduler sends to all processes reaches the worker too
-            if got or error.superseded or error.by != signal.SIGKILL:
-                return _stopped(f"{name}: {error}", got, say)
-            say(f"{error}; was it out of memory?")
+            if received or error.is_superseded or error.signal_number != signal.SIGKILL:
+                return _finish_stopped(f"{name}: {error}", received, report)
+            report(f"{error}; was it out of memory?")
             return 1
         except OSError as error:
             raise UserError(
                 f"the run {name} is not done: {error.strerror or error} ({error.filename}); "
                 f"{files.remedy(error, store.folder)}, and start it again"
             ) from None
-        say(f"{name}: {found['status']}, return {found['final_return']}")
+        report(f"{name}: {record['status']}, return {record['final_return']}")
     return 0
 
 
-def _task() -> str:
-    """What Slurm calls this task; empty where there is no Slurm."""
-    # one task of an array has the number of the whole array as its own
+def _find_slurm_task() -> str:
+    """Return Slurm's name of this task; empty without Slurm."""
+    # the last task of an array shares its number with the array
     array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return f"{array}_{index}" if array else os.environ.get("SLURM_JOB_ID", "")
 
 
-def _stopped(message: str, got: list[signal.Signals], say: Callable[[str], None]) -> int:
-    """Ask Slurm for another turn if its warning was what stopped the run."""
-    say(f"{message}; start it again")
-    task = _task()
-    if task and _WARNING in got and signal.SIGTERM not in got:
+def _finish_stopped(
+    message: str, received: list[signal.Signals], report: Callable[[str], None]
+) -> int:
+    """Requeue the task in Slurm if its warning stopped the run."""
+    report(f"{message}; start it again")
+    task = _find_slurm_task()
+    if task and _WARNING in received and signal.SIGTERM not in received:
         try:
-            ended = subprocess.run(
+            completed = subprocess.run(
                 ["scontrol", "requeue", task],
                 capture_output=True,
                 errors="replace",
                 check=False,
-                timeout=ANSWERS_IN_SECONDS,
+                timeout=SLURM_TIMEOUT_SECONDS,
             )
-            failure = ended.stderr.strip() if ended.returncode else ""
+            failure = completed.stderr.strip() if completed.returncode else ""
         except (OSError, subprocess.TimeoutExpired) as error:
             failure = str(error)
         if failure:
-            say(f"Slurm does not start task {task} again: {failure}")
+            report(f"Slurm does not start task {task} again: {failure}")
             return RESUMABLE
-        # a task that ends by itself before Slurm ends it counts as failed, and is not started again
+        # a task that ends before Slurm ends it counts as failed and is not requeued
         end = time.monotonic() + _PATIENCE_SECONDS
-        while signal.SIGTERM not in got and time.monotonic() < end:
+        while signal.SIGTERM not in received and time.monotonic() < end:
             time.sleep(0.2)
     return RESUMABLE

@@ -1,6 +1,6 @@
-"""What is done of a store, what is going on in it, and what is left: from names, leases, progress.
+"""Status of a run store, from file names, leases and progress reports.
 
-No record is opened: a store of 100 000 runs is surveyed in a second.
+No record is opened, so a store of 100 000 runs is surveyed in a second.
 """
 
 from __future__ import annotations
@@ -10,112 +10,115 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from rlregress.cluster.manifest import NAMED, Manifest, ManifestRun
+from rlregress.cluster.manifest import NAME_LENGTH, Manifest, ManifestRun
 from rlregress.model.store_state import Attempt, Survey
 from rlregress.training.lease import (
     BEAT_SECONDS,
     STALE_SECONDS,
     Holder,
-    clock,
-    this_process,
-    why_over,
+    describe_this_process,
+    find_end_reason,
+    read_server_time,
 )
 from rlregress.training.store import Store
 
-#: an attempt that has missed two beats is stuck, and when its lease is over it is stopped.
+#: an attempt that missed two beats is stuck; it is stopped when its lease is over
 STUCK_SECONDS = 3 * BEAT_SECONDS
-#: of so many failed runs it is read why.
-_READ = 200
-#: in place of the group of runs that no manifest lists.
+#: number of failed runs whose reasons are read
+_MAX_REASONS = 200
+#: group of runs that no manifest lists
 UNLISTED = "not listed"
 
 
-def survey(
+def survey_store(
     store: Store,
     manifests: Iterable[Manifest],
     gone: Mapping[str, Collection[int]] | None = None,
     queued: Collection[str] = (),
 ) -> Survey:
-    """Look at a store.
+    """Survey a store.
 
     Args:
-        manifests: what is to be done; a run that several list counts once.
-        gone, queued: what Slurm has said before; see ``slurm_arrays.Queue``.
+        manifests: lists of runs to do; a run in several counts once.
+        gone, queued: earlier answers of Slurm; see ``slurm_arrays.Queue``.
     """
-    there = store.contents()
-    attempts = _attempts(store, there.leases)
+    contents = store.list_contents()
+    attempts = _read_attempts(store, contents.leases)
     states = {attempt.run: attempt.state for attempt in attempts}
     unbegun = 0
     counts: dict[str, Counter[str]] = {}
-    left: list[ManifestRun] = []
-    known: set[str] = set()
+    remaining: list[ManifestRun] = []
+    listed_names: set[str] = set()
     for manifest in manifests:
-        without_task = (gone or {}).get(manifest.digest[:NAMED], ())
+        without_task = (gone or {}).get(manifest.digest[:NAME_LENGTH], ())
         for run in manifest.runs():
-            if run.name in known:
+            if run.name in listed_names:
                 continue
-            known.add(run.name)
+            listed_names.add(run.name)
             state = "done"
-            if run.name in there.failed:
+            if run.name in contents.failed:
                 state = "failed"
-            elif run.name not in there.done:
+            elif run.name not in contents.done:
                 state = states.get(run.name, "waiting")
                 if state == "waiting" and run.name not in queued:
-                    begun = run.name in there.checkpoints
-                    if not begun and run.number in without_task:
+                    has_begun = run.name in contents.checkpoints
+                    if not has_begun and run.number in without_task:
                         unbegun += 1
-                        begun = True
-                    state = "stopped" if begun else state
-                left.append(run)
+                        has_begun = True
+                    state = "stopped" if has_begun else state
+                remaining.append(run)
             counts.setdefault(run.group, Counter())[state] += 1
-    unlisted = Counter("failed" if name in there.failed else "done" for name in there.done - known)
-    unlisted += Counter(states[name] for name in states.keys() - known)
+    unlisted = Counter(
+        "failed" if name in contents.failed else "done" for name in contents.done - listed_names
+    )
+    unlisted += Counter(states[name] for name in states.keys() - listed_names)
     if unlisted:
         counts[UNLISTED] = unlisted
-    read = sorted(there.failed)[:_READ]
+    read = sorted(contents.failed)[:_MAX_REASONS]
     return Survey(
         counts=counts,
         attempts=attempts,
-        reasons=Counter(map(store.why_failed, read)),
+        reasons=Counter(map(store.failure_reason, read)),
         read=len(read),
-        duplicates=there.duplicates,
-        damaged=there.damaged,
+        duplicates=contents.duplicates,
+        damaged=contents.damaged,
         unbegun=unbegun,
         own_clock=bool(attempts) and not os.access(store.folder, os.W_OK),
-        seconds_left=_seconds_left(left, attempts),
+        seconds_left=_estimate_seconds_left(remaining, attempts),
     )
 
 
-def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
+def _read_attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
     attempts = []
-    now, machine = clock(store.folder), this_process().machine
+    server_time, machine = read_server_time(store.folder), describe_this_process().machine
     for name in sorted(names):
         try:
-            of, touched = store.holder(name)
+            holder, touched = store.read_lease_holder(name)
         except OSError:
-            # it has ended meanwhile
+            # the attempt has ended meanwhile
             continue
-        silent = now - touched
-        if of is None:
+        silent = server_time - touched
+        if holder is None:
             attempts.append(
                 Attempt(
                     run=name,
                     silent=silent,
                     share=0.0,
                     wall_seconds=0.0,
-                    why=_why_stopped(None, silent, machine),
+                    why=_find_stop_reason(None, silent, machine),
                     where="?",
                     restarts=0,
-                    state=_state(silent, _why_stopped(None, silent, machine)),
+                    state=_attempt_state(silent, _find_stop_reason(None, silent, machine)),
                 )
             )
             continue
-        why = _why_stopped(of, silent, machine)
-        # one that has ended is continued from its checkpoint, however far it came after that
-        reported = None if why else store.progress(name, of.attempt)
-        progress = reported or store.checkpoint(name)
-        task = of.slurm.get("SLURM_ARRAY_TASK_ID")
-        job = of.slurm.get("SLURM_ARRAY_JOB_ID") or of.slurm.get("SLURM_JOB_ID", "")
+        reason = _find_stop_reason(holder, silent, machine)
+        # a stopped attempt continues from its checkpoint, so later progress does not count
+        reported = None if reason else store.read_progress(name, holder.attempt)
+        progress = reported or store.read_checkpoint_progress(name)
+        task = holder.slurm.get("SLURM_ARRAY_TASK_ID")
+        job = holder.slurm.get("SLURM_ARRAY_JOB_ID") or holder.slurm.get("SLURM_JOB_ID", "")
+        node = holder.slurm.get("SLURMD_NODENAME", holder.host)
         slurm = f" (Slurm {job}{task and f'_{task}' or ''})" if job else ""
         attempts.append(
             Attempt(
@@ -123,48 +126,55 @@ def _attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
                 silent=silent,
                 share=progress.steps / progress.total_steps if progress else 0.0,
                 wall_seconds=progress.wall_seconds if progress else 0.0,
-                why=why,
-                where=f"{of.slurm.get('SLURMD_NODENAME', of.host)} process {of.process}{slurm}",
-                restarts=of.restarts,
-                state=_state(silent, why),
+                why=reason,
+                where=f"{node} process {holder.process}{slurm}",
+                restarts=holder.restarts,
+                state=_attempt_state(silent, reason),
             )
         )
     return attempts
 
 
-def _why_stopped(of: Holder | None, silent: float, machine: str) -> str:
-    """Why an attempt goes on no more, as ``lease.is_over`` finds it; empty: it does."""
-    why = why_over(of) if of is not None else ""
-    here = of is not None and of.machine == machine != ""
-    if not why and silent > STALE_SECONDS and not here:
+def _find_stop_reason(holder: Holder | None, silent: float, machine: str) -> str:
+    """Return why an attempt has stopped, as in ``lease.is_over``; empty if it has not."""
+    reason = find_end_reason(holder) if holder is not None else ""
+    is_on_this_machine = holder is not None and holder.machine == machine != ""
+    if not reason and silent > STALE_SECONDS and not is_on_this_machine:
         return f"it has given no sign for more than {STALE_SECONDS / 60:.0f} min"
-    return why
+    return reason
 
 
-def _state(silent: float, why: str) -> str:
-    if why:
+def _attempt_state(silent: float, reason: str) -> str:
+    if reason:
         return "stopped"
     return "stuck" if silent > STUCK_SECONDS else "running"
 
 
-def _seconds_left(left: Sequence[ManifestRun], attempts: Sequence[Attempt]) -> float | None:
+def _estimate_seconds_left(
+    remaining: Sequence[ManifestRun], attempts: Sequence[Attempt]
+) -> float | None:
     running = {attempt.run: attempt for attempt in attempts if attempt.state == "running"}
     measured = [attempt for attempt in running.values() if attempt.share > 0]
-    seconds: Mapping[str, float] = {run.name: run.seconds for run in left}
-    # how much longer runs take here than is expected
+    seconds: Mapping[str, float] = {run.name: run.seconds for run in remaining}
+    # slowdown of runs here relative to the expected time
     expected = sum(seconds.get(attempt.run, 0.0) * attempt.share for attempt in measured)
     pace = sum(attempt.wall_seconds for attempt in measured) / expected if expected else 1.0
-    # of what nobody has recorded, as long as those that are running
-    usual = (
+    # unrecorded runs are expected to take as long as the running ones
+    usual_seconds = (
         statistics.mean(attempt.wall_seconds / attempt.share for attempt in measured)
         if measured
         else 0
     )
-    lengths = {name: of * pace if of else usual for name, of in seconds.items()}
+    lengths = {
+        name: run_seconds * pace if run_seconds else usual_seconds
+        for name, run_seconds in seconds.items()
+    }
     if not running or (lengths and not all(lengths.values())):
         return None
-    # one that is stuck may not go on from where it is
+    # a stuck attempt may have to start again
     done = {attempt.run: attempt.share for attempt in attempts if attempt.state != "stuck"}
-    rest = {name: of * (1 - done.get(name, 0.0)) for name, of in lengths.items()}
-    # no sooner than the longest
-    return max(sum(rest.values()) / len(running), *rest.values(), 0.0)
+    remaining_seconds = {
+        name: run_seconds * (1 - done.get(name, 0.0)) for name, run_seconds in lengths.items()
+    }
+    # not before the longest run ends
+    return max(sum(remaining_seconds.values()) / len(running), *remaining_seconds.values(), 0.0)

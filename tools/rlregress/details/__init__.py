@@ -1,3 +1,3 @@
-"""The catalogue of implementation details, what is documented of them, and the judge."""
+"""The catalogue of implementation details, the expectations, and the judge."""
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ _UPDATE = """One update with four directions, of which ``count`` are used. The r
 _INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "count": 2}
 
 
-def _used(i: Inputs) -> np.ndarray:
+def _used_returns(i: Inputs) -> np.ndarray:
     """Returns of the directions that are used, [2 count]."""
-    kept = ars.best(i["plus"], i["minus"], i["count"])
-    return np.concatenate([i["plus"][kept], i["minus"][kept]])
+    best_directions = ars.best(i["plus"], i["minus"], i["count"])
+    return np.concatenate([i["plus"][best_directions], i["minus"][best_directions]])
 
 
 def _step(deviation: Formula) -> Formula:
@@ -69,11 +69,11 @@ DETAILS = (
         {
             "used": (
                 "the standard deviation of the returns of the used directions, over their number",
-                _step(lambda i: np.std(_used(i))),
+                _step(lambda i: np.std(_used_returns(i))),
             ),
             "used_sample": (
                 "the standard deviation of the returns of the used directions, over one less",
-                _step(lambda i: np.std(_used(i), ddof=1)),
+                _step(lambda i: np.std(_used_returns(i), ddof=1)),
             ),
             "every": (
                 "the standard deviation of all returns",

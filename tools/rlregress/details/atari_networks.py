@@ -1,4 +1,4 @@
-"""Atari preprocessing: what the network does with the frames."""
+"""Atari preprocessing: the treatment of frames by the network."""
 
 from __future__ import annotations
 

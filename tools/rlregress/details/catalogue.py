@@ -1,8 +1,8 @@
-"""The catalogue of implementation details: what is asked, with which inputs, and what may come out.
+"""The catalogue of implementation details: questions, inputs and the possible answers.
 
-A detail is a question about an implementation ("is the critic loss halved?"). Its ``inputs`` are
-what every probe receives, whatever the framework; ``observed`` defines the float vector that the
-probe returns; its variants are the known answers, each with a float64 formula of the same inputs.
+A detail is a question about an implementation ("is the critic loss halved?"). Every probe receives
+its ``inputs``. ``observed`` defines the float vector that a probe returns. Its variants are the
+known answers, each with a float64 formula of the same inputs.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Inputs = Mapping[str, Any]
 #: inputs -> expected vector, or a number for a vector of one.
 Formula = Callable[[Inputs], Any]
 
-#: relative error that float32 arithmetic of a few operations explains.
+#: relative error that a few float32 operations explain
 FLOAT32_TOLERANCE = 1e-5
-#: every variant but the one found has to be at least this many tolerances away.
+#: every other variant must be at least this many tolerances away
 MARGIN = 20.0
 
 #: family that is not named after an algorithm -> the algorithms that use it, where not all may.
@@ -72,7 +72,7 @@ MODULES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Variant(NamedVariant):
-    """One way to do it.
+    """One possible behaviour.
 
     Attributes:
         formula: inputs -> expected vector (or a number), of the shape that the detail defines.
@@ -83,7 +83,7 @@ class Variant(NamedVariant):
 
 @dataclass(frozen=True, kw_only=True)
 class Detail(Entry):
-    """One implementation detail, with what judges an answer.
+    """One implementation detail, with the data to judge an answer.
 
     Attributes:
         tolerance: largest scaled error (see ``judge.scaled_error``) of a match. The default comes
@@ -99,21 +99,21 @@ class Detail(Entry):
     scales: tuple[float, ...] = ()
 
     def error_scales(self) -> np.ndarray:
-        """The unit of the error of each component, float64 [k]."""
+        """Return the unit of the error of each component, float64 [k]."""
         if self.scales:
             return np.array(self.scales, dtype=np.float64)
         largest = np.max(np.abs(np.stack(list(self.expected().values()))), axis=0)
         return np.where(largest > 0.0, largest, 1.0)
 
     def expected(self) -> dict[str, np.ndarray]:
-        """Expected vector of every variant, float64 [k]."""
+        """Return the expected vector of every variant, float64 [k]."""
         return {
             name: np.atleast_1d(np.asarray(variant.formula(self.inputs), dtype=np.float64))
             for name, variant in self.variants.items()
         }
 
     def copy_inputs(self) -> dict[str, Any]:
-        """Inputs with writable copies of the arrays: no probe can change what another one sees."""
+        """Return inputs with writable copies of the arrays, so that no probe affects another."""
         return {
             key: value.copy() if isinstance(value, np.ndarray) else value
             for key, value in self.inputs.items()
@@ -121,7 +121,7 @@ class Detail(Entry):
 
 
 def always(*numbers: float) -> Formula:
-    """A formula whose numbers do not depend on the inputs."""
+    """Return a formula whose numbers do not depend on the inputs."""
     return lambda i: numbers
 
 
@@ -137,7 +137,7 @@ def make_detail(
     scales: tuple[float, ...] = (),
     consequence: str = "",
 ) -> Detail:
-    """A detail out of literals: lists become read-only float64 arrays."""
+    """Build a detail from literals: lists become read-only float64 arrays."""
     frozen: dict[str, Any] = {}
     for key, value in inputs.items():
         if isinstance(value, (list, np.ndarray)):
@@ -148,7 +148,7 @@ def make_detail(
             frozen[key] = value
         else:
             raise TypeError(f"{id}: input '{key}' is {type(value).__name__}, expected a literal")
-    made = {
+    variants_by_name = {
         name: Variant(name=name, meaning=meaning, formula=formula)
         for name, (meaning, formula) in variants.items()
     }
@@ -159,7 +159,7 @@ def make_detail(
         consequence=" ".join(consequence.split()),
         sources=sources,
         inputs=MappingProxyType(frozen),
-        variants=MappingProxyType(made),
+        variants=MappingProxyType(variants_by_name),
         observed=" ".join(observed.split()),
         tolerance=tolerance,
         margin=margin,
@@ -168,7 +168,7 @@ def make_detail(
 
 
 @cache
-def _by_id() -> Mapping[str, Detail]:
+def _load_by_id() -> Mapping[str, Detail]:
     details: dict[str, Detail] = {}
     for module in MODULES:
         for detail in importlib.import_module(f"rlregress.details.{module}").DETAILS:
@@ -179,40 +179,41 @@ def _by_id() -> Mapping[str, Detail]:
 
 
 def ids() -> Collection[str]:
-    """The id of every entry."""
-    return _by_id().keys()
+    """Return the id of every entry."""
+    return _load_by_id().keys()
 
 
 def all_details() -> tuple[Detail, ...]:
-    """Every entry, family by family."""
-    return tuple(_by_id().values())
+    """Return every entry, family by family."""
+    return tuple(_load_by_id().values())
 
 
-def of_family(name: str) -> tuple[Detail, ...]:
-    """The entries whose ids begin with ``name`` and a point: of "sac", or of "sac.critic_loss"."""
+def family_details(name: str) -> tuple[Detail, ...]:
+    """Return the entries whose ids begin with ``name`` and a point."""
     return tuple(detail for detail in all_details() if detail.id.startswith(f"{name}."))
 
 
-def naming(words: str) -> tuple[Detail, ...]:
-    """The entries whose id, question, consequence, sources or variants hold ``words``, in any case.
+def search_details(words: str) -> tuple[Detail, ...]:
+    """Return the entries that contain ``words``, ignoring case; none for an empty string.
 
     None for an empty string.
     """
-    wanted = words.casefold()
-    return tuple(d for d in all_details() if wanted and wanted in _text(d).casefold())
+    needle = words.casefold()
+    return tuple(d for d in all_details() if needle and needle in _searchable_text(d).casefold())
 
 
-def _text(detail: Detail) -> str:
+def _searchable_text(detail: Detail) -> str:
     variants = (text for v in detail.variants.values() for text in (v.name, v.meaning))
     texts = (detail.id, detail.question, detail.consequence, *detail.sources, *variants)
     return "\n".join(texts)
 
 
 def get(id: str) -> Detail:
-    """The entry called ``id``; UserError with the nearest names if there is none."""
+    """Return the entry called ``id``; UserError with the nearest names if there is none."""
     try:
-        return _by_id()[id]
+        return _load_by_id()[id]
     except KeyError:
         raise UserError(
-            f"unknown detail '{id}'; {nearest(id, _by_id())} (rlregress details lists the families)"
+            f"unknown detail '{id}'; {nearest(id, _load_by_id())} (rlregress details lists the "
+            "families)"
         ) from None

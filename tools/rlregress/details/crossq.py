@@ -28,8 +28,8 @@ def _joint(i: Inputs) -> tuple[float, float]:
     return -away / abs(away), away / abs(away)
 
 
-def _acting(normalised: Formula, moved: float) -> Formula:
-    return lambda i: (normalised(i), normalised(i), moved)
+def _acting(normalised: Formula, moved_share: float) -> Formula:
+    return lambda i: (normalised(i), normalised(i), moved_share)
 
 
 def _in_update(**by_running: bool) -> Formula:
@@ -60,13 +60,15 @@ def _biased(i: Inputs) -> float:
     return float(i["away"] ** 2)
 
 
-def _of_deviation(share: float) -> Callable[[Inputs], float]:
-    """The variance from which a share of the way is where the deviation is after that share."""
+def _variance_for_deviation(share: float) -> Callable[[Inputs], float]:
+    """Return a variance that, moved a share of the way, gives the deviation moved that share."""
     return lambda i: ((1.0 + share * (_unbiased(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
 
 
-def _moved(share: float, variance: Callable[[Inputs], float]) -> Formula:
-    """Statistics of both networks after a share of the way from 0 and 1 to those of the batch."""
+def _running_statistics(share: float, variance: Callable[[Inputs], float]) -> Formula:
+    """Return the statistics of both networks after a share of the way from 0 and 1 to
+    the batch's.
+    """
     return lambda i: (share * i["batch_mean"], 1.0 + share * (variance(i) - 1.0)) * 2
 
 
@@ -107,14 +109,20 @@ DETAILS: tuple[Detail, ...] = (
         ("Ioffe 2017, algorithm 1 (alpha)", _DOCUMENTED),
         {"batch_mean": 100.0, "away": 100.0, "batch_size": 4},
         {
-            "hundredth": ("a hundredth, of the unbiased one", _moved(0.01, _unbiased)),
-            "hundredth_biased": ("a hundredth, of the biased one", _moved(0.01, _biased)),
+            "hundredth": ("a hundredth, of the unbiased one", _running_statistics(0.01, _unbiased)),
+            "hundredth_biased": (
+                "a hundredth, of the biased one",
+                _running_statistics(0.01, _biased),
+            ),
             "hundredth_of_deviation": (
                 "a hundredth, of the square root of the unbiased one",
-                _moved(0.01, _of_deviation(0.01)),
+                _running_statistics(0.01, _variance_for_deviation(0.01)),
             ),
-            "tenth": ("a tenth, of the unbiased one", _moved(0.1, _unbiased)),
-            "mean_alone": ("a hundredth, of the mean alone", _moved(0.01, lambda i: 1.0)),
+            "tenth": ("a tenth, of the unbiased one", _running_statistics(0.1, _unbiased)),
+            "mean_alone": (
+                "a hundredth, of the mean alone",
+                _running_statistics(0.01, lambda i: 1.0),
+            ),
         },
         scales=(1.0, 100.0, 1.0, 100.0),
         consequence="""The policy acts with these statistics: where they lag, it acts on other

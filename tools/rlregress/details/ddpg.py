@@ -26,7 +26,7 @@ _SETTINGS = "Lillicrap et al. 2016, section 7 (experiment details)"
 def _target_action() -> Detail:
     smoothing = td3.clipped_gaussian_std(0.2, 0.5)
 
-    def of(policy: str, noise: float = 0.0) -> Formula:
+    def formula_for(policy: str, noise: float = 0.0) -> Formula:
         return lambda i: [np.tanh(i[policy]), noise]
 
     return measured_detail(
@@ -36,15 +36,15 @@ def _target_action() -> Detail:
         (_ALGORITHM, "Fujimoto et al. 2018, equation 14 (noise)"),
         {"online": -1.0, "target": 0.25, "samples": 200},
         {
-            "target_policy": ("the target policy, without noise", of("target")),
-            "online_policy": ("the policy itself, without noise", of("online")),
+            "target_policy": ("the target policy, without noise", formula_for("target")),
+            "online_policy": ("the policy itself, without noise", formula_for("online")),
             "target_policy_smoothed": (
                 "the target policy, with the noise of TD3",
-                of("target", smoothing),
+                formula_for("target", smoothing),
             ),
             "online_policy_smoothed": (
                 "the policy itself, with the noise of TD3",
-                of("online", smoothing),
+                formula_for("online", smoothing),
             ),
         },
         """Without a target policy the targets follow every step of the policy; with noise the
@@ -57,7 +57,7 @@ def _target_action() -> Detail:
 
 
 def _critic_loss() -> Detail:
-    def of(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
+    def formula_for(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
         return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
 
     return measured_detail(
@@ -67,14 +67,17 @@ def _critic_loss() -> Detail:
         (_ALGORITHM, "documentation of each framework"),
         {"errors": [0.5, 2.0, 4.0], "reward": 0.25, "batch_size": 4},
         {
-            "squared": ("e^2", of("squared")),
-            "half_squared": ("e^2 / 2", of("squared", lambda i: 0.5)),
-            "double_squared": ("e^2 of each of two networks", of("squared", lambda i: 2.0)),
-            "huber": ("Huber's with threshold 1", of("smooth_l1")),
-            "absolute": ("|e|", of("absolute")),
+            "squared": ("e^2", formula_for("squared")),
+            "half_squared": ("e^2 / 2", formula_for("squared", lambda i: 0.5)),
+            "double_squared": (
+                "e^2 of each of two networks",
+                formula_for("squared", lambda i: 2.0),
+            ),
+            "huber": ("Huber's with threshold 1", formula_for("smooth_l1")),
+            "absolute": ("|e|", formula_for("absolute")),
             "squared_batch_sum": (
                 "e^2, summed over the batch",
-                of("squared", lambda i: i["batch_size"]),
+                formula_for("squared", lambda i: i["batch_size"]),
             ),
         },
         """Large errors pull with their size or all alike: the same learning rate is another.""",

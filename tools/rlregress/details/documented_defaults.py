@@ -1,9 +1,9 @@
-"""What the frameworks are set to by default: ``baselines/defaults/<framework>.toml``.
+"""Documented defaults of the frameworks: ``baselines/defaults/<framework>.toml``.
 
 A file is a list of ``[[defaults]]`` tables, one for each algorithm, scope and range of versions:
 ``algorithm``, ``scope``, ``since``, ``source``, optionally ``until`` and ``note``; ``values`` and
 ``names`` by hyperparameter, in the names of ``baselines/hyperparameters`` ("none": switched off);
-``transforms`` where the framework's own number is another one than ours:
+``transforms`` where the framework's own number differs from ours:
 
 - ``flipped``: 1 - x (a Polyak coefficient that is the share kept);
 - ``count``: the number of minibatches, rollout_steps / x;
@@ -25,23 +25,25 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import Range, Text, one_of
 from rlregress.frameworks.base import Adapter
 
-Given = Mapping[str, Any]
+Hyperparameters = Mapping[str, Any]
 #: name -> (ours to theirs, theirs to ours), each of (number, all hyperparameters in our names).
-TRANSFORMS: Mapping[str, tuple[Callable[[Any, Given], Any], Callable[[Any, Given], Any]]] = {
+TRANSFORMS: Mapping[
+    str, tuple[Callable[[Any, Hyperparameters], Any], Callable[[Any, Hyperparameters], Any]]
+] = {
     "flipped": (lambda x, _: 1.0 - x, lambda x, _: 1.0 - x),
     "count": (
-        lambda x, given: given["rollout_steps"] // x,
-        lambda x, given: given["rollout_steps"] // x,
+        lambda x, values: values["rollout_steps"] // x,
+        lambda x, values: values["rollout_steps"] // x,
     ),
     "switch": (
         lambda x, _: x is not None,
-        lambda x, given: given["clip_range"] if x else None,
+        lambda x, values: values["clip_range"] if x else None,
     ),
 }
 
 
-def _switched_off(values: Given) -> Given:
-    """TOML has no null: "none" stands for it."""
+def _replace_none(values: Hyperparameters) -> Hyperparameters:
+    """Replace "none" by None, because TOML has no null."""
     return {name: None if value == "none" else value for name, value in values.items()}
 
 
@@ -53,27 +55,32 @@ class Defaults(Range):
     scope: Text
     source: Text
     note: str = ""
-    values: Annotated[Given, AfterValidator(_switched_off)] = field(default_factory=dict)
+    values: Annotated[Hyperparameters, AfterValidator(_replace_none)] = field(default_factory=dict)
     names: Mapping[str, Text] = field(default_factory=dict)
     transforms: Mapping[str, Annotated[str, one_of(TRANSFORMS)]] = field(default_factory=dict)
     set: bool = False
 
-    def own(self, given: Given) -> dict[str, Any]:
-        """Hyperparameters in our names -> in the framework's names and its own numbers.
+    def to_framework(self, values: Hyperparameters) -> dict[str, Any]:
+        """Return hyperparameters in the framework's names with its own numbers.
 
-        What the framework has no name for is left out; of two of ours that share a name the last.
+        Hyperparameters without a name in the framework are left out. If two share a name, the last
+        wins.
         """
         return {
-            own: TRANSFORMS[self.transforms[name]][0](given[name], given)
+            to_framework: TRANSFORMS[self.transforms[name]][0](values[name], values)
             if name in self.transforms
-            else given[name]
-            for name, own in self.names.items()
-            if name in given
+            else values[name]
+            for name, to_framework in self.names.items()
+            if name in values
         }
 
-    def ours(self, own: Given) -> dict[str, Any]:
-        """The way back from :meth:`own`."""
-        named = {name: own[theirs] for name, theirs in self.names.items() if theirs in own}
+    def to_our_names(self, to_framework: Hyperparameters) -> dict[str, Any]:
+        """Return hyperparameters of the framework in our names with our numbers."""
+        named = {
+            name: to_framework[theirs]
+            for name, theirs in self.names.items()
+            if theirs in to_framework
+        }
         for name, transform in self.transforms.items():
             if name in named:
                 named[name] = TRANSFORMS[transform][1](named[name], named)
@@ -85,8 +92,8 @@ class _File:
     defaults: tuple[Defaults, ...]
 
 
-def load(path: Path) -> tuple[Defaults, ...]:
-    """The entries of a file.
+def load_defaults(path: Path) -> tuple[Defaults, ...]:
+    """Load the entries of a file.
 
     Raises:
         UserError: the file is missing or damaged; names file, entry and key.
@@ -95,34 +102,34 @@ def load(path: Path) -> tuple[Defaults, ...]:
     return content.defaults
 
 
-def path_of(adapter: Adapter) -> Path:
-    """The file of a framework."""
+def defaults_path(adapter: Adapter) -> Path:
+    """Return the file of a framework."""
     return suite.baselines() / "defaults" / f"{adapter.name}.toml"
 
 
-def documented(adapter: Adapter) -> dict[tuple[str, str], Defaults]:
-    """The entry of every (algorithm, scope) that holds for the installed version."""
-    entries = load(path_of(adapter))
+def load_documented(adapter: Adapter) -> dict[tuple[str, str], Defaults]:
+    """Return the entry of every (algorithm, scope) for the installed version."""
+    entries = load_defaults(defaults_path(adapter))
     return {(e.algorithm, e.scope): e for e in entries if e.holds_for(adapter.code.version())}
 
 
-def spelled(value: Any) -> str:
-    """A value as text, whatever number type it comes in."""
+def format_value(value: Any) -> str:
+    """Format a value as text, independent of its number type."""
     if value is None:
         return "none"
     if isinstance(value, bool | str):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(spelled(item) for item in value) + "]"
+        return "[" + ", ".join(format_value(item) for item in value) + "]"
     return f"{float(value):.12g}"
 
 
-def differences(given: Given, documented: Given) -> list[str]:
-    """One clause for each hyperparameter that is not as documented, sorted."""
+def list_differences(values: Hyperparameters, load_documented: Hyperparameters) -> list[str]:
+    """List a clause for each hyperparameter that is not as documented, sorted."""
     clauses = []
-    for name in sorted(set(given) | set(documented)):
-        now = spelled(given[name]) if name in given else "no such hyperparameter"
-        then = spelled(documented[name]) if name in documented else "nothing"
-        if now != then:
-            clauses.append(f"{name}: {now} (documented: {then})")
+    for name in sorted(set(values) | set(load_documented)):
+        current = format_value(values[name]) if name in values else "no such hyperparameter"
+        expected = format_value(load_documented[name]) if name in load_documented else "nothing"
+        if current != expected:
+            clauses.append(f"{name}: {current} (documented: {expected})")
     return clauses

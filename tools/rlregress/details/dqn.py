@@ -22,9 +22,9 @@ _SETTINGS = "Mnih et al. 2015, extended data table 1"
 
 
 def _double() -> Detail:
-    def y(chosen: str, valued: str) -> Formula:
+    def y(chooser: str, valued: str) -> Formula:
         return lambda i: (
-            i["reward"] + i["discount"] * dqn.next_value(i["online"], i["target"], chosen, valued)
+            i["reward"] + i["discount"] * dqn.next_value(i["online"], i["target"], chooser, valued)
         )
 
     def over_target(reduction: Callable[..., Any]) -> Formula:
@@ -78,7 +78,7 @@ def _ties() -> Detail:
 
 
 def _loss() -> Detail:
-    def of(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
+    def formula_for(distance: str, factor: Callable[[Inputs], float] = lambda i: 1.0) -> Formula:
         return lambda i: factor(i) * distances.DISTANCES[distance](i["errors"])
 
     return measured_detail(
@@ -91,17 +91,20 @@ def _loss() -> Detail:
         ),
         {"errors": [0.5, 2.0, 4.0], "reward": 0.25, "batch_size": 4},
         {
-            "huber": ("Huber's with threshold 1: e^2 / 2 within 1, |e| - 1/2", of("smooth_l1")),
-            "squared": ("e^2", of("squared")),
-            "half_squared": ("e^2 / 2", of("squared", lambda i: 0.5)),
-            "absolute": ("|e|", of("absolute")),
+            "huber": (
+                "Huber's with threshold 1: e^2 / 2 within 1, |e| - 1/2",
+                formula_for("smooth_l1"),
+            ),
+            "squared": ("e^2", formula_for("squared")),
+            "half_squared": ("e^2 / 2", formula_for("squared", lambda i: 0.5)),
+            "absolute": ("|e|", formula_for("absolute")),
             "huber_batch_sum": (
                 "Huber's, summed over the batch",
-                of("smooth_l1", lambda i: i["batch_size"]),
+                formula_for("smooth_l1", lambda i: i["batch_size"]),
             ),
             "squared_batch_sum": (
                 "e^2, summed over the batch",
-                of("squared", lambda i: i["batch_size"]),
+                formula_for("squared", lambda i: i["batch_size"]),
             ),
         },
         """Large errors pull with their size or all alike: with rewards that are not clipped the
@@ -109,9 +112,9 @@ def _loss() -> Detail:
     )
 
 
-def _interval_of_several() -> Detail:
-    def transitions(of: Callable[[Inputs], float]) -> Formula:
-        return lambda i: [i["environments"], of(i)]
+def _interval_with_several_environments() -> Detail:
+    def transitions(value: Callable[[Inputs], float]) -> Formula:
+        return lambda i: [i["environments"], value(i)]
 
     return measured_detail(
         "dqn.target_update.environments",
@@ -169,8 +172,8 @@ def _schedule() -> Detail:
         epsilon = dqn.linear_epsilon(i["first"], i["last"], i["falls"], count)
         return dqn.random_steps(epsilon[1:], i["draws"])
 
-    def constant(of: str) -> Formula:
-        return lambda i: dqn.random_steps(np.full(int(i["steps"]), i[of]), i["draws"])
+    def constant(name: str) -> Formula:
+        return lambda i: dqn.random_steps(np.full(int(i["steps"]), i[name]), i["draws"])
 
     return measured_detail(
         "dqn.epsilon.schedule",
@@ -209,7 +212,7 @@ def _schedule() -> Detail:
 
 
 def _starts() -> Detail:
-    def found(random: Callable[[Inputs], float], later: int) -> Formula:
+    def share_found(random: Callable[[Inputs], float], later: int) -> Formula:
         return lambda i: [random(i), i["starts"] + later]
 
     def as_asked(i: Inputs) -> float:
@@ -227,24 +230,24 @@ def _starts() -> Detail:
         {
             "at_start": (
                 "as many as asked, and the first update after the last of them",
-                found(as_asked, 0),
+                share_found(as_asked, 0),
             ),
             "one_step_later": (
                 "as many as asked, the first update one step later (compared with >)",
-                found(as_asked, 1),
+                share_found(as_asked, 1),
             ),
             "only_epsilon": (
                 "none but those of epsilon, the first update after as many steps as asked",
-                found(never, 0),
+                share_found(never, 0),
             ),
             "only_epsilon_one_step_later": (
                 "none but those of epsilon, the first update one step later",
-                found(never, 1),
+                share_found(never, 1),
             ),
             "only_epsilon_two_steps_later": (
                 "none but those of epsilon, the first update two steps later (counted from 0, "
                 "compared with >)",
-                found(never, 2),
+                share_found(never, 2),
             ),
             "updates_from_first_step": (
                 "random as long as asked, updates from the first step",
@@ -257,8 +260,8 @@ def _starts() -> Detail:
 
 
 def _frequency() -> Detail:
-    def apart(of: Callable[[Inputs], float]) -> Formula:
-        return lambda i: [i["every"], i["environments"], of(i)]
+    def spacing(value: Callable[[Inputs], float]) -> Formula:
+        return lambda i: [i["every"], i["environments"], value(i)]
 
     return measured_detail(
         "dqn.train_frequency",
@@ -269,9 +272,9 @@ def _frequency() -> Detail:
         {
             "vector_steps": (
                 "a step of all environments counts once: n times as many transitions",
-                apart(lambda i: i["every"] * i["environments"]),
+                spacing(lambda i: i["every"] * i["environments"]),
             ),
-            "transitions": ("as many as with one environment", apart(lambda i: i["every"])),
+            "transitions": ("as many as with one environment", spacing(lambda i: i["every"])),
             "one_environment": (
                 "there can be one environment only",
                 lambda i: [i["every"], 1.0, i["every"]],
@@ -330,7 +333,7 @@ DETAILS: tuple[Detail, ...] = (
         """The same number holds the target still for another time: four times as long where
         updates are counted and one is made every four steps.""",
     ),
-    _interval_of_several(),
+    _interval_with_several_environments(),
     measured_detail(
         "dqn.target_update.share",
         measured.target_update_share,

@@ -1,11 +1,11 @@
-"""What is documented: the files of ``baselines/details/<framework>/``, loaded and validated.
+"""Expectations: the files of ``baselines/details/<framework>/``, loaded and validated.
 
 A file is a list of ``[[detail]]`` tables, each with ``id``, ``scope``, ``variant``, ``since`` (the
 first version it is stated for) and ``source``, and optionally ``until`` (the first version for
 which it no longer holds) and ``note``; all are strings. ``deviation`` marks a known deviation, a
-behaviour that is pinned although nobody wants it, and says whom it hurts; ``upstream`` links to
-where it is discussed. ``code`` is the line that decides the detail, ``"file: fragment"``. After an
-entry stand the faults that prove it, in ``[[fault]]`` tables: see
+behaviour that is pinned although nobody wants it, and its consequence; ``upstream`` links to the
+discussion. ``code`` is the line that decides the detail, ``"file: fragment"``. The faults that
+prove an entry follow it in ``[[fault]]`` tables: see
 ``rlregress.faults.fault_tables``.
 """
 
@@ -34,7 +34,7 @@ def _is_code(text: str) -> bool:
 
 @dataclass(frozen=True)
 class _Entry(Range):
-    """One entry: in a range of versions the detail is the variant, in that scope."""
+    """One entry: the variant of a detail in one scope and a range of versions."""
 
     id: Annotated[str, one_of(catalogue.ids)]
     scope: Text
@@ -50,11 +50,11 @@ class _Entry(Range):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = catalogue.get(self.id).variants
-        if self.variant not in known:
+        variants = catalogue.get(self.id).variants
+        if self.variant not in variants:
             raise ValueError(
                 f"key 'variant': '{self.id}' has no variant '{self.variant}'; "
-                f"{nearest(self.variant, known)}"
+                f"{nearest(self.variant, variants)}"
             )
 
 
@@ -66,7 +66,7 @@ class _File:
 
 @dataclass(frozen=True)
 class Expectation(_Entry):
-    """An entry and where it stands, for messages."""
+    """An entry with its place in a file, for messages."""
 
     where: str = ""
 
@@ -76,8 +76,8 @@ class Expectation(_Entry):
         return self.id, self.scope
 
 
-def load(path: Path) -> tuple[Expectation, ...]:
-    """The entries of a file, or of all TOML files of a folder in the order of their names.
+def load_expectations(path: Path) -> tuple[Expectation, ...]:
+    """Load the entries of a file, or of all TOML files of a folder in the order of their names.
 
     Raises:
         UserError: the file is missing, is not TOML, or an entry has a missing, unknown or
@@ -87,7 +87,7 @@ def load(path: Path) -> tuple[Expectation, ...]:
     path = Path(path)
     files = datafiles.folder(path, "expectations") if path.is_dir() else [path]
     entries = tuple(entry for file in files for entry in _load_file(file))
-    _no_overlap(entries)
+    _check_overlap(entries)
     return entries
 
 
@@ -97,7 +97,7 @@ def _load_file(path: Path) -> list[Expectation]:
     return [Expectation(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
 
 
-def _no_overlap(entries: Iterable[Expectation]) -> None:
+def _check_overlap(entries: Iterable[Expectation]) -> None:
     by_cell: dict[Cell, list[Expectation]] = {}
     for entry in entries:
         for earlier in by_cell.setdefault(entry.cell, []):
@@ -111,8 +111,8 @@ def _no_overlap(entries: Iterable[Expectation]) -> None:
         by_cell[entry.cell].append(entry)
 
 
-def for_version(entries: Iterable[Expectation], version: str) -> dict[Cell, Expectation]:
-    """The entry of every (detail, scope) whose range holds the version.
+def filter_by_version(entries: Iterable[Expectation], version: str) -> dict[Cell, Expectation]:
+    """Return the entry of every (detail, scope) whose range includes the version.
 
     Raises:
         UserError: the version cannot be read.
@@ -124,33 +124,33 @@ def for_version(entries: Iterable[Expectation], version: str) -> dict[Cell, Expe
     return {entry.cell: entry for entry in entries if entry.holds_for(version)}
 
 
-def stale(
+def list_stale(
     entries: Collection[Expectation], probed: Collection[Cell], version: str
 ) -> dict[Expectation, str]:
-    """Entries that say nothing any more, each with the reason in words.
+    """List the entries that no longer apply, each with the reason.
 
-    An entry is stale if no probe exists for its detail and scope, or if its range does not hold the
-    version and no other entry of the same detail and scope takes its place. An entry of the past
-    with a successor is history, not stale; nor is one of later versions that cannot be asked yet.
+    An entry is stale if no probe exists for its detail and scope, or if its range excludes the
+    version and no other entry covers the same detail and scope. Past entries with a successor and
+    entries of later versions are not stale.
     """
-    current = for_version(entries, version)
+    current = filter_by_version(entries, version)
     reasons = {}
     for entry in entries:
         name = f"{entry.id} ({entry.scope}, {entry.variant})"
         if entry.cell not in probed:
             if Version(entry.since) > Version(version):
                 continue
-            reasons[entry] = f"{name}: never matched: no probe asks for this detail in this scope"
+            reasons[entry] = f"{name}: never matched: no probe checks this detail in this scope"
         elif entry.cell not in current:
             until = f"until {entry.until}" if entry.until else "on"
             reasons[entry] = (
-                f"{name}: stated from {entry.since} {until}, and no entry holds for {version}"
+                f"{name}: stated from {entry.since} {until}, and no entry covers {version}"
             )
     return reasons
 
 
-def missing(
+def list_undocumented(
     entries: Iterable[Expectation], probed: Iterable[Cell], version: str
 ) -> tuple[Cell, ...]:
-    """Probed (detail, scope) for which nothing is documented at this version, sorted."""
-    return tuple(sorted(set(probed) - set(for_version(entries, version))))
+    """List the probed (detail, scope) pairs without documentation at this version, sorted."""
+    return tuple(sorted(set(probed) - set(filter_by_version(entries, version))))

@@ -1,10 +1,10 @@
-"""A framework's fingerprint: which variant each of its probes shows."""
+"""Fingerprints of frameworks: the variant that each probe shows."""
 
 from __future__ import annotations
 
 from rlregress import missing_packages
 from rlregress.details import catalogue
-from rlregress.details.judge import Judgement, judge
+from rlregress.details.judge import Judgement, judge_observation
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.probing.interface import Probe, Unprobed
@@ -12,11 +12,11 @@ from rlregress.probing.isolation import observe
 
 
 def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
-    """Judge what one probe returns for a copy of the detail's inputs.
+    """Judge the result of one probe for a copy of the detail's inputs.
 
-    A probe that raises is a judgement without a variant whose reason is the error: a detail that
-    can no longer be probed is a finding, never a skip. Only where a package of an extra is not
-    installed it is none.
+    A probe that raises gives a judgement without a variant, and the error is its reason. Thus a
+    detail that can no longer be probed is a finding, never a skip, unless a package of an extra is
+    missing.
     """
     try:
         observed = observe(probe, detail.copy_inputs())
@@ -24,18 +24,18 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
         text = f"{UNPROBED}{error}"
         unprobed = not error.known
         return Judgement(detail.id, None, text, {}, detail.expected(), unprobed=unprobed)
-    except Exception as error:  # whatever the foreign code raises is the finding
+    except Exception as error:  # any error of foreign code is the finding
         lacking = missing_packages.lacking(error)
         text = f"{UNPROBED}{lacking or f'{type(error).__name__}: {error}'}"
         return Judgement(detail.id, None, text, {}, detail.expected(), lacking=lacking)
-    return judge(detail, observed)
+    return judge_observation(detail, observed)
 
 
-def fingerprint(adapter: Adapter) -> dict[tuple[str, str], Judgement]:
-    """Judgements of all probes of an adapter, by (detail id, scope), in catalogue order.
+def collect_judgements(adapter: Adapter) -> dict[tuple[str, str], Judgement]:
+    """Return judgements of all probes of an adapter, by (detail id, scope), in catalogue order.
 
     Raises:
-        UserError: a probe is for a detail that the catalogue does not know.
+        UserError: a probe is for a detail that is not in the catalogue.
     """
     probes = adapter.observe.probes()
     for id, _ in probes:

@@ -1,7 +1,7 @@
-"""Tables 6 to 8 of the thesis: what it says each framework calls a hyperparameter.
+"""Tables 6 to 8 of the thesis: the names that it prints for each framework's hyperparameters.
 
-``baselines/paper/thesis_hyperparameters.csv`` holds them as printed ("-": none), and the TOML file
-of the same name which cells are wrong, and of which versions.
+``baselines/paper/thesis_hyperparameters.csv`` holds them as printed ("-": none). The TOML file of
+the same name lists the wrong cells and their versions.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Cell:
     Attributes:
         hyperparameter: in the names of ``baselines/hyperparameters``.
         printed: the framework's name as printed; "-" for none.
-        wrong_until: None: right of every version; "": wrong of every version; otherwise the first
-            version of which it is right.
+        wrong_until: None: right for every version; "": wrong for every version; otherwise the first
+            version for which it is right.
         reason: why it is wrong.
     """
 
@@ -43,33 +43,33 @@ class Cell:
     wrong_until: str | None
     reason: str
 
-    def recorded(self, version: str) -> bool:
-        """Whether the cell is recorded as right of a version."""
+    def is_recorded_as_right(self, version: str) -> bool:
+        """Return whether the cell is recorded as right for a version."""
         if self.wrong_until is None:
             return True
         return self.wrong_until != "" and Version(version) >= Version(self.wrong_until)
 
-    def right(self, names: Mapping[tuple[str, str], Mapping[str, str]]) -> bool:
-        """Whether the framework has that name, in any scope; for "-", whether it has none.
+    def is_right(self, names: Mapping[tuple[str, str], Mapping[str, str]]) -> bool:
+        """Return whether the framework has that name in any scope; for "-", whether it has none.
 
-        A framework with programs of its own is meant by its programs where no name is printed.
+        For a framework with programs, a missing name refers to its programs.
 
         Args:
             names: (algorithm, scope) -> hyperparameter -> the framework's name.
         """
-        own = {
-            scope: called[self.hyperparameter].rpartition(".")[2]
-            for (algorithm, scope), called in names.items()
-            if algorithm == self.algorithm and self.hyperparameter in called
+        names_by_scope = {
+            scope: scope_names[self.hyperparameter].rpartition(".")[2]
+            for (algorithm, scope), scope_names in names.items()
+            if algorithm == self.algorithm and self.hyperparameter in scope_names
         }
         if self.printed != NONE:
-            return self.printed in own.values()
+            return self.printed in names_by_scope.values()
         programs = any(scope == "script" for _, scope in names)
-        return "script" not in own if programs else not own
+        return "script" not in names_by_scope if programs else not names_by_scope
 
 
 class _Row(TypedDict):
-    """A row as printed; what is not named here is the column of a framework."""
+    """A row as printed. Other columns are frameworks."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
@@ -98,30 +98,29 @@ class _Corrections:
     value: str
 
 
-def _printed() -> Sequence[Mapping[str, str]]:
+def _read_printed_rows() -> Sequence[Mapping[str, str]]:
     path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
     rows: Sequence[Mapping[str, str]] = datafiles.remembered(path, tuple[_Row, ...])
     return rows
 
 
-def named(algorithm: str) -> frozenset[str]:
-    """The hyperparameters that the tables have a row for; UserError if their file is damaged."""
-    return frozenset(row["hyperparameter"] for row in _printed() if row["algorithm"] == algorithm)
+def thesis_hyperparameters(algorithm: str) -> frozenset[str]:
+    """Return the hyperparameters with a row in the tables; UserError if their file is damaged."""
+    return frozenset(
+        row["hyperparameter"] for row in _read_printed_rows() if row["algorithm"] == algorithm
+    )
 
 
-def cells(framework: str) -> Iterator[Cell]:
-    """The cells about a framework; a framework that the thesis does not treat has none.
+def list_cells(framework: str) -> Iterator[Cell]:
+    """Yield the cells about a framework; none if the thesis does not treat it.
 
     Raises:
         UserError: one of the two files is missing or damaged, or a table lacks rows.
     """
     path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
-    rows = _printed()
+    rows = _read_printed_rows()
     corrections: _Corrections = datafiles.read(path.with_suffix(".toml"), _Corrections)
-    wrong = {
-        (corrected.algorithm, corrected.row, corrected.framework): corrected
-        for corrected in corrections.wrong
-    }
+    wrong = {(entry.algorithm, entry.row, entry.framework): entry for entry in corrections.wrong}
     for algorithm, printed_rows in _ROWS.items():
         found_rows = sum(row["algorithm"] == algorithm for row in rows)
         if found_rows != printed_rows:
@@ -133,7 +132,7 @@ def cells(framework: str) -> Iterator[Cell]:
         printed = row.get(framework)
         if printed is None or "*" in printed:  # a footnote in place of a name
             continue
-        if printed == NONE and _printed_elsewhere(rows, number, framework):
+        if printed == NONE and _is_printed_elsewhere(rows, number, framework):
             continue
         correction = wrong.get((row["algorithm"], row["row"], framework))
         yield Cell(
@@ -148,8 +147,8 @@ def cells(framework: str) -> Iterator[Cell]:
         )
 
 
-def _printed_elsewhere(rows: Sequence[Mapping[str, str]], number: int, framework: str) -> bool:
-    """Whether another row gives the same hyperparameter a name (as a count, say)."""
+def _is_printed_elsewhere(rows: Sequence[Mapping[str, str]], number: int, framework: str) -> bool:
+    """Return whether another row names the same hyperparameter (as a count, say)."""
     requested = (rows[number]["algorithm"], rows[number]["hyperparameter"])
     return any(
         (row["algorithm"], row["hyperparameter"]) == requested and row[framework] != NONE

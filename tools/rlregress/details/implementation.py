@@ -1,4 +1,4 @@
-"""One detail, on one framework, in one scope, with what is documented for it."""
+"""One detail on one framework in one scope, with its expectation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rlregress.details.expectations import Expectation
 from rlregress.details.fingerprint import run_probe
 from rlregress.details.judge import (
     Judgement,
+    format_inputs,
+    format_report,
+    format_vector,
     judge_among,
-    report,
     scaled_error,
-    show,
-    show_inputs,
 )
 from rlregress.errors import UserError, nearest
 from rlregress.missing_packages import MissingPackage
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from rlregress.probing.interface import Probe
 
 
-#: what tells the code of an adapter from any other that this process may ask.
-AdapterKey = tuple[str, str, str, str | None]
+#: identifies the code of an adapter among all that this process may probe
+AdapterKey = tuple[type, str, str, str | None]
 
 _JUDGED: dict[tuple[AdapterKey, str, str], Judgement] = {}
 
 
 def adapter_key(adapter: Adapter) -> AdapterKey:
-    """Package, copy and version of what an adapter asks, and the checkout if one is named."""
+    """Return kind, copy and version of an adapter, and its checkout if one is named."""
     checkout = os.environ.get(adapter.framework.checkout)
-    return adapter.package, adapter.full_name, adapter.code.version(), checkout
+    return type(adapter), adapter.full_name, adapter.code.version(), checkout
 
 
 class _RecordedInputs(Mapping[str, Any]):
-    """Inputs; the names of those that are read are added to ``read``."""
+    """Inputs that record in ``read`` the names that are read."""
 
     def __init__(self, inputs: Mapping[str, Any], read: set[str]) -> None:
         self._inputs, self._read = inputs, read
@@ -62,7 +62,7 @@ class _RecordedInputs(Mapping[str, Any]):
         return len(self._inputs)
 
 
-def _read_by_formulas(detail: catalogue.Detail) -> set[str]:
+def _find_read_inputs(detail: catalogue.Detail) -> set[str]:
     read: set[str] = set()
     for variant in detail.variants.values():
         variant.formula(_RecordedInputs(detail.inputs, read))
@@ -71,11 +71,11 @@ def _read_by_formulas(detail: catalogue.Detail) -> set[str]:
 
 @dataclass(frozen=True, repr=False)
 class Implementation:
-    """A probe of ``adapter`` and the expectation it is held against.
+    """A probe of ``adapter`` and its expectation.
 
     Attributes:
-        documented: the entry that holds for the installed version, or None if there is none.
-        judgements: what was asserted, in order.
+        documented: the entry for the installed version, or None if there is none.
+        judgements: the asserted judgements, in order.
     """
 
     adapter: Adapter
@@ -94,14 +94,14 @@ class Implementation:
 
     @property
     def version(self) -> str:
-        """Of the package under test."""
+        """Version of the package under test."""
         return self.adapter.code.version()
 
     @property
     def judgement(self) -> Judgement:
-        """What the framework's real code answers to the catalogue's inputs: which variant it is.
+        """The variant that the framework's real code shows for the catalogue's inputs.
 
-        Asked once per process: tests, claims and comparisons rest on the same answer.
+        Computed once per process: tests, claims and comparisons share it.
         """
         adapter = self.adapter
         key = (adapter_key(adapter), self.detail.id, self.scope)
@@ -114,104 +114,110 @@ class Implementation:
         return self.adapter.observe.probes()[self.detail.id, self.scope]
 
     def probe(self, /, **inputs: Any) -> Judgement:
-        """What the framework's real code answers to these inputs.
+        """Return the answer of the framework's real code to these inputs.
 
         Args:
-            inputs: in place of the catalogue's inputs of these names. Where they are the
-                catalogue's own numbers, the answer is the one that this process has already.
+            inputs: replacements for the catalogue's inputs of these names. If they are the
+                catalogue's own numbers, the cached answer is returned.
 
         Raises:
             UserError: the detail has no input of that name, or one of another kind or dimension;
-                or another number than the catalogue's is given to a probe or to formulas that do
-                not read it.
+                or a changed number is not read by the probe or by the formulas.
         """
-        given = {name: self._input(name, value) for name, value in inputs.items()}
+        replaced = {name: self._convert_input(name, value) for name, value in inputs.items()}
         own = self.detail.inputs
-        changed = [n for n, value in given.items() if not np.array_equal(value, own[n])]
+        changed = [n for n, value in replaced.items() if not np.array_equal(value, own[n])]
         if not changed:
-            return replace(self.judgement, inputs=given)
-        detail, probe = self._with(given), self._probe
+            return replace(self.judgement, inputs=replaced)
+        detail, probe = self._replace_inputs(replaced), self._probe
         read: set[str] = set()
         answer = run_probe(detail, lambda inputs: probe(_RecordedInputs(inputs, read)))
         if answer.observed is not None:
-            who = f"the probe of {self.adapter.full_name}, scope {self.scope},"
-            self._check_read(changed, read, who)
-            self._check_read(changed, _read_by_formulas(detail), "the catalogue's formulas")
-        return replace(answer, inputs=given)
+            reader = f"the probe of {self.adapter.full_name}, scope {self.scope},"
+            self._check_read(changed, read, reader)
+            # an unread input would make the changed test as strong as the unchanged one
+            self._check_read(changed, _find_read_inputs(detail), "the catalogue's formulas")
+        return replace(answer, inputs=replaced)
 
-    def _check_read(self, changed: Sequence[str], read: set[str], who: str) -> None:
-        """An input that is not read says nothing: what the test states would not be asked."""
+    def _check_read(self, changed: Sequence[str], read: set[str], reader: str) -> None:
+        """Raise UserError if a changed input is not read: the test would not check its claim."""
         for name in changed:
             if name not in read:
                 raise UserError(
-                    f"{self.detail.id}: '{name}' is not read by {who} and has to stay as it is in "
-                    f"the catalogue, {show_inputs({name: self.detail.inputs[name]})}"
+                    f"{self.detail.id}: '{name}' is not read by {reader} and has to stay as it "
+                    "is in "
+                    f"the catalogue, {format_inputs({name: self.detail.inputs[name]})}"
                 )
 
-    def _input(self, name: str, value: Any) -> Any:
-        """An input in the catalogue's form: lists as float64 arrays."""
-        known = self.detail.inputs
-        if name not in known:
-            raise UserError(f"{self.detail.id} has no input '{name}'; {nearest(name, known)}")
-        made = np.array(value, dtype=np.float64) if isinstance(value, list) else value
-        if type(made) is not type(known[name]) or np.ndim(made) != np.ndim(known[name]):
+    def _convert_input(self, name: str, value: Any) -> Any:
+        """Convert an input to the catalogue's form: lists become float64 arrays."""
+        catalogue_inputs = self.detail.inputs
+        if name not in catalogue_inputs:
+            raise UserError(
+                f"{self.detail.id} has no input '{name}'; {nearest(name, catalogue_inputs)}"
+            )
+        converted = np.array(value, dtype=np.float64) if isinstance(value, list) else value
+        if type(converted) is not type(catalogue_inputs[name]) or np.ndim(converted) != np.ndim(
+            catalogue_inputs[name]
+        ):
             raise UserError(
                 f"{self.detail.id}: input '{name}' is {value!r}; expected a value like the "
-                f"catalogue's, {show_inputs({name: known[name]})}"
+                f"catalogue's, {format_inputs({name: catalogue_inputs[name]})}"
             )
-        return made
+        return converted
 
-    def _with(self, given: Mapping[str, Any]) -> catalogue.Detail:
-        """The detail, asked with these inputs in place of the catalogue's."""
-        return replace(self.detail, inputs=MappingProxyType({**self.detail.inputs, **given}))
+    def _replace_inputs(self, replaced: Mapping[str, Any]) -> catalogue.Detail:
+        """Return the detail with these inputs in place of the catalogue's."""
+        return replace(self.detail, inputs=MappingProxyType({**self.detail.inputs, **replaced}))
 
     def assert_documented_variant(self) -> None:
-        """Of all variants that the catalogue knows, the code does the documented one.
+        """Assert that of all variants in the catalogue the code shows the documented one.
 
         Raises:
-            AssertionError: names the detail, what was found, what is documented, and the numbers.
-            UserError: the code is none that the suite knows, and could not be probed.
+            AssertionError: names the detail, the found and the documented variant, and the numbers.
+            UserError: the code is unknown to the suite and could not be probed.
         """
         __tracebackhide__ = True
         judgement = self.judgement
-        documented = self._expectation(judgement)
+        load_documented = self._require_expectation(judgement)
         self.judgements.append(judgement)
-        if judgement.variant != documented.variant:
-            raise AssertionError(self._report(judgement, documented))
+        if judgement.variant != load_documented.variant:
+            raise AssertionError(self._format_report(judgement, load_documented))
 
     def assert_documented(self, answer: Judgement, /, **variants: Any) -> None:
-        """The answer has the stated numbers of the documented variant, and of no other one.
+        """Assert that the answer has the stated numbers of the documented variant, and
+        of no other.
 
         Args:
-            answer: of ``ask``.
-            variants: variant -> the number, or the list [k], that it gives for the inputs of
-                ``answer``. All that are documented of the framework, at any version, are stated.
+            answer: result of ``probe``.
+            variants: variant -> its number, or list [k], for the inputs of ``answer``. All
+                documented variants of the framework, at any version, must be stated.
 
         Raises:
-            AssertionError: names the detail, what was found, what is documented, and the numbers.
+            AssertionError: names the detail, the found and the documented variant, and the numbers.
             UserError: the test is wrong: a variant is unknown, a documented one is missing, or a
                 number is not what the catalogue's formula gives. Or the code could not be probed.
         """
         __tracebackhide__ = True
         if answer.detail != self.detail.id:
             raise UserError(f"{self.detail.id}: this is an answer to {answer.detail}")
-        documented = self._expectation(answer)
-        probe_inputs = self._with(answer.inputs)
-        numbers = self._numbers(answer, variants, probe_inputs.error_scales())
+        load_documented = self._require_expectation(answer)
+        probe_inputs = self._replace_inputs(answer.inputs)
+        numbers = self._check_stated_numbers(answer, variants, probe_inputs.error_scales())
         judged = judge_among(probe_inputs, answer, numbers)
         self.judgements.append(judged)
-        if judged.variant != documented.variant:
+        if judged.variant != load_documented.variant:
             # a variant of the catalogue that the test does not state is named too
-            named = judged if answer.variant in (None, documented.variant) else answer
-            raise AssertionError(self._report(named, documented))
+            named = judged if answer.variant in (None, load_documented.variant) else answer
+            raise AssertionError(self._format_report(named, load_documented))
         if answer.variant is None:
             raise UserError(
                 f"{self.detail.id}: the inputs do not tell '{judged.variant}' from every other "
                 f"variant ({answer.reason}); choose some that do"
             )
 
-    def _expectation(self, answer: Judgement) -> Expectation:
-        """What is documented; raises if there is nothing, or if the code could not be probed."""
+    def _require_expectation(self, answer: Judgement) -> Expectation:
+        """Return the expectation; raises if there is none or the code could not be probed."""
         __tracebackhide__ = True
         if answer.lacking:
             raise MissingPackage(answer.lacking)
@@ -221,16 +227,17 @@ class Implementation:
             )
         if self.documented is None:
             raise AssertionError(
-                f"{self.detail.id}: {variant_words(answer.found)} (documented: nothing for "
+                f"{self.detail.id}: {variant_words(answer.variant_or_reason)} (documented: "
+                "nothing for "
                 f"{self.adapter.name} {self.version}, scope {self.scope}); add an entry to "
                 f"baselines/details/{self.adapter.name}/"
             )
         return self.documented
 
-    def _numbers(
+    def _check_stated_numbers(
         self, answer: Judgement, variants: Mapping[str, Any], scales: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """The stated numbers as vectors, once each has been found to be the catalogue's."""
+        """Return the stated numbers as vectors, after comparing each with the catalogue's."""
         id, expected = self.detail.id, answer.expected
         numbers: dict[str, np.ndarray] = {}
         for name, value in variants.items():
@@ -242,8 +249,9 @@ class Implementation:
                 scaled_error(vector, right, scales) <= self.detail.tolerance
             ):
                 raise UserError(
-                    f"{id}: the test states {show(vector)} for '{name}', but the catalogue's "
-                    f"formula gives {show(right)}"
+                    f"{id}: the test states {format_vector(vector)} for '{name}', but the "
+                    "catalogue's "
+                    f"formula gives {format_vector(right)}"
                 )
             numbers[name] = vector
         for variant, since in self._known_variants():
@@ -252,65 +260,67 @@ class Implementation:
                     raise UserError(
                         f"{id}: '{variant}' is documented of {self.adapter.name}, scope "
                         f"{self.scope}, since {since}, but the test does not state it; its numbers "
-                        f"are {show(expected[variant])}"
+                        f"are {format_vector(expected[variant])}"
                     )
-                # another party's framework may do what none of this suite's does
+                # an external framework may show a variant that none of this suite's shows
                 numbers[variant] = expected[variant]
         return numbers
 
     def _known_variants(self) -> list[tuple[str, str]]:
-        """Every variant that is documented, at any version, with the first version."""
+        """Return every documented variant, at any version, with its first version."""
         cell = (self.detail.id, self.scope)
-        return [(e.variant, e.since) for e in stated(self.adapter) if e.cell == cell]
+        return [(e.variant, e.since) for e in load_all_documented(self.adapter) if e.cell == cell]
 
-    def _report(self, judgement: Judgement, documented: Expectation) -> str:
-        return report(self.detail, judgement, documented, self.adapter.name, self.version)
-
-
-@cache
-def _loaded(path: Path) -> tuple[Expectation, ...]:
-    return expectations.load(path)
+    def _format_report(self, judgement: Judgement, load_documented: Expectation) -> str:
+        return format_report(
+            self.detail, judgement, load_documented, self.adapter.name, self.version
+        )
 
 
 @cache
-def _of_version(path: Path, version: str) -> Mapping[expectations.Cell, Expectation]:
-    return MappingProxyType(expectations.for_version(_loaded(path), version))
+def _load_cached(path: Path) -> tuple[Expectation, ...]:
+    return expectations.load_expectations(path)
+
+
+@cache
+def _load_for_version(path: Path, version: str) -> Mapping[expectations.Cell, Expectation]:
+    return MappingProxyType(expectations.filter_by_version(_load_cached(path), version))
 
 
 def expectations_path(adapter: Adapter) -> Path:
-    """The file or folder of what is documented of a framework."""
+    """Return the file or folder of a framework's expectations."""
     return adapter.framework.expectations or suite.baselines() / "details" / adapter.name
 
 
-def stated(adapter: Adapter) -> tuple[Expectation, ...]:
-    """Everything that is documented of a framework, at whatever version."""
-    return _loaded(expectations_path(adapter))
+def load_all_documented(adapter: Adapter) -> tuple[Expectation, ...]:
+    """Return all expectations of a framework, at any version."""
+    return _load_cached(expectations_path(adapter))
 
 
-def documented(adapter: Adapter) -> Mapping[expectations.Cell, Expectation]:
-    """What is documented of the installed version; UserError if the file does not fit."""
-    return _of_version(expectations_path(adapter), adapter.code.version())
+def load_documented(adapter: Adapter) -> Mapping[expectations.Cell, Expectation]:
+    """Return the expectations for the installed version; UserError if the file does not fit."""
+    return _load_for_version(expectations_path(adapter), adapter.code.version())
 
 
-def absent(adapter: Adapter) -> Mapping[str, str]:
-    """What a framework states that it does not have: detail id -> the reason.
+def load_absent(adapter: Adapter) -> Mapping[str, str]:
+    """Return the details that a framework declares absent: detail id -> the reason.
 
-    A family that it names stands for those of its details that it is not asked.
+    A declared family stands for its details without a probe.
     """
-    named = adapter.observe.absent()
+    declared = adapter.observe.absent()
     probed = {id for id, _ in adapter.observe.probes()}
-    found = {id: named[id] for id in catalogue.ids() if id in named}
+    reasons = {id: declared[id] for id in catalogue.ids() if id in declared}
     for detail in catalogue.all_details():
-        if detail.family in named and detail.id not in probed:
-            found.setdefault(detail.id, named[detail.family])
-    return found
+        if detail.family in declared and detail.id not in probed:
+            reasons.setdefault(detail.id, declared[detail.family])
+    return reasons
 
 
-def implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
-    """The implementations of a detail that ``adapter`` probes, one per scope."""
+def list_implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
+    """List the implementations of a detail that ``adapter`` probes, one per scope."""
     detail = catalogue.get(detail_id)
-    known = documented(adapter)
+    expectations_by_cell = load_documented(adapter)
     return [
-        Implementation(adapter, detail, scope, known.get((detail_id, scope)))
+        Implementation(adapter, detail, scope, expectations_by_cell.get((detail_id, scope)))
         for scope in sorted(scope for id, scope in adapter.observe.probes() if id == detail_id)
     ]

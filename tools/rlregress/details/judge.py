@@ -1,4 +1,4 @@
-"""Which variant an observation is, and the report of a variant that is not the documented one."""
+"""Judges which variant an observation is, and reports variants that are not documented."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rlregress.model.detail_answers import variant_words
 
 
 class Documented(Protocol):
-    """What a report needs of an expectation (see ``expectations.Expectation``)."""
+    """The parts of an expectation that a report needs (see ``expectations.Expectation``)."""
 
     @property
     def scope(self) -> str: ...
@@ -31,7 +31,7 @@ class Documented(Protocol):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What an observation says.
+    """The verdict on one observation.
 
     Attributes:
         detail: the id.
@@ -39,10 +39,10 @@ class Judgement:
         reason: why there is no variant; empty if there is one.
         distances: variant -> scaled error; empty if the observation cannot be compared.
         expected: variant -> expected vector, float64 [k].
-        observed: float64 [k], or None if the probe gave nothing.
-        unprobed: the code is none that the suite knows, and could not be probed.
-        lacking: the package that a probe needs and that is not installed, in a sentence.
-        inputs: what a test gives by name; the rest are the catalogue's inputs.
+        observed: float64 [k], or None if the probe returned nothing.
+        unprobed: whether the code is unknown to the suite and could not be probed.
+        lacking: a sentence about a missing package that the probe needs.
+        inputs: the inputs that a test replaced, by name.
     """
 
     detail: str
@@ -56,44 +56,45 @@ class Judgement:
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def found(self) -> str:
-        """The variant, or the reason in its place."""
+    def variant_or_reason(self) -> str:
+        """The variant, or the reason why there is none."""
         return self.reason if self.variant is None else self.variant
 
 
 def scaled_error(observed: np.ndarray, expected: np.ndarray, scales: np.ndarray) -> float:
-    """Largest over components of |observed - expected| / scale; all [k]."""
+    """Return the largest over components of |observed - expected| / scale; all [k]."""
     return float(np.max(np.abs(observed - expected) / scales))
 
 
-def judge(detail: Detail, observed: object) -> Judgement:
-    """The one variant whose expectation is within tolerance while all others are far away.
+def judge_observation(detail: Detail, observed: object) -> Judgement:
+    """Return the variant whose expectation is within tolerance while all others are far away.
 
     Args:
         detail: a catalogue entry.
-        observed: what a probe returned; converted to float64, a number to [1].
+        observed: result of a probe; converted to float64, a number to [1].
 
     Returns:
         A judgement with variant None and the reason if the observation is no float vector of the
-        right shape, holds a number that is not finite, or matches no variant or several.
+        right shape, contains a number that is not finite, or matches no variant or several.
     """
     expected = detail.expected()
 
-    def undecided(reason: str, vector: np.ndarray | None) -> Judgement:
+    def build_undecided(reason: str, vector: np.ndarray | None) -> Judgement:
         return Judgement(detail.id, None, reason, {}, expected, vector)
 
     try:
         vector = np.atleast_1d(np.asarray(observed, dtype=np.float64))
     except (TypeError, ValueError):
-        return undecided(f"not a float vector: {observed!r}", None)
+        return build_undecided(f"not a float vector: {observed!r}", None)
     shape = next(iter(expected.values())).shape
     if vector.shape != shape:
-        return undecided(f"wrong shape: {list(vector.shape)}, expected {list(shape)}", vector)
+        return build_undecided(f"wrong shape: {list(vector.shape)}, expected {list(shape)}", vector)
     if not np.all(np.isfinite(vector)):
-        return undecided(f"not finite: {show(vector)}", vector)
+        return build_undecided(f"not finite: {format_vector(vector)}", vector)
 
+    # only now: a vector of another shape or with nan has no distance
     distances = _distances(vector, expected, detail.error_scales())
-    variant, reason = _decide(detail, distances)
+    variant, reason = _choose_variant(detail, distances)
     return Judgement(detail.id, variant, reason, distances, expected, vector)
 
 
@@ -103,27 +104,28 @@ def _distances(
     return {name: scaled_error(observed, e, scales) for name, e in expected.items()}
 
 
-def _decide(detail: Detail, distances: Mapping[str, float]) -> tuple[str | None, str]:
-    """The one variant within tolerance with all others far away; or None, and the reason."""
+def _choose_variant(detail: Detail, distances: Mapping[str, float]) -> tuple[str | None, str]:
+    """Return the one variant within tolerance with all others far away; or None and the reason."""
     matching = [name for name, d in distances.items() if d <= detail.tolerance]
     if not matching:
         return None, "no variant matches"
     if len(matching) > 1:
         return None, f"{len(matching)} variants match: {', '.join(matching)}"
     limit = detail.margin * detail.tolerance
+    # a variant just outside the tolerance makes the match ambiguous
     near = [n for n, d in distances.items() if n not in matching and d < limit]
     if near:
-        one = variant_words(matching[0])
-        return None, f"{one} matches, but {', '.join(map(variant_words, near))} is not far away"
+        match = variant_words(matching[0])
+        return None, f"{match} matches, but {', '.join(map(variant_words, near))} is not far away"
     return matching[0], ""
 
 
 def judge_among(detail: Detail, answer: Judgement, stated: Mapping[str, np.ndarray]) -> Judgement:
-    """The same observation, held against the stated numbers of some variants alone.
+    """Judge the same observation against the stated numbers of some variants only.
 
     Args:
-        detail: a catalogue entry, with the inputs that were answered.
-        answer: of ``judge`` for these inputs.
+        detail: a catalogue entry with the inputs of the answer.
+        answer: the judgement for these inputs.
         stated: variant -> expected vector [k].
 
     Returns:
@@ -132,62 +134,63 @@ def judge_among(detail: Detail, answer: Judgement, stated: Mapping[str, np.ndarr
     if answer.observed is None or not answer.distances:
         return answer
     distances = _distances(answer.observed, stated, detail.error_scales())
-    variant, reason = _decide(detail, distances)
+    variant, reason = _choose_variant(detail, distances)
     return replace(answer, variant=variant, reason=reason, distances=distances, expected=stated)
 
 
-def show(vector: np.ndarray) -> str:
-    """A vector as a reader wants it: seven significant digits."""
+def format_vector(vector: np.ndarray) -> str:
+    """Format a vector with seven significant digits."""
     return "[" + ", ".join(f"{x:.7g}" for x in vector) + "]"
 
 
-def show_inputs(inputs: Mapping[str, Any]) -> str:
-    """Inputs as a test names them: ``q_values = [3.0, 4.0], reward = 1.0``."""
+def format_inputs(inputs: Mapping[str, Any]) -> str:
+    """Format inputs as a test names them: ``q_values = [3.0, 4.0], reward = 1.0``."""
     plain = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in inputs.items()}
     return ", ".join(f"{name} = {value}" for name, value in plain.items())
 
 
-def _ratio(observed: np.ndarray, expected: np.ndarray) -> str:
+def _format_ratio(observed: np.ndarray, expected: np.ndarray) -> str:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = observed / expected
     return "[" + ", ".join(f"{x:.4g}" if np.isfinite(x) else "-" for x in ratio) + "]"
 
 
-def record(detail: str, scope: str, variant: str, version: str) -> str:
-    """The table of a file of expectations that records ``variant`` from ``version`` on."""
+def format_entry(detail: str, scope: str, variant: str, version: str) -> str:
+    """Format the table of an expectations file that records ``variant`` from ``version`` on."""
     return (
         f'[[detail]]\nid = "{detail}"\nscope = "{scope}"\nvariant = "{variant}"\n'
         f'since = "{version}"\nsource = "..."'
     )
 
 
-def report(
+def format_report(
     detail: Detail, judgement: Judgement, documented: Documented, framework: str, version: str
 ) -> str:
-    """The failure text of a detail that is not as documented.
+    """Format the failure text of a detail that is not as documented.
 
-    First line: ``sac.critic_loss.scale: none (documented: half, since 0.6.0)``; where a known
-    deviation is documented and another variant is found, the first lines say that this record is
-    stale. Then the numbers; then, if a variant was found, what to write into the expectations.
+    First line: ``sac.critic_loss.scale: none (documented: half, since 0.6.0)``. If a known
+        deviation
+    is documented and another variant is found, the first lines say that this record is stale. Then
+    come the numbers and, if a variant was found, the entry to write into the expectations.
 
     Args:
         detail: the catalogue entry.
         judgement: of the observation.
-        documented: the expectation that does not hold.
-        framework: name of the adapter, which names the file of expectations.
-        version: of the package under test, the first version that the new entry is recorded for.
+        documented: the violated expectation.
+        framework: name of the adapter and of its file of expectations.
+        version: of the package under test, the first version of the new entry.
     """
-    stale = bool(documented.deviation) and judgement.variant is not None
-    if stale:
+    is_stale = bool(documented.deviation) and judgement.variant is not None
+    if is_stale:
         link = f" ({documented.upstream})" if documented.upstream else ""
         headline = [
-            f"{detail.id}: {variant_words(judgement.found)}; the known deviation "
+            f"{detail.id}: {variant_words(judgement.variant_or_reason)}; the known deviation "
             f"'{documented.variant}' is gone: the record is stale",
             f"  it says since {documented.since}: {documented.deviation}{link}",
         ]
     else:
         headline = [
-            f"{detail.id}: {variant_words(judgement.found)} "
+            f"{detail.id}: {variant_words(judgement.variant_or_reason)} "
             f"(documented: {variant_words(documented.variant)}, since {documented.since})"
         ]
     lines = [
@@ -196,31 +199,40 @@ def report(
         f"  {framework} {version}, scope {documented.scope}; documented in: {documented.source}",
     ]
     if judgement.inputs:
-        lines.append(f"  inputs: {show_inputs(judgement.inputs)}")
+        lines.append(f"  inputs: {format_inputs(judgement.inputs)}")
     observed = judgement.observed
     if observed is not None:
-        lines.append(f"  observed: {show(observed)}")
-    wanted = judgement.expected.get(documented.variant)
-    wanted_words = variant_words(documented.variant)
-    if wanted is not None:
+        lines.append(f"  observed: {format_vector(observed)}")
+    expected_vector = judgement.expected.get(documented.variant)
+    documented_words = variant_words(documented.variant)
+    if expected_vector is not None:
         meaning = detail.variants[documented.variant].meaning
-        lines.append(f"  expected of {wanted_words}: {show(wanted)} ({meaning})")
+        lines.append(
+            f"  expected of {documented_words}: {format_vector(expected_vector)} ({meaning})"
+        )
     if judgement.variant is not None:
         meaning = detail.variants[judgement.variant].meaning
         expected = judgement.expected[judgement.variant]
-        found = variant_words(judgement.variant)
-        lines.append(f"  expected of {found}: {show(expected)} ({meaning})")
+        found_words = variant_words(judgement.variant)
+        lines.append(f"  expected of {found_words}: {format_vector(expected)} ({meaning})")
     elif judgement.distances:
-        near = sorted(judgement.distances.items(), key=lambda pair: pair[1])[:3]
-        listed = ", ".join(f"{variant_words(name)} ({error:.3g})" for name, error in near)
-        lines.append(f"  nearest variants by error (tolerance {detail.tolerance:g}): {listed}")
-    if observed is not None and wanted is not None and observed.shape == wanted.shape:
-        lines.append(f"  observed / expected of {wanted_words}: {_ratio(observed, wanted)}")
+        nearest = sorted(judgement.distances.items(), key=lambda pair: pair[1])[:3]
+        nearest_text = ", ".join(f"{variant_words(name)} ({error:.3g})" for name, error in nearest)
+        lines.append(
+            f"  nearest variants by error (tolerance {detail.tolerance:g}): {nearest_text}"
+        )
+    if (
+        observed is not None
+        and expected_vector is not None
+        and observed.shape == expected_vector.shape
+    ):
+        ratio = _format_ratio(observed, expected_vector)
+        lines.append(f"  observed / expected of {documented_words}: {ratio}")
     if judgement.variant is not None:
-        occasion = "To bring the record up to date" if stale else "If the change is intended"
+        occasion = "To bring the record up to date" if is_stale else "If the change is intended"
         lines += [
             f'{occasion}, set until = "{version}", or the first release that does so, in the entry '
             f"of '{documented.variant}' in baselines/details/{framework}/, and add:",
-            record(detail.id, documented.scope, judgement.variant, version),
+            format_entry(detail.id, documented.scope, judgement.variant, version),
         ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Entries whose text is that of their measurement, which is written once for all frameworks."""
+"""Details whose description is the docstring of their measurement, shared by all frameworks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def measured_detail(
     consequence: str,
     **options: Any,
 ) -> Detail:
-    """An entry that observes what ``measurement`` says of itself."""
+    """Build an entry whose observed text is the docstring of ``measurement``."""
     text = measurement.__doc__ or ""
     return make_detail(
         id, question, text, sources, inputs, variants, consequence=consequence, **options

@@ -179,7 +179,7 @@ def _clip() -> Detail:
 
 
 def _statistics() -> Detail:
-    def chosen(statistics: Running) -> Formula:
+    def formula_for(statistics: Running) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             # a floor matters for the first observation only, whose variance may be 0: then its
             # distance from the mean is 0 too, or nearly so
@@ -201,27 +201,27 @@ def _statistics() -> Detail:
         {
             "cumulative_prior": (
                 "all the same, next to 1e-4 samples of mean 0 and variance 1",
-                chosen(formulas.cumulative),
+                formula_for(formulas.cumulative),
             ),
-            "cumulative": ("all the same", chosen(lambda x: formulas.cumulative(x, 0.0))),
+            "cumulative": ("all the same", formula_for(lambda x: formulas.cumulative(x, 0.0))),
             "cumulative_sample": (
                 "all the same; the sample variance",
-                chosen(lambda x: formulas.cumulative(x, 0.0, freedom=1)),
+                formula_for(lambda x: formulas.cumulative(x, 0.0, freedom=1)),
             ),
             "cumulative_unit_prior": (
                 "all the same, next to one sample of mean 0 and variance 1",
-                chosen(lambda x: formulas.cumulative(x, 1.0)),
+                formula_for(lambda x: formulas.cumulative(x, 1.0)),
             ),
             "decay_0.99999": (
                 "0.99999 per step",
-                chosen(lambda x: formulas.decayed(x, 0.99999)),
+                formula_for(lambda x: formulas.decayed(x, 0.99999)),
             ),
-            "decay_0.9999": ("0.9999 per step", chosen(lambda x: formulas.decayed(x, 0.9999))),
-            "decay_0.999": ("0.999 per step", chosen(lambda x: formulas.decayed(x, 0.999))),
-            "decay_0.99": ("0.99 per step", chosen(lambda x: formulas.decayed(x, 0.99))),
+            "decay_0.9999": ("0.9999 per step", formula_for(lambda x: formulas.decayed(x, 0.9999))),
+            "decay_0.999": ("0.999 per step", formula_for(lambda x: formulas.decayed(x, 0.999))),
+            "decay_0.99": ("0.99 per step", formula_for(lambda x: formulas.decayed(x, 0.99))),
             "uncorrected_0.9999": (
                 "0.9999 per step, the variance not corrected for the start at 0",
-                chosen(lambda x: formulas.uncorrected(x, 0.9999)),
+                formula_for(lambda x: formulas.uncorrected(x, 0.9999)),
             ),
             "absent": ("no statistics: the observation itself", lambda i: _x(i)[_OBSERVED_ROWS]),
         },

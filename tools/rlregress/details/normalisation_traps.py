@@ -25,7 +25,7 @@ def _standard(x: np.ndarray) -> np.ndarray:
 
 
 def _terminal_statistics() -> Detail:
-    def counted(i: Inputs) -> np.ndarray:
+    def formula(i: Inputs) -> np.ndarray:
         return _standard(_x(i))[-3:]
 
     def ignored(i: Inputs) -> np.ndarray:
@@ -41,7 +41,7 @@ def _terminal_statistics() -> Detail:
         (_PPO_1,),
         {"observations": [0.0, 1.0, 40.0, 0.5, 2.0, -1.0], "terminal": 2},
         {
-            "counted": ("as any other", counted),
+            "counted": ("as any other", formula),
             "ignored": ("it never does; that of the reset does", ignored),
             "absent": ("there are no statistics", lambda i: _x(i)[-3:]),
         },

@@ -1,4 +1,4 @@
-"""Where normalisation is used: in a training by default, in an evaluation, in a saved agent."""
+"""Uses of normalisation: in a training by default, in an evaluation, in a saved agent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _column(i: Inputs, name: str) -> np.ndarray:
 
 
 def _default() -> Detail:
-    def chosen(observation: Formula, reward: Formula) -> Formula:
+    def formula_for(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[[3, -1]], reward(i)[[3, -1]]])
 
     def raw(name: str) -> Formula:
@@ -51,26 +51,26 @@ def _default() -> Detail:
         (_SETUP, _WRAPPERS),
         {"observations": [*_SPREAD, 1000.0], "rewards": [*_SPREAD, 1000.0]},
         {
-            "none": ("none", chosen(raw("observations"), raw("rewards"))),
+            "none": ("none", formula_for(raw("observations"), raw("rewards"))),
             "observations_and_rewards": (
                 "observations and rewards normalised and clipped to [-10, 10]",
-                chosen(normalised(10.0), scaled(10.0)),
+                formula_for(normalised(10.0), scaled(10.0)),
             ),
             "observations": (
                 "observations normalised and clipped to [-10, 10]",
-                chosen(normalised(10.0), raw("rewards")),
+                formula_for(normalised(10.0), raw("rewards")),
             ),
             "observations_and_rewards_unclipped": (
                 "observations and rewards normalised",
-                chosen(normalised(np.inf), scaled(np.inf)),
+                formula_for(normalised(np.inf), scaled(np.inf)),
             ),
             "observations_unclipped": (
                 "observations normalised",
-                chosen(normalised(np.inf), raw("rewards")),
+                formula_for(normalised(np.inf), raw("rewards")),
             ),
             "rewards": (
                 "rewards scaled and clipped to [-10, 10]",
-                chosen(raw("observations"), scaled(10.0)),
+                formula_for(raw("observations"), scaled(10.0)),
             ),
         },
         tolerance=0.02,

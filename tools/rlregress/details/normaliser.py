@@ -16,7 +16,7 @@ def _batches(prior: normaliser.Statistics, freedom: int) -> Formula:
     def numbers(i: Inputs) -> list[float]:
         first = prior.merged(i["first"], freedom)
         second = first.merged(i["second"], freedom)
-        return [float(of.standardise(i["number"])) for of in (first, second)]
+        return [float(running.standardise(i["number"])) for running in (first, second)]
 
     return numbers
 
@@ -42,8 +42,8 @@ def _targets(values_move: bool, same: bool) -> Formula:
         before = normaliser.prior(1.0)
         first = before.merged(values, 1) if values_move else before
         both = first.merged(i["rewards"], 1)
-        of_values = both if same else first
-        return np.append(of_values.standardise(i["value"]), both.standardise(i["rewards"]))
+        value_statistics = both if same else first
+        return np.append(value_statistics.standardise(i["value"]), both.standardise(i["rewards"]))
 
     return numbers
 
@@ -70,9 +70,9 @@ DETAILS: tuple[Detail, ...] = (
         _MERGED,
         {"first": [22.0, 23.0, 19.0, 24.0], "second": [20.5, 26.0], "number": 25.0},
         {
-            f"{name}{suffix}": (meaning + more, _batches(normaliser.prior(rows), freedom))
+            f"{name}{suffix}": (meaning + further, _batches(normaliser.prior(rows), freedom))
             for name, (meaning, rows) in _PRIORS.items()
-            for freedom, suffix, more in ((0, "", ""), (1, "_sample_variance", _SAMPLE))
+            for freedom, suffix, further in ((0, "", ""), (1, "_sample_variance", _SAMPLE))
         }
         | {
             "variances_averaged": (

@@ -80,7 +80,7 @@ def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def update_ratio(
-    id: str, counted: str, count: int, sources: tuple[str, ...], more: dict[str, Formula]
+    id: str, counted: str, count: int, sources: tuple[str, ...], further: dict[str, Formula]
 ) -> Detail:
     """Updates per environment step, by default and as asked."""
     meanings = {
@@ -90,8 +90,8 @@ def update_ratio(
         ),
     }
 
-    def rates(default: float, fewer: float, more: float) -> Formula:
-        return lambda i: np.repeat([default, fewer, more], count)
+    def rates(default: float, fewer: float, further: float) -> Formula:
+        return lambda i: np.repeat([default, fewer, further], count)
 
     return make_detail(
         id,
@@ -115,7 +115,7 @@ def update_ratio(
             "one_to_one_more": ("one a step, only more can be asked for", rates(1.0, 1.0, 2.0)),
             "halved_settable": (meanings["halved_settable"], rates(0.5, 0.25, 1.0)),
             "doubled_settable": ("two a step by default, settable", rates(2.0, 1.0, 4.0)),
-            **{name: (meanings[name], formula) for name, formula in more.items()},
+            **{name: (meanings[name], formula) for name, formula in further.items()},
         },
         consequence="""The number of updates per environment step is the largest lever on sample
         efficiency and on wall-clock time: runs with another ratio are not comparable.""",
@@ -123,7 +123,7 @@ def update_ratio(
 
 
 def vectorisation(id: str, sources: tuple[str, ...]) -> Detail:
-    """What T asked steps become with several environments."""
+    """Return the detail about the number of steps with several environments."""
     return make_detail(
         id,
         "With n environments, how many transitions and updates does a run of T steps make?",

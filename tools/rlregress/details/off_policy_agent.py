@@ -14,7 +14,7 @@ _RELU, _TANH, _LEAKY = [0.0, 0.5], [-np.tanh(0.5), np.tanh(0.5)], [-0.005, 0.5]
 def networks(id: str, sources: tuple[str, ...]) -> Detail:
     """Widths, activation and sharing."""
 
-    def made(
+    def updates_made(
         policy: tuple[int, ...],
         critic: tuple[int, ...],
         activation: list[float],
@@ -29,7 +29,7 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
         return lambda i: [*ends, critics, *activation, shared]
 
     def both(*widths: int, activation: list[float] = _RELU) -> Formula:
-        return made(widths, widths, activation)
+        return updates_made(widths, widths, activation)
 
     return make_detail(
         id,
@@ -61,18 +61,21 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
             "tanh_400_300": ("400 and 300, tanh", both(400, 300, activation=_TANH)),
             "leaky_relu_256_256": ("two of 256, leaky relu", both(256, 256, activation=_LEAKY)),
             "relu_256": ("one of 256, relu", both(256)),
-            "one_q_network": ("two of 256, one Q network", made((256,) * 2, (256,) * 2, _RELU, 1)),
+            "one_q_network": (
+                "two of 256, one Q network",
+                updates_made((256,) * 2, (256,) * 2, _RELU, 1),
+            ),
             "relu_256_256_shared": (
                 "two of 256, relu, shared by policy and Q networks",
-                made((256, 256), (256, 256), _RELU, shared=1.0),
+                updates_made((256, 256), (256, 256), _RELU, shared=1.0),
             ),
             "relu_400_300_shared": (
                 "400 and 300, relu, shared by policy and Q networks",
-                made((400, 300), (400, 300), _RELU, shared=1.0),
+                updates_made((400, 300), (400, 300), _RELU, shared=1.0),
             ),
             "relu_256_256_critics_400_300": (
                 "policy of 256 and 256, Q networks of 400 and 300, relu",
-                made((256, 256), (400, 300), _RELU),
+                updates_made((256, 256), (400, 300), _RELU),
             ),
         },
         consequence="""Capacity and activation change what can be learned and how fast a step is: a

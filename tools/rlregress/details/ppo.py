@@ -15,7 +15,7 @@ _NO_NORMALISATION = "Advantages are not normalised (the option is switched off).
 
 
 def _policy_loss() -> Detail:
-    def of(formula: Callable[..., Any], sign: float = 1.0) -> Formula:
+    def formula_for(formula: Callable[..., Any], sign: float = 1.0) -> Formula:
         return lambda i: sign * formula(i["ratios"], i["advantages"], i["clip_range"])
 
     return make_detail(
@@ -33,12 +33,21 @@ def _policy_loss() -> Detail:
             "clip_range": 0.2,
         },
         {
-            "pessimistic": ("-mean of min(r A, clip(r) A)", of(ppo.loss_pessimistic)),
-            "no_clip": ("-mean of r A", of(ppo.loss_no_clip)),
-            "clip_without_minimum": ("-mean of clip(r) A", of(ppo.loss_clip_without_minimum)),
-            "mean_ratio": ("ratio averaged first (equations 8, 9)", of(ppo.loss_mean_ratio)),
-            "optimistic": ("-mean of max(r A, clip(r) A)", of(ppo.loss_optimistic)),
-            "ascent": ("the pessimistic loss with the sign flipped", of(ppo.loss_pessimistic, -1)),
+            "pessimistic": ("-mean of min(r A, clip(r) A)", formula_for(ppo.loss_pessimistic)),
+            "no_clip": ("-mean of r A", formula_for(ppo.loss_no_clip)),
+            "clip_without_minimum": (
+                "-mean of clip(r) A",
+                formula_for(ppo.loss_clip_without_minimum),
+            ),
+            "mean_ratio": (
+                "ratio averaged first (equations 8, 9)",
+                formula_for(ppo.loss_mean_ratio),
+            ),
+            "optimistic": ("-mean of max(r A, clip(r) A)", formula_for(ppo.loss_optimistic)),
+            "ascent": (
+                "the pessimistic loss with the sign flipped",
+                formula_for(ppo.loss_pessimistic, -1),
+            ),
         },
         consequence="""Without the pessimistic clip the policy can leave the trust region in one
         update.""",

@@ -1,4 +1,4 @@
-"""What changes over a training of PPO: learning rate, clip range, entropy coefficient."""
+"""Schedules of PPO over a training: learning rate, clip range, entropy coefficient."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SHAPE = {"rollouts": 3, "rollout_steps": 4, "minibatches": 2}
 _EACH = "at each step of the optimiser, in order, divided by the value asked for."
 
 
-def _over_training(schedule: Callable[..., np.ndarray], *more: float) -> Formula:
-    return lambda i: schedule(int(i["rollouts"]), int(i["minibatches"]), *more)
+def _over_training(schedule: Callable[..., np.ndarray], *options: float) -> Formula:
+    return lambda i: schedule(int(i["rollouts"]), int(i["minibatches"]), *options)
 
 
 def _linear() -> dict[str, tuple[str, Formula]]:
@@ -84,11 +84,16 @@ def _learning_rate() -> list[Detail]:
             ("The 32 details of PPO, General 6", "Bag of tricks, Learning Rate Scheduling"),
             {"total_steps": 10, "rollout_steps": 4, "learning_rate": 1e-3},
             {
-                "remainder_dropped": ("1/K of K whole rollouts", lambda i: 1.0 / _whole(i)),
+                "remainder_dropped": (
+                    "1/K of K whole rollouts",
+                    lambda i: 1.0 / _whole_rollouts(i),
+                ),
                 "stops_at_zero": ("0", lambda i: 0.0),
                 "negative": (
                     "below 0 by what was collected beyond the steps asked for",
-                    lambda i: 1.0 - (_whole(i) + 1) * i["rollout_steps"] / i["total_steps"],
+                    lambda i: (
+                        1.0 - (_whole_rollouts(i) + 1) * i["rollout_steps"] / i["total_steps"]
+                    ),
                 ),
                 "constant": ("there is no schedule", lambda i: 1.0),
             },
@@ -99,7 +104,7 @@ def _learning_rate() -> list[Detail]:
     ]
 
 
-def _whole(i: Inputs) -> float:
+def _whole_rollouts(i: Inputs) -> float:
     return float(i["total_steps"] // i["rollout_steps"])
 
 

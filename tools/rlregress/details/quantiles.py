@@ -27,7 +27,7 @@ _TABLE = [
 
 
 def _distance(id: str, paper: str) -> Detail:
-    def of(threshold: float, factor: float = 0.5) -> Formula:
+    def formula_for(threshold: float, factor: float = 0.5) -> Formula:
         return lambda i: factor * quantiles.huber(i["errors"], threshold)
 
     return measured_detail(
@@ -37,14 +37,17 @@ def _distance(id: str, paper: str) -> Detail:
         (paper, f"{_DABNEY}, equation 9"),
         {"errors": [0.4, 2.0, 5.0]},
         {
-            "huber": ("Huber's with threshold 1, times the fraction", of(1.0)),
-            "huber_half": ("Huber's with threshold 0.5, times the fraction", of(0.5)),
-            "squared": ("e^2 / 2, times the fraction", of(np.inf)),
+            "huber": ("Huber's with threshold 1, times the fraction", formula_for(1.0)),
+            "huber_half": ("Huber's with threshold 0.5, times the fraction", formula_for(0.5)),
+            "squared": ("e^2 / 2, times the fraction", formula_for(np.inf)),
             "absolute": (
                 "|e|, times the fraction: threshold 0",
                 lambda i: 0.5 * np.abs(i["errors"]),
             ),
-            "huber_unweighted": ("Huber's with threshold 1, without the fraction", of(1.0, 1.0)),
+            "huber_unweighted": (
+                "Huber's with threshold 1, without the fraction",
+                formula_for(1.0, 1.0),
+            ),
         },
         """Another threshold, or none, makes quantiles of it that are more, or less, like
         expectiles: their mean, by which the policy acts, moves with the spread of returns.""",
@@ -53,11 +56,11 @@ def _distance(id: str, paper: str) -> Detail:
 
 def _fractions(id: str, paper: str) -> Detail:
     def shares(weights: Callable[[int], np.ndarray]) -> Formula:
-        def of(i: Inputs) -> np.ndarray:
-            found = weights(int(i["quantiles"]))
-            return found / found.sum()
+        def formula(i: Inputs) -> np.ndarray:
+            fractions = weights(int(i["quantiles"]))
+            return fractions / fractions.sum()
 
-        return of
+        return formula
 
     def at(place: float) -> Formula:
         return shares(lambda n: quantiles.weight(quantiles.fractions(n, place), np.ones(n)))
@@ -167,21 +170,36 @@ def _greedy_action() -> Detail:
     )
 
 
-def _kept() -> Detail:
-    def left(**options: Any) -> Formula:
-        def of(i: Inputs) -> list[float]:
-            found = quantiles.kept(i["quantiles"], int(i["dropped"]), **options)
-            return [len(found), found[0], found[-1], float(np.mean(found))]
+def _kept_detail() -> Detail:
+    def remaining(**options: Any) -> Formula:
+        def formula(i: Inputs) -> list[float]:
+            quantiles_left = quantiles.kept(i["quantiles"], int(i["dropped"]), **options)
+            return [
+                len(quantiles_left),
+                quantiles_left[0],
+                quantiles_left[-1],
+                float(np.mean(quantiles_left)),
+            ]
 
-        return of
+        return formula
 
-    def one_less(i: Inputs) -> list[float]:
-        found = np.sort(np.ravel(i["quantiles"]))[: -int(i["dropped"])]
-        return [len(found), found[0], found[-1], float(np.mean(found))]
+    def without_one(i: Inputs) -> list[float]:
+        quantiles_left = np.sort(np.ravel(i["quantiles"]))[: -int(i["dropped"])]
+        return [
+            len(quantiles_left),
+            quantiles_left[0],
+            quantiles_left[-1],
+            float(np.mean(quantiles_left)),
+        ]
 
     def none(i: Inputs) -> list[float]:
-        found = i["quantiles"]
-        return [found.size, np.min(found), np.max(found), float(np.mean(found))]
+        quantiles_left = i["quantiles"]
+        return [
+            quantiles_left.size,
+            np.min(quantiles_left),
+            np.max(quantiles_left),
+            float(np.mean(quantiles_left)),
+        ]
 
     return make_detail(
         "tqc.target.dropped",
@@ -195,11 +213,11 @@ def _kept() -> Detail:
         # neither quantiles nor networks are in order
         {"quantiles": [[7.0, 5.0, 11.0], [1.0, 0.5, 2.0]], "dropped": 1, "discount": 0.5},
         {
-            "top_of_all": ("the largest of all networks together", left()),
-            "top_of_each": ("the largest of each network", left(pooled=False)),
-            "bottom_of_all": ("the smallest of all networks together", left(top=False)),
-            "bottom_of_each": ("the smallest of each network", left(pooled=False, top=False)),
-            "top_once": ("of all networks together as many as for one", one_less),
+            "top_of_all": ("the largest of all networks together", remaining()),
+            "top_of_each": ("the largest of each network", remaining(pooled=False)),
+            "bottom_of_all": ("the smallest of all networks together", remaining(top=False)),
+            "bottom_of_each": ("the smallest of each network", remaining(pooled=False, top=False)),
+            "top_once": ("of all networks together as many as for one", without_one),
             "none": ("none", none),
         },
         consequence="""The largest quantiles are what overestimation comes from: what is left out,
@@ -208,8 +226,8 @@ def _kept() -> Detail:
 
 
 def _actor() -> Detail:
-    def over(left: Callable[[Inputs], np.ndarray]) -> Formula:
-        return lambda i: -float(np.mean(left(i)))
+    def over(remaining: Callable[[Inputs], np.ndarray]) -> Formula:
+        return lambda i: -float(np.mean(remaining(i)))
 
     def truncated(i: Inputs) -> np.ndarray:
         return quantiles.kept(i["quantiles"], int(i["dropped"]))
@@ -292,7 +310,7 @@ DETAILS: tuple[Detail, ...] = (
         """Summed, more networks are larger gradients of a shared feature extractor, and of the
         norm where gradients are clipped.""",
     ),
-    _kept(),
+    _kept_detail(),
     _actor(),
     make_detail(
         "tqc.quantiles.default",

@@ -19,9 +19,9 @@ def _padded(policy: bool = False, value: bool = False, statistics: bool = False)
         advantages = np.zeros(rows[statistics])
         advantages[0] = i["advantage"]
         scaled = (advantages - advantages.mean()) / advantages.std(ddof=1)
-        taken = scaled[: rows[False]].sum() + (i["ratio"] - 1.0) * scaled[0]
-        means = [float(rows[counted]) for counted in (policy, value, False)]
-        return [*means, float(rows[False] * taken / rows[policy])]
+        weighted_sum = scaled[: rows[False]].sum() + (i["ratio"] - 1.0) * scaled[0]
+        means = [float(rows[is_counted]) for is_counted in (policy, value, False)]
+        return [*means, float(rows[False] * weighted_sum / rows[policy])]
 
     return numbers
 

@@ -1,4 +1,4 @@
-"""What options name: frameworks, algorithms and details; and which details that leaves to probe."""
+"""Resolves option values to frameworks, algorithms and details, and lists the probes they need."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from collections.abc import Collection, Sequence
 from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.details.expectations import Cell
-from rlregress.details.implementation import documented
+from rlregress.details.implementation import load_documented
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 
 
-def names(option: str, given: str | None) -> list[str]:
-    """The names of a comma-separated option; none if it was not given.
+def split_names(option: str, value: str | None) -> list[str]:
+    """Split a comma-separated option; empty if it was not given.
 
     Raises:
-        UserError: it was given, and names nothing.
+        UserError: it was given but has no names.
     """
-    if given is None:
+    if value is None:
         return []
-    listed = [name.strip() for name in given.split(",") if name.strip()]
-    if not listed:
+    parts = [name.strip() for name in value.split(",") if name.strip()]
+    if not parts:
         raise UserError(f"{option} names nothing; expected names, comma-separated, or no {option}")
-    return listed
+    return parts
 
 
-def adapters(names: Sequence[str]) -> list[Adapter]:
-    """The named adapters, all with their packages installed; without names the installed ones."""
-    if names:
-        chosen = [frameworks.get(name) for name in names]
-        for adapter in chosen:
+def find_adapters(split_names: Sequence[str]) -> list[Adapter]:
+    """Return the named adapters, all installed; without names, all installed ones."""
+    if split_names:
+        found_adapters = [frameworks.get(name) for name in split_names]
+        for adapter in found_adapters:
             adapter.code.versions()
-        return chosen
-    chosen = frameworks.installed()
-    if not chosen:
+        return found_adapters
+    found_adapters = frameworks.installed()
+    if not found_adapters:
         raise UserError(
             "no framework is installed; install one of: "
             + ", ".join(frameworks.get(name).framework.packages[0] for name in frameworks.names())
             + "; all of them with: pip install 'rlregress[all]'"
         )
-    return chosen
+    return found_adapters
 
 
-def not_installed(names: Sequence[str]) -> list[str]:
-    """Of the frameworks that are not installed, if none is named: how each is, in a sentence."""
+def describe_not_installed(split_names: Sequence[str]) -> list[str]:
+    """Describe the frameworks that are not installed, if none is named."""
     sentences = []
-    for name in () if names else frameworks.names():
+    for name in () if split_names else frameworks.names():
         try:
             frameworks.get(name).code.versions()
         except UserError as error:
@@ -54,67 +54,75 @@ def not_installed(names: Sequence[str]) -> list[str]:
     return sentences
 
 
-def details(names: Sequence[str]) -> frozenset[str]:
-    """The ids of the details that are named, or whose ids begin with a name (``sac.critic_loss``).
+def find_detail_ids(split_names: Sequence[str]) -> frozenset[str]:
+    """Return the ids that equal a name or begin with it (``sac.critic_loss``).
 
     Raises:
         UserError: no id is, or begins with, one of the names.
     """
-    chosen: set[str] = set()
-    for name in names:
-        below = {id for id in catalogue.ids() if f"{id}.".startswith(f"{name}.")}
-        chosen |= below or {catalogue.get(name).id}
-    return frozenset(chosen)
+    ids: set[str] = set()
+    for name in split_names:
+        ids_below = {id for id in catalogue.ids() if f"{id}.".startswith(f"{name}.")}
+        ids |= ids_below or {catalogue.get(name).id}
+    return frozenset(ids)
 
 
-def algorithms() -> frozenset[str]:
-    """The algorithms of all known frameworks."""
+def list_algorithms() -> frozenset[str]:
+    """Return the algorithms of all known frameworks."""
     return frozenset(
         a for name in frameworks.names() for a in frameworks.get(name).framework.algorithms
     )
 
 
-def behavior_only() -> frozenset[str]:
-    """The algorithms of all known frameworks that are asked how they behave, and no cell trains."""
+def list_behavior_only() -> frozenset[str]:
+    """Return the algorithms that are only tested for behaviour, over all known frameworks."""
     return frozenset(
         a for name in frameworks.names() for a in frameworks.get(name).framework.behavior_only
     )
 
 
-def other_families(chosen: Sequence[str]) -> frozenset[str]:
-    """The families of details that ``--algorithm`` leaves out."""
-    others = (algorithms() | behavior_only()) - set(chosen)
-    return families_of_only(others) if chosen else frozenset()
+def excluded_families(names: Sequence[str]) -> frozenset[str]:
+    """Return the families of details that ``--algorithm`` excludes."""
+    other_algorithms = (list_algorithms() | list_behavior_only()) - set(names)
+    return exclusive_families(other_algorithms) if names else frozenset()
 
 
-def families_of_only(names: Collection[str]) -> frozenset[str]:
-    """The families of details that are of these algorithms, and of no other."""
+#: family of details that is not named after one of these algorithms -> those that use it, where
+#: not all of them may.
+_USERS = {
+    "advantage": {"ppo"}, "atari": {"dqn", "ppo"}, "crossq": {"sac"}, "gae": {"ppo"},
+    "maskable": {"ppo"}, "qrdqn": {"dqn"}, "tqc": {"sac"}, "trpo": {"ppo"},
+}  # fmt: skip
+
+
+def exclusive_families(split_names: Collection[str]) -> frozenset[str]:
+    """Return the families of details that only these algorithms use."""
     return frozenset(
-        [*names, *(family for family, users in catalogue.USERS.items() if users <= set(names))]
+        [*split_names, *(family for family, users in _USERS.items() if users <= set(split_names))]
     )
 
 
-def to_probe(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
-    """Return every (detail, scope) that the tests have to ask of the installed version.
+def list_probes(adapter: Adapter, list_algorithms: Sequence[str] = ()) -> frozenset[Cell]:
+    """Return every (detail, scope) that the tests must probe on the installed version.
 
-    These are documented: a probe of which nothing is documented fails its test. So the framework
-    is imported by the processes that ask it, and by no other.
+    These are the documented ones: an undocumented probe fails its test. So only the processes that
+    probe a framework import it.
 
     Args:
         algorithms: as ``--algorithm`` names them; none: all.
 
     Raises:
-        UserError: what is documented of the framework cannot be read.
+        UserError: the expectations of the framework cannot be read.
     """
-    others = other_families(algorithms)
+    excluded = excluded_families(list_algorithms)
     return frozenset(
-        cell for cell in documented(adapter) if cell[0].partition(".")[0] not in others
+        cell for cell in load_documented(adapter) if cell[0].partition(".")[0] not in excluded
     )
 
 
-def not_probed(wanted: Collection[Cell], answered: Collection[Cell]) -> tuple[str, ...]:
-    """The details that have no answer in some scope, sorted, with these scopes."""
+def describe_not_probed(requested: Collection[Cell], answered: Collection[Cell]) -> tuple[str, ...]:
+    """Describe the details without an answer in some scope, sorted, with these scopes."""
     scopes: dict[str, list[str]] = {}
-    for detail, scope in sorted(set(wanted) - set(answered)):
+    for detail, scope in sorted(set(requested) - set(answered)):
         scopes.setdefault(detail, []).append(scope)
-    return tuple(f"{detail} ({', '.join(names)})" for detail, names in scopes.items())
+    return tuple(f"{detail} ({', '.join(split_names)})" for detail, split_names in scopes.items())

@@ -13,8 +13,13 @@ _MODEL = "Haarnoja et al. 2019, appendix D"
 
 
 def _temperature_rate() -> Detail:
-    def rate(of: str | float, remaining: float = 1.0) -> Formula:
-        return lambda i: [np.log10(i[of] if isinstance(of, str) else of), remaining, 1.0, 1.0]
+    def rate(expected_rate: str | float, remaining: float = 1.0) -> Formula:
+        return lambda i: [
+            np.log10(i[expected_rate] if isinstance(expected_rate, str) else expected_rate),
+            remaining,
+            1.0,
+            1.0,
+        ]
 
     return make_detail(
         "sac.temperature.learning_rate",
@@ -132,7 +137,7 @@ def _reward_scaling() -> Detail:
 
 
 def _target_interval() -> Detail:
-    def moved(offset: int = 0, interval: int | None = None) -> Formula:
+    def target_changes(offset: int = 0, interval: int | None = None) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             return loops.every(int(i["updates"]), interval or int(i["interval"]), offset)
 
@@ -150,10 +155,10 @@ def _target_interval() -> Detail:
         # 0.4.8 of CleanRL updates from the step after the third: a multiple of the interval
         {"interval": 3, "updates": 6, "batch_size": 3, "collected_at_once": 6},
         {
-            "every_update": ("no: they move at every update", moved(interval=1)),
-            "at_multiples": ("they move at the updates 3 and 6", moved()),
-            "from_first": ("they move at the updates 1 and 4", moved(2)),
-            "from_second": ("they move at the updates 2 and 5", moved(1)),
+            "every_update": ("no: they move at every update", target_changes(interval=1)),
+            "at_multiples": ("they move at the updates 3 and 6", target_changes()),
+            "from_first": ("they move at the updates 1 and 4", target_changes(2)),
+            "from_second": ("they move at the updates 2 and 5", target_changes(1)),
             "never": ("they do not move in that time", lambda i: np.zeros(int(i["updates"]))),
         },
         consequence="""Whoever slows the target networks down to stabilise training gets the same

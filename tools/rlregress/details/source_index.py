@@ -1,9 +1,9 @@
-"""The index of what the sources name: ``baselines/sources/*.toml``, one file for each document.
+"""The index of statements in the sources: ``baselines/sources/*.toml``, one file per document.
 
 A file has the title of its ``document`` and a list of ``[[item]]`` tables with ``id``, ``place``
-(where it stands), ``title`` (what it is, in our words) and what asks it: ``details`` (ids of the
-catalogue) and ``defaults`` ("ppo.learning_rate", names as in ``baselines/hyperparameters``).
-``not_code`` says why an item, or the rest of it, is no statement about code.
+(in the document), ``title`` (in our words) and its checks: ``details`` (ids of the catalogue) and
+``defaults`` ("ppo.learning_rate", names as in ``baselines/hyperparameters``). ``not_code`` says why
+an item, or the rest of it, is no statement about code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class _Item(Item):
     def __post_init__(self) -> None:
         if not (self.details or self.defaults or self.not_code):
             raise ValueError(
-                f"nothing asks '{self.id}'; name details or defaults, or say in not_code why it is "
+                f"nothing checks '{self.id}'; name details or defaults, or say in not_code why "
+                "it is "
                 "no statement about code"
             )
 
@@ -40,12 +41,12 @@ class _Index:
     item: tuple[_Item, ...] = ()
 
 
-def load(folder: Path) -> tuple[Item, ...]:
-    """The items of all files of a folder.
+def load_index(folder: Path) -> tuple[Item, ...]:
+    """Load the items of all files of a folder.
 
     Raises:
-        UserError: an item has a missing, unknown or ill-typed key, is named twice, or is neither
-            asked by anything nor said to be no statement about code.
+        UserError: an item has a missing, unknown or ill-typed key, is named twice, or has neither a
+            check nor a reason to have none.
     """
     items: dict[str, Item] = {}
     for path in datafiles.folder(folder, "index of what a source names"):
@@ -58,10 +59,10 @@ def load(folder: Path) -> tuple[Item, ...]:
     return tuple(items.values())
 
 
-def without_answer(
+def list_unanswered(
     items: Iterable[Item], answered: Collection[str], beginnings: tuple[str, ...]
 ) -> list[str]:
-    """``item: detail`` for each detail of the items whose id begins so that has no answer."""
+    """List ``item: detail`` for each unanswered detail of the items with these beginnings."""
     return [
         f"{item.id}: {detail}"
         for item in items

@@ -105,7 +105,7 @@ def _actor_loss() -> Detail:
 
 
 def _bounding() -> Detail:
-    def of(formula: Callable[..., Any]) -> Formula:
+    def formula_for(formula: Callable[..., Any]) -> Formula:
         return lambda i: formula(i["pre_activation"], i["low"], i["high"])
 
     return make_detail(
@@ -117,8 +117,8 @@ def _bounding() -> Detail:
         ("thesis, Box 4", "Fujimoto et al. 2018, appendix"),
         {"low": -2.0, "high": 6.0, "pre_activation": [0.5, -3.0, 10.0]},
         {
-            "tanh_unscale": ("unscale(tanh(x))", of(action_transforms.tanh_unscale)),
-            "hard_clip": ("clip(x, low, high)", of(action_transforms.hard_clip)),
+            "tanh_unscale": ("unscale(tanh(x))", formula_for(action_transforms.tanh_unscale)),
+            "hard_clip": ("clip(x, low, high)", formula_for(action_transforms.hard_clip)),
             "clip_unscale": (
                 "unscale(clip(x, -1, 1))",
                 lambda i: action_transforms.unscale(
@@ -128,7 +128,7 @@ def _bounding() -> Detail:
             "tanh_only": ("tanh(x), never unscaled", lambda i: np.tanh(i["pre_activation"])),
             "centre_inside_tanh": (
                 "the centre of the bounds is added before the tanh as well",
-                of(action_transforms.centre_inside_tanh),
+                formula_for(action_transforms.centre_inside_tanh),
             ),
             "none": ("x itself", lambda i: i["pre_activation"]),
         },

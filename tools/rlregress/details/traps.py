@@ -1,4 +1,4 @@
-"""Behaviour that no source states and that hurts who does not know it."""
+"""Behaviour that no source states and that hurts users who do not know it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traps in the estimation of advantages: special cases, switches and what is already stored."""
+"""Traps in the estimation of advantages: special cases, switches and stored values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traps in policies and networks: what is played, scored and initialised."""
+"""Traps in policies and networks: actions played and scored, initialisation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def _shifted(i: Inputs) -> float:
     return float(centre + half * np.tanh(centre))
 
 
-def _centre(id: str, which: str, what: str) -> Detail:
+def _centre(id: str, which: str, description: str) -> Detail:
     return make_detail(
         id,
         f"Does {which} play the middle of asymmetric action bounds for an output of 0?",
-        f"""One action dimension with bounds [``low``, ``high``]. {what} Observed, [1]: the action
-        in the environment's units.""",
+        f"""One action dimension with bounds [``low``, ``high``]. {description}
+        Observed, [1]: the action in the environment's units.""",
         ("thesis, Boxes 4 and 5",),
         _BOUNDS,
         {

@@ -1,4 +1,4 @@
-"""A game that does what it is told, in the place of an Atari game.
+"""A scripted game in place of an Atari game.
 
 Every picture says which frame of the game it is, every action that arrives is kept, and lives,
 rewards and the end of the game are chosen frame by frame. No ROM is needed.
@@ -20,7 +20,7 @@ DRAWS = 400
 
 
 class _Console:
-    """What is asked for the lives, as ``unwrapped.ale`` of a real game."""
+    """The console that reports lives, like ``unwrapped.ale`` of a real game."""
 
     def __init__(self, game: AtariGame) -> None:
         self._game = game
@@ -89,7 +89,7 @@ class AtariGame(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start a new game; what is queued stays queued."""
+        """Start a new game; queued frames stay queued."""
         super().reset(seed=seed)
         self.resets += 1
         self.frames = 0

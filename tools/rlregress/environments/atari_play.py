@@ -18,7 +18,7 @@ NOTHING = -1.0
 
 
 class Step(NamedTuple):
-    """What the agent gets for an action.
+    """The results of an action for the agent.
 
     Attributes:
         observation: [frames or colours, height, width].
@@ -82,7 +82,7 @@ def _lose(player: Player, lives: int) -> Step:
 
 
 def life_lost(player: Player) -> np.ndarray:
-    """What the loss of one of three lives does, and that of the last one.
+    """Return the effects of losing one of three lives, and of losing the last one.
 
     [done at the first loss, done or signal there, done or signal where the last life is lost,
     games started by the reset that a done asks for, actions sent by it, the first of them].

@@ -1,4 +1,4 @@
-"""What a network that looks at stacks of pictures does to them, layer by layer.
+"""The layers of a network for stacked pictures, observed one by one.
 
 A network is asked through two functions only, of the policy and of the value; what lies between
 pictures and answers is watched while it runs.
@@ -35,7 +35,7 @@ class Vision(NamedTuple):
 
 
 def quickly() -> contextlib.AbstractContextManager[Any]:
-    """Large layers are initialised at once: what they start from is not checked here."""
+    """Skip the initialisation of large layers, because their initial values do not matter here."""
 
     def constant(tensor: torch.Tensor, gain: float = 1.0, **_: Any) -> torch.Tensor:
         return torch.nn.init.constant_(tensor, 1e-3 * gain)
@@ -76,7 +76,7 @@ def entering(vision: Vision) -> np.ndarray:
 
 
 def activations(vision: Vision) -> np.ndarray:
-    """What becomes of numbers below and above 0, behind each layer.
+    """Return the outputs of each layer for numbers below and above 0.
 
     [for each of four hidden layers of the policy the least and the most that enters the layer
     behind it, when half of its units say -2 and half 3; the difference of two logits whose layer
@@ -95,10 +95,12 @@ def activations(vision: Vision) -> np.ndarray:
 @contextlib.contextmanager
 def _saying(vision: Vision) -> Iterator[None]:
     """Every layer says BELOW and ABOVE in turn, whatever enters it; afterwards all is as before."""
-    every = _passed(vision.module, vision.logits) + _passed(vision.module, vision.value)
-    before = [(p, p.detach().clone()) for layer, _ in every for p in (layer.weight, layer.bias)]
+    all_layers = _passed(vision.module, vision.logits) + _passed(vision.module, vision.value)
+    before = [
+        (p, p.detach().clone()) for layer, _ in all_layers for p in (layer.weight, layer.bias)
+    ]
     with torch.no_grad():
-        for layer, _ in every:
+        for layer, _ in all_layers:
             layer.weight.zero_()
             layer.bias[0::2] = BELOW
             layer.bias[1::2] = ABOVE
@@ -120,7 +122,7 @@ def used_pixels(vision: Vision) -> np.ndarray:
     parameters: list[torch.Tensor] = [p for p in vision.module.parameters() if p.requires_grad]
     policy = _count(parameters, vision.logits())
     value = _count(parameters, vision.value())
-    sizes = [sum(parameters[n].numel() for n in some) for some in (
+    sizes = [sum(parameters[n].numel() for n in names) for names in (
         policy & value, policy - value, value - policy)]  # fmt: skip
     return np.array(sizes, dtype=np.float64)
 

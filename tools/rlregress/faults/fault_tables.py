@@ -30,7 +30,7 @@ from rlregress.model.fault_results import (
 )
 
 _Detail = Annotated[str, one_of(catalogue.ids)]
-_Some = Annotated[tuple[Text, ...], Field(min_length=1)]
+_NonEmpty = Annotated[tuple[Text, ...], Field(min_length=1)]
 _NAME: list[Any] = [("name", Text)]
 _OWNER = [("framework", Annotated[str, one_of(frameworks.names)]), ("algorithm", Text), *_NAME]
 _OCCURRENCE = ("occurrence", Annotated[int, Field(ge=0)], 0)
@@ -42,20 +42,20 @@ _KEYS: Mapping[str, list[Any]] = {
         ("also", tuple[_Detail, ...], ()), ("scopes", tuple[Text, ...], ("library",)),
         ("essential", bool, False),
     ],
-    TRACES: [*_OWNER, *_CHANGE, ("turns", _Some), ("finds", Text)],
+    TRACES: [*_OWNER, *_CHANGE, ("turns", _NonEmpty), ("finds", Text)],
     OPTIONS: [*_OWNER, *_CHANGE, ("option", Text), ("function", Text)],
     BEHAVIOR: [
-        *_OWNER, *_CHANGE, ("turns", _Some), ("finds", Text), ("essential", bool, False),
+        *_OWNER, *_CHANGE, ("turns", _NonEmpty), ("finds", Text), ("essential", bool, False),
     ],
     # of a detail's fault the name alone
     RETURNS: [*_OWNER, ("file", str, ""), ("old", str, ""), ("new", str, "")],
-    THROUGHPUT: [*_OWNER, *_CHANGE, ("turns", _Some)],
+    THROUGHPUT: [*_OWNER, *_CHANGE, ("turns", _NonEmpty)],
 }  # fmt: skip
 
 
 @cache
 def _file(instrument: str) -> Any:
-    """What a file with tables of an instrument holds."""
+    """Read a file with tables of an instrument."""
     table: Any = make_dataclass("Table", _KEYS[instrument], frozen=True, kw_only=True)
     fields: list[Any] = [("fault", tuple[table, ...], ())]
     if instrument == DETAILS:  # read by ``expectations``
@@ -67,28 +67,32 @@ def _read(path: Path, instrument: str) -> list[Fault]:
     return [Fault(**vars(table)) for table in datafiles.read(path, _file(instrument)).fault]
 
 
-def load(instrument: str, of: Sequence[str]) -> list[Fault]:
+def load(instrument: str, framework_names: Sequence[str]) -> list[Fault]:
     """The faults of frameworks that an instrument has to detect.
 
     Raises:
         UserError: a table does not fit; file, entry and key are named.
     """
     if instrument == DETAILS:
-        return [replace(fault, framework=name) for name in of for fault in _of_details(name)]
+        return [
+            replace(fault, framework=name)
+            for name in framework_names
+            for fault in _detail_faults(name)
+        ]
     path = suite.baselines() / "faults" / f"{instrument}.toml"
-    faults = [fault for fault in _read(path, instrument) if fault.framework in of]
-    return [fault if fault.file else _of_name(fault) for fault in faults]
+    faults = [fault for fault in _read(path, instrument) if fault.framework in framework_names]
+    return [fault if fault.file else _fault_by_name(fault) for fault in faults]
 
 
-def _of_details(framework: str) -> list[Fault]:
+def _detail_faults(framework: str) -> list[Fault]:
     path = expectations_path(frameworks.get(framework))
-    files = datafiles.listed(path, "*.toml") if path.is_dir() else [path]
+    files = datafiles.list_files(path, "*.toml") if path.is_dir() else [path]
     return [fault for file in files for fault in _read(file, DETAILS)]
 
 
-def _of_name(fault: Fault) -> Fault:
+def _fault_by_name(fault: Fault) -> Fault:
     """The fault with the change of the detail's fault that has its name."""
-    same = chosen(DETAILS, [fault.framework], [fault.name])[0]
+    same = select_faults(DETAILS, [fault.framework], [fault.name])[0]
     return replace(same, algorithm=fault.algorithm)
 
 
@@ -101,8 +105,11 @@ def without(framework: str) -> Mapping[str, str]:
     return reasons.get(framework, {})
 
 
-def chosen(
-    instrument: str, of: Sequence[str], only: Sequence[str], algorithms: Sequence[str] = ()
+def select_faults(
+    instrument: str,
+    framework_names: Sequence[str],
+    only: Sequence[str],
+    algorithms: Sequence[str] = (),
 ) -> list[Fault]:
     """The faults of frameworks and algorithms (none named: all), or the named ones.
 
@@ -110,27 +117,29 @@ def chosen(
         UserError: no fault has one of the names, or is of one of the algorithms; a framework has no
             faults of details; no fault of returns is left.
     """
-    faults = load(instrument, of)
-    for name in of if instrument == DETAILS else ():
+    faults = load(instrument, framework_names)
+    for name in framework_names if instrument == DETAILS else ():
         if all(fault.framework != name for fault in faults):
             raise UserError(
                 f"there are no faults of {name} to seed; expected [[fault]] tables in "
                 f"{expectations_path(frameworks.get(name))}"
             )
-    known = {fault.algorithm for fault in faults}
+    known_algorithms = {fault.algorithm for fault in faults}
     for name in algorithms:
-        if name not in known:
-            raise UserError(f"there is no fault of algorithm '{name}'; {nearest(name, known)}")
+        if name not in known_algorithms:
+            raise UserError(
+                f"there is no fault of algorithm '{name}'; {nearest(name, known_algorithms)}"
+            )
     names = sorted({fault.name for fault in faults})
     for name in only:
         if name not in names:
             raise UserError(f"unknown fault '{name}'; {nearest(name, names)}")
-    left = [
+    remaining = [
         fault
         for fault in faults
         if (not only or fault.name in only) and (not algorithms or fault.algorithm in algorithms)
     ]
-    if instrument == RETURNS and not left:
-        requested = ", ".join([*of, *algorithms, *only])
+    if instrument == RETURNS and not remaining:
+        requested = ", ".join([*framework_names, *algorithms, *only])
         raise UserError(f"no fault is left of {requested}; {nearest('', names)}")
-    return left
+    return remaining

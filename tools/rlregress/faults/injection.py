@@ -42,7 +42,7 @@ def injected(fault: Fault) -> Iterator[dict[str, str]]:
             raise UserError(f"{unfit} {fault.file} holds {fault.old!r} {count} times")
         file.unlink()
         file.write_text(changed, "utf-8")
-        environment = worker_launch.environment()
+        environment = worker_launch.worker_environment()
         first = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
         path = os.pathsep.join([*first, environment["PYTHONPATH"]])
         yield {**environment, **variables, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -67,7 +67,7 @@ def run_injected(
         )
 
 
-def line_of(
+def find_line(
     adapter: Adapter, file: str, fragment: str, occurrence: int = 0
 ) -> tuple[Path, int] | None:
     """File and line of a fragment of the installed code; None if it is not there.
@@ -79,12 +79,12 @@ def line_of(
     if path is None:
         return None
     parts = path.read_text(encoding="utf-8").split(fragment)
-    wanted = max(occurrence, 1)
-    if len(parts) <= wanted or (occurrence == 0 and len(parts) != 2):
+    number = max(occurrence, 1)
+    if len(parts) <= number or (occurrence == 0 and len(parts) != 2):
         return None
-    return path, fragment.join(parts[:wanted]).count("\n") + 1
+    return path, fragment.join(parts[:number]).count("\n") + 1
 
 
 def fault_line(fault: Fault) -> tuple[Path, int] | None:
     """File and line of the fault in the installed code; None if the fault does not fit it."""
-    return line_of(frameworks.get(fault.framework), fault.file, fault.old, fault.occurrence)
+    return find_line(frameworks.get(fault.framework), fault.file, fault.old, fault.occurrence)

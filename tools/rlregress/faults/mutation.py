@@ -60,14 +60,17 @@ def faults(file: str, function: str, first: int, last: int, text: str) -> list[M
         if changed_function.end_lineno == last
     ]
     rows = text.encode().split(b"\n")
-    known = {
+    edits_by_place = {
         (edit.line, _changed(rows[edit.line - 1], edit)): edit
         for node in nodes
         if first <= node.lineno <= last
         for edit in _edits(node, rows)
     }
-    made = [mutant(file, function, edit, text) for edit in known.values()]
-    return sorted((drawn for drawn in made if drawn is not None), key=lambda fault: fault.line)
+    mutants = [mutant(file, function, edit, text) for edit in edits_by_place.values()]
+    return sorted(
+        (mutants_drawn for mutants_drawn in mutants if mutants_drawn is not None),
+        key=lambda fault: fault.line,
+    )
 
 
 def _functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -83,12 +86,12 @@ def edits(text: str) -> tuple[tuple[str, Edit], ...]:
     """
     rows = text.encode().split(b"\n")
     nodes = {(node.name, node.end_lineno): node for node in _functions(text)}
-    known: dict[tuple[int, bytes], tuple[str, Edit]] = {}
+    edits_by_place: dict[tuple[int, bytes], tuple[str, Edit]] = {}
     for function in source.parse(text).functions:
         node = nodes.get((function.name.rpartition(".")[2], function.last))
         for edit in _edits(node, rows) if node is not None else ():
-            known[edit.line, _changed(rows[edit.line - 1], edit)] = function.name, edit
-    return tuple(sorted(known.values(), key=lambda item: item[1].line))
+            edits_by_place[edit.line, _changed(rows[edit.line - 1], edit)] = function.name, edit
+    return tuple(sorted(edits_by_place.values(), key=lambda item: item[1].line))
 
 
 def mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:
@@ -96,8 +99,8 @@ def mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:
     rows = text.encode().split(b"\n")
     row = rows[edit.line - 1]
     changed = _changed(row, edit)
-    whole = b"\n".join([*rows[: edit.line - 1], changed, *rows[edit.line :]]).decode()
-    if changed == row or not _compiles(whole):
+    new_text = b"\n".join([*rows[: edit.line - 1], changed, *rows[edit.line :]]).decode()
+    if changed == row or not _compiles(new_text):
         return None
     old, new = row.decode().strip(), changed.decode().strip()
     return Mutant(
@@ -107,7 +110,7 @@ def mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | None:
         operator=edit.operator,
         old=old,
         new=new,
-        text=whole,
+        text=new_text,
     )
 
 
@@ -115,19 +118,22 @@ def _changed(row: bytes, edit: Edit) -> bytes:
     return row[: edit.start] + edit.new.encode() + row[edit.end :]
 
 
-def spread(every: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
+def spread(mutants_by_function: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
     """Up to ``limit`` faults, as many of each function as of every other as far as there are.
 
     Drawn by a generator of its own: the same functions have the same faults.
     """
     draw = random.Random(0)
-    left = [draw.sample(list(of), len(of)) for of in every]
-    drawn: list[Mutant] = []
-    while any(left) and len(drawn) < limit:
-        for of in left:
-            if of and len(drawn) < limit:
-                drawn.append(of.pop())
-    return drawn
+    remaining = [
+        draw.sample(list(function_mutants), len(function_mutants))
+        for function_mutants in mutants_by_function
+    ]
+    mutants_drawn: list[Mutant] = []
+    while any(remaining) and len(mutants_drawn) < limit:
+        for function_mutants in remaining:
+            if function_mutants and len(mutants_drawn) < limit:
+                mutants_drawn.append(function_mutants.pop())
+    return mutants_drawn
 
 
 def _compiles(text: str) -> bool:
@@ -140,10 +146,10 @@ def _compiles(text: str) -> bool:
 
 def _edits(function: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     for statement in getattr(function, "body", []):
-        yield from _of(statement, rows)
+        yield from _mutants_of_node(statement, rows)
 
 
-def _of(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
+def _mutants_of_node(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if _says(node):
         return
     yield from _own(node, rows)
@@ -153,11 +159,11 @@ def _of(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not isinstance(child, ast.arguments):
-                yield from _of(child, rows)
+                yield from _mutants_of_node(child, rows)
 
 
 def _says(node: ast.AST) -> bool:
-    """Whether it only tells somebody something, or is a string."""
+    """Return whether a statement only reports something or is a string."""
     if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)):
         return True
     if isinstance(node, ast.Expr):
@@ -178,15 +184,17 @@ def _named(node: ast.AST) -> bool:
 def _own(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if isinstance(node, ast.Compare):
         values = [node.left, *node.comparators]
-        for operator, left, right in zip(node.ops, values, values[1:], strict=False):
-            yield from _between(left, right, _COMPARISONS[type(operator)], "comparison", rows)
+        for operator, operand, next_operand in zip(node.ops, values, values[1:], strict=False):
+            yield from _between(
+                operand, next_operand, _COMPARISONS[type(operator)], "comparison", rows
+            )
     elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         yield from _between(node.left, node.right, _ARITHMETIC[type(node.op)], "operator", rows)
         yield from _replaced(node, node.left, rows, "operand")
     elif isinstance(node, ast.BoolOp):
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
-        for left, right in zip(node.values, node.values[1:], strict=False):
-            yield from _between(left, right, words, "condition", rows)
+        for operand, next_operand in zip(node.values, node.values[1:], strict=False):
+            yield from _between(operand, next_operand, words, "condition", rows)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         sign = "sign" if isinstance(node.op, ast.USub) else "condition"
         yield from _replaced(node, node.operand, rows, sign)
@@ -205,16 +213,16 @@ def _one_line(*nodes: ast.AST) -> bool:
 
 
 def _between(
-    left: ast.expr, right: ast.expr, words: tuple[str, str], operator: str, rows: Sequence[bytes]
+    first: ast.expr, second: ast.expr, words: tuple[str, str], operator: str, rows: Sequence[bytes]
 ) -> Iterator[Edit]:
     """The word between two operands."""
-    if left.end_lineno != right.lineno or left.end_col_offset is None:
+    if first.end_lineno != second.lineno or first.end_col_offset is None:
         return
-    segment = rows[right.lineno - 1][left.end_col_offset : right.col_offset]
+    segment = rows[second.lineno - 1][first.end_col_offset : second.col_offset]
     place = segment.find(words[0].encode())
     if place >= 0:
-        start = left.end_col_offset + place
-        yield Edit(right.lineno, start, start + len(words[0]), words[1], operator)
+        start = first.end_col_offset + place
+        yield Edit(second.lineno, start, start + len(words[0]), words[1], operator)
 
 
 def _text(node: ast.AST, rows: Sequence[bytes]) -> str:
@@ -224,11 +232,11 @@ def _text(node: ast.AST, rows: Sequence[bytes]) -> str:
 
 
 def _replaced(
-    node: ast.expr, other: ast.expr, rows: Sequence[bytes], operator: str
+    node: ast.expr, part: ast.expr, rows: Sequence[bytes], operator: str
 ) -> Iterator[Edit]:
     """A part in place of the whole."""
-    if _one_line(node, other):
-        text = f"({_text(other, rows)})"
+    if _one_line(node, part):
+        text = f"({_text(part, rows)})"
         yield Edit(node.lineno, node.col_offset, node.end_col_offset or 0, text, operator)
 
 
@@ -252,14 +260,14 @@ def _call(node: ast.Call, rows: Sequence[bytes]) -> Iterator[Edit]:
         start = name.end_col_offset - len(last)
         line = name.end_lineno or name.lineno
         yield Edit(line, start, name.end_col_offset, _EXTREMES[last], "bound")
-    for left, right in zip(node.args, node.args[1:], strict=False):
-        starred = isinstance(left, ast.Starred) or isinstance(right, ast.Starred)
-        if _one_line(left, right) and not starred:
-            row = rows[left.lineno - 1]
-            between = row[left.end_col_offset : right.col_offset].decode()
-            new = _text(right, rows) + between + _text(left, rows)
-            start, end = left.col_offset, right.end_col_offset or 0
-            yield Edit(left.lineno, start, end, new, "swapped argument")
+    for argument, next_argument in zip(node.args, node.args[1:], strict=False):
+        starred = isinstance(argument, ast.Starred) or isinstance(next_argument, ast.Starred)
+        if _one_line(argument, next_argument) and not starred:
+            row = rows[argument.lineno - 1]
+            between = row[argument.end_col_offset : next_argument.col_offset].decode()
+            new = _text(next_argument, rows) + between + _text(argument, rows)
+            start, end = argument.col_offset, next_argument.end_col_offset or 0
+            yield Edit(argument.lineno, start, end, new, "swapped argument")
 
 
 def _dropped(node: ast.AugAssign | ast.Assign | ast.Expr, rows: Sequence[bytes]) -> Iterator[Edit]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from rlregress.details.implementation import Implementation
 from rlregress.faults import fault_tables
-from rlregress.faults.injection import line_of
+from rlregress.faults.injection import find_line
 from rlregress.model.detail_answers import SourceLine
 from rlregress.model.fault_results import DETAILS, Fault
 
@@ -51,9 +51,9 @@ def place(implementation: Implementation) -> SourceLine | None:
 def _intact(implementation: Implementation, candidates: Iterable[Fault]) -> Iterator[SourceLine]:
     """The recorded lines that are there as they are recorded."""
     for fault in candidates:
-        found = line_of(implementation.adapter, fault.file, fault.old, fault.occurrence)
-        if found is not None:
-            path, number = found
+        location = find_line(implementation.adapter, fault.file, fault.old, fault.occurrence)
+        if location is not None:
+            path, number = location
             yield _line(fault, path.read_text(encoding="utf-8"), number)
 
 
@@ -79,18 +79,18 @@ def at_fault(implementation: Implementation, variant: str | None) -> AtFault:
         variant: that was found; None: no known one.
     """
     # a change that gives this variant is likelier than any other
-    wanted = variant or ""
-    candidates = sorted(_candidates(implementation), key=lambda fault: fault.finds != wanted)
+    variant_name = variant or ""
+    candidates = sorted(_candidates(implementation), key=lambda fault: fault.finds != variant_name)
     texts = [(fault, text) for fault in candidates if (text := _text(implementation, fault))]
     for fault, text in texts:
         moved = fault.occurrence or fault.old not in text
-        if moved and fault.new and fault.finds == wanted and text.count(fault.new) == 1:
+        if moved and fault.new and fault.finds == variant_name and text.count(fault.new) == 1:
             number = text.partition(fault.new)[0].count("\n") + 1
             return AtFault([_line(fault, text, number)], _first_line(fault.old), known=True)
     for fault, text in texts:
         if fault.old not in text and (number := _most_like(text, _first_line(fault.old))):
             return AtFault([_line(fault, text, number)], _first_line(fault.old))
-    likely = [fault for fault in candidates if fault.finds == wanted] or candidates
+    likely = [fault for fault in candidates if fault.finds == variant_name] or candidates
     return AtFault(list(dict.fromkeys(_intact(implementation, likely))))
 
 
@@ -113,29 +113,32 @@ def _most_like(text: str, fragment: str) -> int:
 
     Tokens count by their length, in their order; a line has to hold half of them.
     """
-    wanted = _TOKEN.findall(fragment)
-    held: dict[int, int] = {}
+    tokens = _TOKEN.findall(fragment)
+    characters_by_line: dict[int, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        blocks = SequenceMatcher(None, wanted, _TOKEN.findall(line), autojunk=False)
-        held[number] = sum(
-            len("".join(wanted[block.a : block.a + block.size]))
+        blocks = SequenceMatcher(None, tokens, _TOKEN.findall(line), autojunk=False)
+        characters_by_line[number] = sum(
+            len("".join(tokens[block.a : block.a + block.size]))
             for block in blocks.get_matching_blocks()
         )
-    most = max(held.values(), default=0)
-    best = [number for number, characters in held.items() if characters == most]
-    return best[0] if len(best) == 1 and 2 * most >= len("".join(wanted)) else 0
+    most = max(characters_by_line.values(), default=0)
+    best = [number for number, characters in characters_by_line.items() if characters == most]
+    return best[0] if len(best) == 1 and 2 * most >= len("".join(tokens)) else 0
 
 
 def sentences(implementation: Implementation, variant: str | None) -> list[str]:
     """Lines of a failure that name the line at fault; empty if none can be named."""
-    found = at_fault(implementation, variant)
-    if not found.recorded:
-        return [f"decided by {of}, as recorded: {of.text}" for of in found.lines[:_LISTED]]
-    [line] = found.lines
-    probably = "" if found.known else "probably "
+    place = at_fault(implementation, variant)
+    if not place.recorded:
+        return [
+            f"decided by {place_line}, as recorded: {place_line.text}"
+            for place_line in place.lines[:_LISTED]
+        ]
+    [line] = place.lines
+    probably = "" if place.known else "probably "
     return [
         f"{probably}decided by {line}: {line.text}",
-        f"recorded for this line: {found.recorded}",
+        f"recorded for this line: {place.recorded}",
     ]
 
 

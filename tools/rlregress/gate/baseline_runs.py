@@ -1,7 +1,7 @@
-"""Stored runs: ``baselines/returns/<cell id>.toml``, one file per cell; replays: beside it.
+"""Stored runs of cells in ``baselines/returns/<cell id>.toml``; replays lie next to them.
 
-A file carries the raw values of every run and what it was recorded with, so that a verdict can be
-traced to the numbers that it rests on. ``rlregress baseline record`` writes it, never a hand.
+A file holds the raw values of every run and how it was recorded, so that a verdict can be traced to
+its numbers. Only ``rlregress baseline record`` writes it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from rlregress.inside.worker import PORTABLE
 from rlregress.model import quantities
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.training import recorded_runs
-from rlregress.training.budgets import MOST_SEEDS, budget
+from rlregress.training.budgets import MAX_SEEDS, load_budget
 from rlregress.training.cell import Arithmetic, Cell, Job, Protocol
 from rlregress.training.recorded_runs import RunResult
 from rlregress.verdicts.rules import Rules
 
-#: modules of this suite, beside those of what is tested
-_OWN = "rlregress."
+#: modules of this suite, as opposed to those under test
+_SUITE_PREFIX = "rlregress."
 FINISHED = recorded_runs.FINISHED
-#: new runs have seeds that no stored run has, so that the two samples are independent
-FIRST_NEW_SEED = MOST_SEEDS
-_AGAIN = "record it again, with --replace"
+#: new runs never share seeds with stored runs, so that the two samples are independent
+FIRST_NEW_SEED = MAX_SEEDS
+_RERECORD = "record it again, with --replace"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class StoredRun(RunResult):
 
     Attributes:
         seed: below those of new runs.
-        sources: digests of the suite's own code, where it was another than that of the other runs.
+        sources: digests of the suite's own code, if it differed from that of the other runs.
     """
 
     seed: Annotated[int, Field(ge=0, lt=FIRST_NEW_SEED)]
@@ -55,35 +55,38 @@ class StoredRun(RunResult):
     sources: Mapping[str, str] = field(default_factory=dict)
 
 
-def numbers_of(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
-    """Return all that a record can be judged by; nan where it does not tell."""
-    run = RunResult.of(run_record)
+def read_numbers(run_record: Mapping[str, Any]) -> dict[Quantity, float]:
+    """Return every number that a record can be judged by; nan where it has none."""
+    run = RunResult.from_record(run_record)
     return {quantity: run.number(quantity) for quantity in (RETURNS, *quantities.SECONDARY)}
 
 
 def secondary_quantities(algorithm: str) -> tuple[Quantity, ...]:
-    """What the runs of an algorithm can be judged by beside their returns."""
+    """Return the quantities besides returns by which runs of an algorithm can be judged."""
     return (TRAINING, CRITIC, *(quantities.DIAGNOSTICS[name] for name in DIAGNOSTICS[algorithm]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """The stored runs of one cell: what they have in common, under the names of ``Job``, and each.
+    """The stored runs of one cell: their common properties, under the names of ``Job``, and each
+    run.
 
     Attributes:
-        hyperparameters: as they were resolved for the runs.
+        hyperparameters: the resolved ones.
         platform: of the machine of the runs, by the names of ``inside.machine``.
         seeds: how many runs there are.
     """
 
-    schema: Annotated[int, expected(str(run_record.SCHEMA), lambda of: of == run_record.SCHEMA)]
+    schema: Annotated[
+        int, expected(str(run_record.SCHEMA), lambda schema: schema == run_record.SCHEMA)
+    ]
     cell: Cell
     protocol: Protocol
     hyperparameters: Mapping[Line, Value]
     versions: Mapping[Line, Line]
     sources: Mapping[Line, Line]
     arithmetic: Arithmetic
-    platform: Mapping[Line, recorded_runs.Described]
+    platform: Mapping[Line, recorded_runs.MachineFact]
     seeds: Annotated[int, Field(ge=1)]
     runs: Annotated[tuple[StoredRun, ...], Field(alias="run")]
 
@@ -96,42 +99,42 @@ class Baseline:
 
     @property
     def returns(self) -> list[float]:
-        """Final return of every run that ended well, by seed."""
+        """Final returns of the runs that did not fail, by seed."""
         returns = (run.final_return for run in self.runs if run.status == FINISHED)
         return [value for value in returns if value is not None]
 
     def numbers(self, quantity: Quantity) -> list[float]:
-        """What every run is judged by, by seed; nan for one that has no number, or failed."""
+        """Return the values of a quantity, by seed; nan for runs that failed or have none."""
         if quantity is RETURNS:
             return self.returns + [math.nan] * self.failed
         return [run.number(quantity) for run in self.runs]
 
-    def why_not(self, quantity: Quantity) -> str:
-        """Why new runs cannot be compared with these by a quantity, in words; empty: they can.
+    def exclusion_reason(self, quantity: Quantity) -> str:
+        """Explain why new runs cannot be compared with these by a quantity; empty if they can.
 
         Args:
-            quantity: one that the algorithm has.
+            quantity: a quantity of the algorithm.
         """
-        ended = [run for run in self.runs if run.status == FINISHED]
+        finished = [run for run in self.runs if run.status == FINISHED]
         if quantity is RETURNS:
             return ""
-        if not all(run.has_number_of(quantity) for run in ended):
-            return "its stored runs are older and tell nothing about it; record them again"
-        numbers = [run.number(quantity) for run in ended]
+        if not all(run.has_value_of(quantity) for run in finished):
+            return "its stored runs are older and lack it; record them again"
+        numbers = [run.number(quantity) for run in finished]
         if not any(map(math.isnan, numbers)):
-            if not ended:
+            if not finished:
                 return "all of its stored runs failed"
-            far = quantity.largest_loss(numbers) < Rules().must_detect
-            return "its stored critics are as far off as is counted" if far else ""
+            is_too_far = quantity.largest_loss(numbers) < Rules().must_detect
+            return "the errors of its stored critics exceed the counted range" if is_too_far else ""
         if quantity is CRITIC:
-            return f"the returns of {_without(numbers)} do not vary from state to state"
+            return f"the returns of {_describe_missing(numbers)} do not vary from state to state"
         if not all(map(math.isnan, numbers)):
-            return f"it is missing in {_without(numbers)}"
+            return f"it is missing in {_describe_missing(numbers)}"
         return "its framework does not expose it"
 
     @property
     def failed(self) -> int:
-        """How many of the runs failed."""
+        """Number of failed runs."""
         return sum(run.status != FINISHED for run in self.runs)
 
     @property
@@ -141,76 +144,80 @@ class Baseline:
         return float(seconds[len(seconds) // 2])
 
 
-def _without(numbers: Sequence[float]) -> str:
-    """The stored runs that have no number, of one number each, in words."""
+def _describe_missing(numbers: Sequence[float]) -> str:
+    """Describe the stored runs that have no number."""
     count = sum(map(math.isnan, numbers))
     return f"{count} of {len(numbers)} stored runs" if count < len(numbers) else "its stored runs"
 
 
-def folder() -> Path:
-    """Where the stored runs lie."""
+def returns_folder() -> Path:
+    """Return the folder of the stored runs."""
     return suite.baselines() / "returns"
 
 
-def path_of(cell: Cell) -> Path:
-    """The file of a cell, whether it exists or not."""
-    replayed = budget(cell.budget).arithmetic == PORTABLE
-    return (folder().with_name("replays") if replayed else folder()) / f"{cell.id}.toml"
+def baseline_path(cell: Cell) -> Path:
+    """Return the file of a cell, whether it exists or not."""
+    replayed = load_budget(cell.budget).arithmetic == PORTABLE
+    return (
+        returns_folder().with_name("replays") if replayed else returns_folder()
+    ) / f"{cell.id}.toml"
 
 
-def load(path: Path) -> Baseline:
-    """Read and validate a file; UserError that names the file, the place and what was expected."""
-    stored: Baseline = datafiles.remembered(path, Baseline, remedy=_AGAIN)
+def load_baseline(path: Path) -> Baseline:
+    """Read and validate a file. UserError names file, place and expectation."""
+    stored: Baseline = datafiles.remembered(path, Baseline, remedy=_RERECORD)
     if path.stem != stored.cell.id:
         raise UserError(
-            f"{path} holds the cell {stored.cell.id}; expected the cell that names the file"
+            f"{path} holds the cell {stored.cell.id}; expected the cell of the file name"
         )
     return stored
 
 
-def find(cell: Cell, protocol: Protocol) -> Baseline | None:
-    """The stored runs of ``cell``, or None; UserError if they were made with another protocol."""
-    path = path_of(cell)
+def find_baseline(cell: Cell, protocol: Protocol) -> Baseline | None:
+    """Return the stored runs of ``cell``, or None; UserError if their protocol differs."""
+    path = baseline_path(cell)
     if not path.exists():
         return None
-    stored = load(path)
+    stored = load_baseline(path)
     check_protocol(stored, protocol)
     return stored
 
 
 def check_protocol(stored: Baseline, protocol: Protocol) -> None:
-    """UserError if the runs were made with another protocol."""
+    """Raise UserError if the runs were made with another protocol."""
     if stored.protocol != protocol:
         raise UserError(
-            f"{path_of(stored.cell)} was recorded with another budget: found "
-            f"{asdict(stored.protocol)}, expected {asdict(protocol)}; {_AGAIN}"
+            f"{baseline_path(stored.cell)} was recorded with another budget: found "
+            f"{asdict(stored.protocol)}, expected {asdict(protocol)}; {_RERECORD}"
         )
 
 
-def how_to_record(cell: Cell) -> str:
-    """What to do about a cell without stored runs, in one sentence."""
-    own = {**asdict(cell), "budget": ""}
-    others = sorted(
-        stored.cell.budget for stored in every() if {**asdict(stored.cell), "budget": ""} == own
+def suggest_recording(cell: Cell) -> str:
+    """Suggest in one sentence how to record a cell without stored runs."""
+    key_fields = {**asdict(cell), "budget": ""}
+    other_budgets = sorted(
+        stored.cell.budget
+        for stored in load_all_baselines()
+        if {**asdict(stored.cell), "budget": ""} == key_fields
     )
-    there = f"there are stored runs of budget {', '.join(others)}; " if others else ""
-    foreign = cell.hyperparameters != cell.framework
-    named = f" --hyperparameters {cell.hyperparameters}" if foreign else ""
+    hint = f"there are stored runs of budget {', '.join(other_budgets)}; " if other_budgets else ""
+    is_other_set = cell.hyperparameters != cell.framework
+    set_option = f" --hyperparameters {cell.hyperparameters}" if is_other_set else ""
     return (
-        f"no stored runs of {cell.id}; {there}record some with: rlregress baseline record "
+        f"no stored runs of {cell.id}; {hint}record some with: rlregress baseline record "
         f"--framework {cell.framework} --algorithm {cell.algorithm} "
-        f"--environment {cell.environment} --budget {cell.budget}{named}"
+        f"--environment {cell.environment} --budget {cell.budget}{set_option}"
     )
 
 
-def _without_null(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """TOML has no null: what is switched off is written as ``none``."""
+def _replace_null(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Write switched-off values as ``none``, because TOML has no null."""
     return {name: "none" if value is None else value for name, value in hyperparameters.items()}
 
 
-def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
-    """UserError if the runs were recorded with other hyperparameters than ``given``."""
-    expected = _without_null(given)
+def check_hyperparameters(stored: Baseline, current: Mapping[str, Any]) -> None:
+    """Raise UserError if the runs were recorded with other hyperparameters."""
+    expected = _replace_null(current)
     differing = sorted(
         f"{name} ({stored.hyperparameters.get(name)}, now {expected.get(name)})"
         for name in set(expected) | set(stored.hyperparameters)
@@ -218,22 +225,23 @@ def check_hyperparameters(stored: Baseline, given: Mapping[str, Any]) -> None:
     )
     if differing:
         raise UserError(
-            f"{path_of(stored.cell)} was recorded with other hyperparameters: "
-            f"{', '.join(differing)}; {_AGAIN}"
+            f"{baseline_path(stored.cell)} was recorded with other hyperparameters: "
+            f"{', '.join(differing)}; {_RERECORD}"
         )
 
 
-def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
-    """CPU seconds per environment step, the mean over the stored runs most alike; 0 without any.
+def seconds_per_step(cell: Cell, baselines: Sequence[Baseline]) -> float:
+    """Return CPU seconds per environment step, the mean over the most similar stored
+    runs; else 0.
 
-    Those of the cell; else of its environment and hyperparameters at another budget; else of its
-    framework and algorithm; else of its algorithm.
+    Most similar are those of the cell; else of its environment and hyperparameters at another
+    budget; else of its framework and algorithm; else of its algorithm.
     """
-    its_own = ("group", "environment", "hyperparameters")
-    for same_keys in ((*its_own, "budget"), its_own, ("group",), ("algorithm",)):
+    cell_keys = ("group", "environment", "hyperparameters")
+    for same_keys in ((*cell_keys, "budget"), cell_keys, ("group",), ("algorithm",)):
         speeds = [
             stored.cpu_seconds / stored.protocol.total_steps
-            for stored in known
+            for stored in baselines
             if all(getattr(stored.cell, name) == getattr(cell, name) for name in same_keys)
         ]
         if speeds:
@@ -241,135 +249,139 @@ def seconds_per_step(cell: Cell, known: Sequence[Baseline]) -> float:
     return 0.0
 
 
-def every() -> list[Baseline]:
-    """All stored cells, by id."""
-    return [load(path) for path in datafiles.listed(folder(), "*.toml")]
+def load_all_baselines() -> list[Baseline]:
+    """Load all stored cells, ordered by id."""
+    return [load_baseline(path) for path in datafiles.list_files(returns_folder(), "*.toml")]
 
 
-def _of_framework(sources: Mapping[str, str]) -> dict[str, str]:
-    """The digests of what is tested, without those of the suite's own code."""
-    return {name: digest for name, digest in sources.items() if not name.startswith(_OWN)}
+def _framework_sources(sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests of the code under test, without the suite's own."""
+    return {name: digest for name, digest in sources.items() if not name.startswith(_SUITE_PREFIX)}
 
 
-def _differs(stored: Baseline, job: Job) -> list[str]:
-    """Return what stored runs were done with and a job is not, in words."""
+def _list_differences(stored: Baseline, job: Job) -> list[str]:
+    """List how stored runs were done differently from a job."""
     same = {
         f"{dict(stored.versions)}, here {dict(job.versions)}": stored.versions == job.versions,
-        "other code of the framework": _of_framework(stored.sources) == _of_framework(job.sources),
+        "other code of the framework": _framework_sources(stored.sources)
+        == _framework_sources(job.sources),
         "another protocol": stored.protocol == job.protocol,
-        "other hyperparameters": stored.hyperparameters == _without_null(job.hyperparameters),
+        "other hyperparameters": stored.hyperparameters == _replace_null(job.hyperparameters),
         "another arithmetic": stored.arithmetic == job.arithmetic,
     }
-    return [what for what, is_same in same.items() if not is_same]
+    return [difference for difference, is_same in same.items() if not is_same]
 
 
-def kept(jobs: Sequence[Job]) -> dict[int, StoredRun]:
-    """Stored runs of a cell that need not be done again, by seed, each with its ``sources``.
+def find_reusable_runs(jobs: Sequence[Job]) -> dict[int, StoredRun]:
+    """Return stored runs that need not be done again, by seed, each with its ``sources``.
 
-    They were done with the framework, the versions, the protocol and the hyperparameters of
-    ``jobs``, and tell all that runs tell now. The suite's own code may have been another: what a
-    run was done with stands beside it.
+    They used the framework, versions, protocol and hyperparameters of ``jobs``, and have every
+    number that runs have now. The suite's own code may have differed: ``sources`` records it.
     """
-    path, job = path_of(jobs[0].cell), jobs[0]
+    path, job = baseline_path(jobs[0].cell), jobs[0]
     if not path.exists():
         return {}
-    stored = load(path)
+    stored = load_baseline(path)
     secondary = secondary_quantities(job.cell.algorithm)
-    seeds = set() if _differs(stored, job) else {job.seed for job in jobs}
+    seeds = set() if _list_differences(stored, job) else {job.seed for job in jobs}
     return {
         run.seed: replace(run, sources=run.sources or stored.sources)
         for run in stored.runs
         if run.seed in seeds
         and run.status == FINISHED
-        and all(run.has_number_of(quantity) for quantity in secondary)
+        and all(run.has_value_of(quantity) for quantity in secondary)
     }
 
 
-def _without_nothing(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known: TOML has no null."""
-    known = {
-        name: _without_nothing(value) if isinstance(value, dict) else value
+def _drop_empty_values(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop empty values, because TOML has no null."""
+    filled = {
+        name: _drop_empty_values(value) if isinstance(value, dict) else value
         for name, value in table.items()
         if value is not None and value not in ("", ())
     }
-    return known
+    return filled
 
 
 def check_machine(cell: Cell, earlier: Mapping[int, StoredRun]) -> None:
-    """UserError if earlier runs would be joined with runs of another processor or Python."""
+    """Raise UserError if earlier runs come from another processor or Python than this one."""
     if not earlier:
         return
-    there, path = load(path_of(cell)).platform, path_of(cell)
-    here = {"cpu": machine.cpu_name(), "python": platform.python_version()}
-    for name, value in here.items():
-        if there.get(name, value) != value:
+    stored_platform, path = load_baseline(baseline_path(cell)).platform, baseline_path(cell)
+    local_platform = {"cpu": machine.cpu_name(), "python": platform.python_version()}
+    for name, value in local_platform.items():
+        if stored_platform.get(name, value) != value:
             raise UserError(
-                f"{path} holds {len(earlier)} runs of {machine.text(there)}, and this is "
-                f"{machine.text(here)}; go on where they were done, or give --replace to do all of "
+                f"{path} holds {len(earlier)} runs of {machine.text(stored_platform)}, and this is "
+                f"{machine.text(local_platform)}; continue on that machine, or give --replace "
+                "to do all of "
                 "them here"
             )
 
 
 def check_replaceable(jobs: Sequence[Job]) -> None:
-    """UserError if stored runs would be lost: of other seeds than ``jobs``, or done otherwise."""
-    path = path_of(jobs[0].cell)
+    """Raise UserError if stored runs with other seeds or settings than ``jobs`` would be lost."""
+    path = baseline_path(jobs[0].cell)
     if not path.exists():
         return
-    stored = load(path)
-    differs = _differs(stored, jobs[0])
-    lost = sorted({run.seed for run in stored.runs} - {job.seed for job in jobs})
-    if lost:
-        differs.append(f"seeds that are not asked for: {', '.join(map(str, lost))}")
-    if differs:
+    stored = load_baseline(path)
+    differences = _list_differences(stored, jobs[0])
+    lost_seeds = sorted({run.seed for run in stored.runs} - {job.seed for job in jobs})
+    if lost_seeds:
+        differences.append(f"seeds that were not requested: {', '.join(map(str, lost_seeds))}")
+    if differences:
         raise UserError(
-            f"{path} holds {len(stored.runs)} runs of {'; '.join(differs)}; {len(jobs)} new ones "
-            "would replace them: give --replace if that is meant"
+            f"{path} holds {len(stored.runs)} runs of {'; '.join(differences)}; {len(jobs)} new "
+            "ones "
+            "would replace them: give --replace to allow that"
         )
 
 
-def write(
+def write_baseline(
     jobs: Sequence[Job],
     records: Sequence[Mapping[str, Any]],
     earlier: Mapping[int, StoredRun] = MappingProxyType({}),
 ) -> Path:
-    """Write the stored runs of one cell out of the records of ``jobs``, by seed.
+    """Write the stored runs of one cell from the records of ``jobs``, by seed.
 
     Args:
-        earlier: of ``kept``; their machine has been compared with this one (``check_machine``).
+        earlier: result of ``find_reusable_runs``, after ``check_machine``.
 
     Raises:
         UserError: the runs were not made on one kind of machine with one set of versions.
     """
     pairs = sorted(zip(jobs, records, strict=True), key=lambda pair: pair[0].seed)
-    machines = [_without_nothing(run_record["platform"]) for _, run_record in pairs]
-    for found in machines:
-        if found != machines[0]:
+    machines = [_drop_empty_values(run_record["platform"]) for _, run_record in pairs]
+    for platform_of_run in machines:
+        if platform_of_run != machines[0]:
             raise UserError(
                 f"the runs of {jobs[0].cell.id} differ in what they were recorded with: "
-                f"{machines[0]} and {found}; record all of them on one machine"
+                f"{machines[0]} and {platform_of_run}; record all of them on one machine"
             )
     common = pairs[0][0].as_dict()
     del common["seed"]
-    runs = [StoredRun(seed=job.seed, **vars(RunResult.of(record))) for job, record in pairs]
+    runs = [
+        StoredRun(seed=job.seed, **vars(RunResult.from_record(record))) for job, record in pairs
+    ]
     runs += [
         replace(run, sources={} if run.sources == common["sources"] else run.sources)
         for run in earlier.values()
     ]
     tables = [{"seed": run.seed, **asdict(run)} for run in sorted(runs, key=lambda run: run.seed)]
     for table in tables:
-        # a run that diverged has returns that are no numbers
+        # a diverged run has returns that are not finite
         table["episode_returns"] = [r for r in table["episode_returns"] if r is not None]
         if not table["sources"]:
             del table["sources"]
     content = {
         "schema": run_record.SCHEMA,
         **common,
-        "hyperparameters": _without_null(common["hyperparameters"]),
+        "hyperparameters": _replace_null(common["hyperparameters"]),
         "platform": machines[0],
         "seeds": len(runs),
-        "run": [_without_nothing(table) for table in tables],
+        "run": [_drop_empty_values(table) for table in tables],
     }
-    path = path_of(pairs[0][0].cell)
+    path = baseline_path(pairs[0][0].cell)
     path.parent.mkdir(parents=True, exist_ok=True)
     run_record.write_atomically(path, tomli_w.dumps(content))
     return path

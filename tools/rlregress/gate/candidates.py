@@ -1,4 +1,4 @@
-"""The gates that a plan compares: what each would see, and what it would cost."""
+"""The gates that a plan compares: the drops that each would detect, and its cost."""
 
 from __future__ import annotations
 
@@ -13,63 +13,72 @@ from rlregress.gate.judging import (
 from rlregress.gate.session import Session
 from rlregress.model.planned_session import Gate
 from rlregress.model.quantities import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
-from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
 
 #: new runs of the gates of fixed size that a plan compares with.
-_FIXED = (5, 10, 20)
+_FIXED_SEEDS = (5, 10, 20)
 
 
-def candidates(session: Session) -> tuple[Gate, ...]:
-    """The sequential gate where it can be, those of fixed size, and that of the session.
+def build_candidates(session: Session) -> tuple[Gate, ...]:
+    """Return the sequential gate if possible, those of fixed size, and the session's own.
 
     Args:
-        session: with stored runs.
+        session: a session with stored runs.
     """
-    every = list(dict.fromkeys([looks_allowed(session), *(fixed(n) for n in _FIXED)]))
-    if session.looks not in every:
-        every.append(session.looks)
+    all_looks = list(
+        dict.fromkeys([choose_looks(session), *(single_look(n) for n in _FIXED_SEEDS)])
+    )
+    if session.looks not in all_looks:
+        all_looks.append(session.looks)
     groups: dict[Quantity, list[str]] = {
-        of: sorted({name for looks in every for name in session.groups(of, looks)})
-        for of in ONE_SIDED
+        quantity: sorted(
+            {name for looks in all_looks for name in session.group_names(quantity, looks)}
+        )
+        for quantity in ONE_SIDED
     }
-    return tuple(_gate(session, looks, groups) for looks in every)
+    return tuple(_build_gate(session, looks, groups) for looks in all_looks)
 
 
-def _gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
+def _build_gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
     seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
     return Gate(
-        seeds=looks.most if len(looks.seeds) == 1 else 0,
+        seeds=looks.max_runs if len(looks.seeds) == 1 else 0,
         chosen=looks == session.looks,
-        cells=_of_cells(session, looks, RETURNS) | _of_cells(session, looks, TRAINING),
-        groups=_of_groups(session, looks, RETURNS, groups)
-        | _of_groups(session, looks, TRAINING, groups),
-        critics=_critics(session, looks, groups),
+        cells=_detectable_cell_drops(session, looks, RETURNS)
+        | _detectable_cell_drops(session, looks, TRAINING),
+        groups=_detectable_group_drops(session, looks, RETURNS, groups)
+        | _detectable_group_drops(session, looks, TRAINING, groups),
+        critics=_detectable_critic_growth(session, looks, groups),
         expected=expected_seconds(session, looks),
-        most=sum(looks.most * of_run for of_run in seconds.values()),
+        most=sum(looks.max_runs * run_seconds for run_seconds in seconds.values()),
     )
 
 
-def _of_cells(session: Session, looks: Looks, of: Quantity) -> dict[str, float | None]:
+def _detectable_cell_drops(
+    session: Session, looks: Looks, quantity: Quantity
+) -> dict[str, float | None]:
     return {
-        of.named(cell.id): smallest_visible_drop(session, cell, looks, of)
-        for cell in session.judged_by(of)
+        quantity.named(cell.id): smallest_visible_drop(session, cell, looks, quantity)
+        for cell in session.cells_judged_by(quantity)
     }
 
 
-def _of_groups(
-    session: Session, looks: Looks, of: Quantity, groups: Mapping[Quantity, Sequence[str]]
+def _detectable_group_drops(
+    session: Session, looks: Looks, quantity: Quantity, groups: Mapping[Quantity, Sequence[str]]
 ) -> dict[str, float | None]:
-    return {name: smallest_common_drop(session, name, looks, of) for name in groups[of]}
+    return {name: smallest_common_drop(session, name, looks, quantity) for name in groups[quantity]}
 
 
-def _critics(
+def _detectable_critic_growth(
     session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]
 ) -> dict[str, float | None]:
-    detectable = _of_cells(session, looks, CRITIC) | _of_groups(session, looks, CRITIC, groups)
+    detectable = _detectable_cell_drops(session, looks, CRITIC) | _detectable_group_drops(
+        session, looks, CRITIC, groups
+    )
     return {name: None if drop is None else math.exp(drop) for name, drop in detectable.items()}
 
 
-def looks_allowed(session: Session) -> Looks:
-    """The looks that what is missing is reckoned from: several where the store allows it."""
-    several = not (session.bands or session.one_look_because)
-    return SEQUENTIAL if several else fixed(_FIXED[-1])
+def choose_looks(session: Session) -> Looks:
+    """Return the looks by which missing runs are estimated: several if the store allows it."""
+    allows_several = not (session.bands or session.one_look_reason)
+    return SEQUENTIAL_LOOKS if allows_several else single_look(_FIXED_SEEDS[-1])

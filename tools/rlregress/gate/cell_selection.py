@@ -1,4 +1,4 @@
-"""Which cells a session is about."""
+"""Selects the cells of a session."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from rlregress.gate import baseline_runs, published
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.missing_packages import MissingPackage
 from rlregress.training import job_plan
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell
 
-#: where smoke trainings go: the cheapest environment that needs MuJoCo
+#: environment of smoke trainings: the cheapest one that needs MuJoCo
 SMOKE_ENVIRONMENT = "InvertedPendulum-v4"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What the user asked for; empty sequences mean no restriction.
+    """The user's selection. Empty sequences mean no restriction.
 
     Attributes:
-        cells: ``default`` (those of ``baselines/gate.toml``; under a set that is named also what
-            other frameworks have stored under it), ``all``, patterns of cell ids such as
+        cells: ``default`` (those of ``baselines/gate.toml``, plus the stored cells of other
+            frameworks with a named hyperparameter set), ``all``, patterns of cell ids such as
             ``*-ppo-Hopper-v4-*``, or the name of a study: all cells of its published table.
-        hyperparameters: name of a set; empty: each framework's own, and all that a study has.
+        hyperparameters: name of a set; empty: each framework's own, and all of a study.
     """
 
     budget: str
@@ -43,82 +43,84 @@ class Selection:
     hyperparameters: str = ""
 
 
-def _of_names(selection: Selection, environments: Sequence[str]) -> list[Cell]:
-    chosen = _trained(selection)
+def _select_by_environment(selection: Selection, environments: Sequence[str]) -> list[Cell]:
+    adapters = _trainable_adapters(selection)
     cells = []
-    for adapter in chosen:
+    for adapter in adapters:
         name = adapter.name
         for algorithm in selection.algorithms or adapter.framework.algorithms:
             for environment in environments:
                 hyperparameters = selection.hyperparameters or name
                 cell = Cell(name, algorithm, environment, hyperparameters, selection.budget)
-                with suppress(MissingPackage):  # left out, and reported: ``lacking``
-                    job_plan.check(cell)
+                with suppress(
+                    MissingPackage
+                ):  # left out, and reported by ``cells_without_package``
+                    job_plan.check_cell(cell)
                 cells.append(cell)
     return cells
 
 
-def _of_study(selection: Selection, table: str) -> list[Cell]:
-    chosen = _trained(selection)
-    given = {adapter.name for adapter in chosen}
-    every = [Cell(*key, selection.budget) for key in published.table(table)]
+def _select_study_cells(selection: Selection, table: str) -> list[Cell]:
+    adapters = _trainable_adapters(selection)
+    framework_names = {adapter.name for adapter in adapters}
+    study_cells = [Cell(*key, selection.budget) for key in published.load_table(table)]
     cells = [
         cell
-        for cell in every
-        if (not selection.frameworks or cell.framework in given)
+        for cell in study_cells
+        if (not selection.frameworks or cell.framework in framework_names)
         and (not selection.algorithms or cell.algorithm in selection.algorithms)
         and selection.hyperparameters in ("", cell.hyperparameters)
     ]
     if not cells:
-        sets = sorted({cell.hyperparameters for cell in every})
+        sets = sorted({cell.hyperparameters for cell in study_cells})
         raise UserError(
-            f"no cell of the study '{selection.cells}' is left after --framework, --algorithm and "
+            f"no cell of the study '{selection.cells}' remains after --framework, --algorithm and "
             f"--hyperparameters; it has the sets {', '.join(sets)}"
         )
     return cells
 
 
 @dataclass(frozen=True)
-class _Named:
+class _NamedCells:
     cells: tuple[Text, ...]
 
 
 @dataclass(frozen=True)
 class _File:
-    default: _Named
+    default: _NamedCells
     studies: Mapping[str, Text] = field(default_factory=dict)
 
 
-def _file() -> _File:
-    read: _File = datafiles.read(suite.baselines() / "gate.toml", _File)
-    return read
+def _load_gate_file() -> _File:
+    content: _File = datafiles.read(suite.baselines() / "gate.toml", _File)
+    return content
 
 
-def usual_budget(cells: str) -> str:
-    """The budget of a gate that names none: a study has that of its published table."""
+def default_budget(cells: str) -> str:
+    """Return the budget of a gate that names none: a study has that of its published table."""
     return "full" if is_study(cells) else "short"
 
 
 def is_study(cells: str) -> bool:
-    """Whether cells are those of a published table."""
-    return cells in _file().studies
+    """Return whether cells are those of a published table."""
+    return cells in _load_gate_file().studies
 
 
 def study_table(name: str) -> str:
-    """The published table of a study; UserError if there is no such study."""
-    studies = _file().studies
+    """Return the published table of a study; UserError if there is no such study."""
+    studies = _load_gate_file().studies
     if name not in studies:
         raise UserError(f"unknown study '{name}'; {nearest(name, studies)}")
     return studies[name]
 
 
-def _exclusions(cells: Sequence[Cell]) -> dict[Cell, UserError]:
-    """Why cells cannot be trained here, one sentence each, of those that cannot."""
+def _exclusion_reasons(cells: Sequence[Cell]) -> dict[Cell, UserError]:
+    """Return for each cell that cannot be trained here the reason in one sentence."""
     reasons = {}
     for cell in dict.fromkeys(cells):
         try:
-            requested_names.adapters([cell.framework])
-            job_plan.check(cell)
+            requested_names.find_adapters([cell.framework])
+            job_plan.check_cell(cell)
             if reason := job_plan.exclusion_reason(cell):
                 reasons[cell] = UserError(reason)
         except UserError as error:
@@ -126,124 +128,127 @@ def _exclusions(cells: Sequence[Cell]) -> dict[Cell, UserError]:
     return reasons
 
 
-def choose(selection: Selection) -> list[Cell]:
-    """The cells of a session, each checked; UserError for a name that does not exist.
+def choose_cells(selection: Selection) -> list[Cell]:
+    """Return the cells of a session, each checked; UserError for a name that does not exist.
 
-    Those that cannot be trained here are left out, see ``refused``; UserError if none is left.
+    Cells that cannot be trained here are left out, see ``describe_exclusions``; UserError if none
+    remains.
     """
-    named = _requested(selection)
-    for cell in named:
+    requested = _requested_cells(selection)
+    for cell in requested:
         if not files.is_component(cell.id):
             path = suite.baselines() / "hyperparameters" / f"{cell.hyperparameters}.yaml"
             raise UserError(
                 f"{cell.id!r} cannot be the name of a folder of runs; expected up to 200 letters, "
                 f"digits and any of _.+@:=~-: rename {str(path)!r}"
             )
-    left_out = _exclusions(named)
-    if len(left_out) == len(named):
-        raise left_out[named[0]]
-    return [cell for cell in named if cell not in left_out]
+    exclusions = _exclusion_reasons(requested)
+    # a session without cells would pass silently
+    if len(exclusions) == len(requested):
+        raise exclusions[requested[0]]
+    return [cell for cell in requested if cell not in exclusions]
 
 
-def excluded(selection: Selection) -> list[str]:
-    """What is left out of a session and why: a line for each framework, algorithm and set."""
-    counted = Counter(
+def describe_exclusions(selection: Selection) -> list[str]:
+    """List the excluded cells with reasons: a line for each framework, algorithm and set."""
+    counts = Counter(
         (cell.framework, cell.algorithm, cell.hyperparameters, str(reason))
-        for cell, reason in _exclusions(_requested(selection)).items()
+        for cell, reason in _exclusion_reasons(_requested_cells(selection)).items()
     )
     return [
         f"{framework}-{algorithm} with the hyperparameters of {name} (cells: {number}): {text}"
-        for (framework, algorithm, name, text), number in counted.items()
+        for (framework, algorithm, name, text), number in counts.items()
     ]
 
 
-def lacking(selection: Selection) -> dict[Cell, str]:
-    """The cells that need a package of an extra which is not installed, with that sentence.
+def cells_without_package(selection: Selection) -> dict[Cell, str]:
+    """Return the cells that need a missing package, with a sentence that names it.
 
-    They were asked for and are not trained, so that nothing of them is known.
+    They were requested and cannot be trained, so their verdict is unknown.
     """
     return {
         cell: str(reason)
-        for cell, reason in _exclusions(_requested(selection)).items()
+        for cell, reason in _exclusion_reasons(_requested_cells(selection)).items()
         if isinstance(reason, MissingPackage)
     }
 
 
-def _requested(selection: Selection) -> list[Cell]:
-    return list(dict.fromkeys(_by_name(selection) or _of_stored(selection)))
+def _requested_cells(selection: Selection) -> list[Cell]:
+    return list(dict.fromkeys(_select_named_cells(selection) or _select_stored_cells(selection)))
 
 
-def _by_name(selection: Selection) -> list[Cell]:
-    """The cells that are chosen whether they have stored runs or not; none if these choose."""
+def _select_named_cells(selection: Selection) -> list[Cell]:
+    """Return the cells that are selected without regard to stored runs; none if stored
+    runs decide.
+    """
     if selection.hyperparameters:
         hyperparameter_set(selection.hyperparameters)
-    of_budget = budget(selection.budget)
+    session_budget = load_budget(selection.budget)
     if selection.environments:
         if selection.cells != "default":
-            raise UserError(
-                "--cells and --environment both choose what is trained; give one of them"
-            )
-        return _of_names(selection, selection.environments)
-    studies = _file().studies
+            raise UserError("--cells and --environment both select cells; give one of them")
+        return _select_by_environment(selection, selection.environments)
+    studies = _load_gate_file().studies
     if selection.cells in studies:
-        return _of_study(selection, studies[selection.cells])
-    if not of_budget.judged:
+        return _select_study_cells(selection, studies[selection.cells])
+    if not session_budget.judged:
         if selection.cells != "default":
             raise UserError(
                 f"--cells chooses among stored runs, and budget '{selection.budget}' is not judged "
                 "against any; give --budget short or full, or choose with --environment"
             )
-        return _of_names(selection, [SMOKE_ENVIRONMENT])
+        return _select_by_environment(selection, [SMOKE_ENVIRONMENT])
     return []
 
 
-def _trained(selection: Selection) -> Sequence[Adapter]:
-    """The frameworks; UserError if none of them is trained for returns, or none so."""
-    chosen = requested_names.adapters(selection.frameworks)
-    check_algorithms(chosen, selection.algorithms)
-    if not any(adapter.framework.algorithms for adapter in chosen):
+def _trainable_adapters(selection: Selection) -> Sequence[Adapter]:
+    """Return the requested frameworks; UserError if none is trained for returns."""
+    adapters = requested_names.find_adapters(selection.frameworks)
+    check_algorithms(adapters, selection.algorithms)
+    if not any(adapter.framework.algorithms for adapter in adapters):
         raise UserError(
-            f"{' and '.join(map(str, chosen))} cannot be trained for returns "
+            f"{' and '.join(map(str, adapters))} cannot be trained for returns "
             "here; test formulas and behaviour: rlregress test tests_unit tests_behavior "
-            f"--framework {','.join(adapter.name for adapter in chosen)}"
+            f"--framework {','.join(adapter.name for adapter in adapters)}"
         )
-    return chosen
+    return adapters
 
 
-def check_algorithms(chosen: Sequence[Adapter], algorithms: Sequence[str]) -> None:
-    """UserError for an algorithm that none of the frameworks trains for its returns."""
-    known = sorted({name for adapter in chosen for name in adapter.framework.algorithms})
+def check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+    """Raise UserError for an algorithm that none of the frameworks trains for returns."""
+    trained = sorted({name for adapter in adapters for name in adapter.framework.algorithms})
     for algorithm in algorithms:
-        if algorithm not in known:
-            raise UserError(job_plan.not_trained(algorithm, chosen, known))
+        if algorithm not in trained:
+            raise UserError(job_plan.describe_untrained(algorithm, adapters, trained))
 
 
-def _of_stored(selection: Selection) -> list[Cell]:
-    """Stored cells, and those of the published table of the budget."""
-    of_budget = budget(selection.budget)
-    chosen = _trained(selection)
-    installed = {adapter.name for adapter in chosen}
+def _select_stored_cells(selection: Selection) -> list[Cell]:
+    """Return stored cells, and those of the published table of the budget."""
+    session_budget = load_budget(selection.budget)
+    adapters = _trainable_adapters(selection)
+    installed = {adapter.name for adapter in adapters}
     recorded = {
         cell_.cell.id: cell_.cell
-        for cell_ in baseline_runs.every()
+        for cell_ in baseline_runs.load_all_baselines()
         if cell_.cell.budget == selection.budget
     }
     stored = dict(recorded)
-    if of_budget.published:
-        for key in published.table(of_budget.published):
+    if session_budget.published:
+        for key in published.load_table(session_budget.published):
             cell = Cell(*key, selection.budget)
-            wanted = selection.hyperparameters or cell.framework
-            if cell.hyperparameters == wanted and cell.framework in installed:
+            hyperparameter_set_name = selection.hyperparameters or cell.framework
+            if cell.hyperparameters == hyperparameter_set_name and cell.framework in installed:
                 stored.setdefault(cell.id, cell)
     if not stored:
         raise UserError(
-            f"there are no stored runs of budget '{selection.budget}' in {baseline_runs.folder()}; "
+            f"there are no stored runs of budget '{selection.budget}' in "
+            f"{baseline_runs.returns_folder()}; "
             "record some with: rlregress baseline record"
         )
     if selection.cells == "all":
         ids = list(stored)
     elif selection.cells == "default":
-        ids = [id for id in _file().default.cells if id.endswith(f"-{selection.budget}")]
+        ids = [id for id in _load_gate_file().default.cells if id.endswith(f"-{selection.budget}")]
         for id in ids:
             if id not in stored:
                 raise UserError(
@@ -261,11 +266,11 @@ def _of_stored(selection: Selection) -> list[Cell]:
                 "name some with --cells (all, or patterns of ids) or with --environment"
             )
     else:
-        patterns = requested_names.names("--cells", selection.cells)
+        patterns = requested_names.split_names("--cells", selection.cells)
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
-                near = nearest(pattern, _of_these(stored, installed) or stored)
-                raise UserError(f"no stored cell matches '{pattern}'; {near}")
+                suggestion = nearest(pattern, _filter_by_framework(stored, installed) or stored)
+                raise UserError(f"no stored cell matches '{pattern}'; {suggestion}")
         ids = [id for id in stored if any(fnmatch.fnmatch(id, pattern) for pattern in patterns)]
     cells = [
         stored[id]
@@ -275,16 +280,18 @@ def _of_stored(selection: Selection) -> list[Cell]:
         and selection.hyperparameters in ("", stored[id].hyperparameters)
     ]
     if not cells:
-        listed = ", ".join(_of_these(stored, installed)) or "none of these frameworks"
-        which = "default" if selection.cells == "default" else "stored"
+        stored_names = (
+            ", ".join(_filter_by_framework(stored, installed)) or "none of these frameworks"
+        )
+        origin = "default" if selection.cells == "default" else "stored"
         raise UserError(
-            f"no {which} cell of budget '{selection.budget}' is left after --framework, "
-            f"--algorithm and --hyperparameters; stored: {listed}; choose with "
+            f"no {origin} cell of budget '{selection.budget}' remains after --framework, "
+            f"--algorithm and --hyperparameters; stored: {stored_names}; choose with "
             "--cells, record more with rlregress baseline record, or test formulas and behaviour "
             "only: rlregress test tests_unit tests_behavior --framework <name>"
         )
     return cells
 
 
-def _of_these(cells: Mapping[str, Cell], names: Container[str]) -> list[str]:
+def _filter_by_framework(cells: Mapping[str, Cell], names: Container[str]) -> list[str]:
     return [id for id, cell in cells.items() if cell.framework in names]

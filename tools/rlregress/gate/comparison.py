@@ -1,4 +1,4 @@
-"""Frameworks, or two copies of one, side by side: where they differ and what follows from it."""
+"""Comparisons of frameworks, or of two copies of one, by their details."""
 
 from __future__ import annotations
 
@@ -6,36 +6,38 @@ from collections.abc import Collection, Mapping, Sequence
 
 from rlregress import suite
 from rlregress.details import catalogue, expectations
-from rlregress.details.implementation import absent as absent_from
-from rlregress.details.implementation import implementations
+from rlregress.details.implementation import list_implementations
+from rlregress.details.implementation import load_absent as absent_from
 from rlregress.errors import UserError
 from rlregress.faults.places import place
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row
 
 
-def _answers(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVariant, ...]:
+def _find_variants(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVariant, ...]:
     answers = []
-    for implementation in implementations(adapter, detail.id):
+    for implementation in list_implementations(adapter, detail.id):
         variant = implementation.judgement.variant
         documented = implementation.documented
-        known = documented is not None and documented.variant == variant
+        documented_entries = documented is not None and documented.variant == variant
         answers.append(
             FoundVariant(
                 scope=implementation.scope,
                 variant=variant,
                 meaning=detail.variants[variant].meaning
                 if variant
-                else implementation.judgement.found,
-                deviation=documented.deviation if documented is not None and known else "",
+                else implementation.judgement.variant_or_reason,
+                deviation=documented.deviation
+                if documented is not None and documented_entries
+                else "",
                 place=place(implementation),
             )
         )
     return tuple(answers)
 
 
-def check(adapters: Sequence[Adapter]) -> None:
-    """Whether these can be compared.
+def check_adapters(adapters: Sequence[Adapter]) -> None:
+    """Raise UserError unless these can be compared: two or more, each once.
 
     Raises:
         UserError: fewer than two adapters, or one of them twice.
@@ -48,29 +50,33 @@ def check(adapters: Sequence[Adapter]) -> None:
         )
 
 
-def compare(
+def compare_adapters(
     adapters: Sequence[Adapter],
-    chosen: Collection[str] = (),
-    left_out: Collection[str] = (),
+    detail_ids: Collection[str] = (),
+    skipped_families: Collection[str] = (),
 ) -> Comparison:
     """Probe details on every adapter.
 
     Args:
-        chosen: ids of details; none: all.
-        left_out: families of details that are not probed.
+        detail_ids: details to compare; empty: all.
+        skipped_families: families of details that are not probed.
 
     Raises:
         UserError: see ``check``.
     """
-    check(adapters)
+    check_adapters(adapters)
     rows = []
-    lacking = {a.full_name: absent_from(a) for a in adapters}
+    absent_details = {a.full_name: absent_from(a) for a in adapters}
     for detail in catalogue.all_details():
-        if detail.family in left_out or (chosen and detail.id not in chosen):
+        if detail.family in skipped_families or (detail_ids and detail.id not in detail_ids):
             continue
-        answers = {a.full_name: _answers(a, detail) for a in adapters}
-        absent = {a: reasons[detail.id] for a, reasons in lacking.items() if detail.id in reasons}
-        answered = {name: given for name, given in answers.items() if given}
+        answers = {a.full_name: _find_variants(a, detail) for a in adapters}
+        absent = {
+            a: reasons[detail.id] for a, reasons in absent_details.items() if detail.id in reasons
+        }
+        answered = {
+            name: variants_found for name, variants_found in answers.items() if variants_found
+        }
         if answered:
             rows.append(Row(detail=detail, answers=answered, absent=absent))
     versions = {a.full_name: a.code.version() for a in adapters}
@@ -78,14 +84,16 @@ def compare(
 
 
 def compare_documented(versions: Mapping[str, str]) -> Comparison:
-    """Return what is documented of frameworks; nothing is probed.
+    """Return the documented variants of frameworks. Nothing is probed.
 
     Args:
         versions: name of a framework, or of a copy as in name@version -> version of its package.
     """
     folder = suite.baselines() / "details"
-    known = {
-        name: expectations.for_version(expectations.load(folder / name.partition("@")[0]), version)
+    documented_entries = {
+        name: expectations.filter_by_version(
+            expectations.load_expectations(folder / name.partition("@")[0]), version
+        )
         for name, version in versions.items()
     }
     rows = []
@@ -102,9 +110,11 @@ def compare_documented(versions: Mapping[str, str]) -> Comparison:
                 for (id, scope), entry in sorted(entries.items())
                 if id == detail.id
             )
-            for name, entries in known.items()
+            for name, entries in documented_entries.items()
         }
-        answered = {name: given for name, given in answers.items() if given}
+        answered = {
+            name: variants_found for name, variants_found in answers.items() if variants_found
+        }
         if answered:
             rows.append(Row(detail=detail, answers=answered, absent={}))
     return Comparison(versions=versions, rows=tuple(rows))

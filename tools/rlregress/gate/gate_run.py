@@ -1,4 +1,4 @@
-"""The gate: check what was asked, run the tiers as one pytest session, judge what was found."""
+"""Runs the gate: check the request, run the tiers as one pytest session, judge the results."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from rlregress.gate import (
     stored_throughput,
 )
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.machines import other_machines
+from rlregress.gate.machines import describe_other_machines
 from rlregress.gate.session import Session, open_session
 from rlregress.gate_options import PYTEST, GateOptions
 from rlregress.inside import identity, process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
-from rlregress.model.option import arguments, of
+from rlregress.model.option import format_arguments, list_options
 from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell as TrainedCell
 
-#: what an interrupted pytest is given to end by itself.
+#: time for an interrupted pytest to end by itself
 _PATIENCE_SECONDS = 15.0
 REPORT_FILES = (
     "report.html", "summary.md", "verdict.json", "evidence.json", "junit.xml", "throughput.json",
@@ -51,22 +51,22 @@ TIERS = ("tests_unit", "tests_behavior", "tests_performance")
 THROUGHPUT = stored_throughput.TESTS
 
 
-def selection_of(options: GateOptions) -> Selection:
-    """The cells that it is about."""
+def build_selection(options: GateOptions) -> Selection:
+    """Return the cells that the options select."""
     return Selection(
         options.budget,
-        requested_names.names("--framework", options.frameworks),
-        requested_names.names("--algorithm", options.algorithms),
-        requested_names.names("--environment", options.environments),
+        requested_names.split_names("--framework", options.frameworks),
+        requested_names.split_names("--algorithm", options.algorithms),
+        requested_names.split_names("--environment", options.environments),
         options.cells,
         options.hyperparameters,
     )
 
 
-def session_of(options: GateOptions) -> Session:
-    """Its trainings, checked, nothing started."""
+def open_gate_session(options: GateOptions) -> Session:
+    """Open the session of the options: trainings are checked, nothing is started."""
     return open_session(
-        selection_of(options),
+        build_selection(options),
         options.seeds,
         options.store,
         options.alpha,
@@ -77,72 +77,72 @@ def session_of(options: GateOptions) -> Session:
 
 
 def replay_seed(options: GateOptions) -> int | None:
-    """Return the seed of the stored runs that are replayed, -1: today's; None: none are."""
+    """Return the seed of the replayed stored runs; -1: today's; None: no replays."""
     return options.replay_seed if options.replays_first else None
 
 
-def pytest_command(
+def build_pytest_command(
     options: GateOptions, python: str = sys.executable, tiers: Sequence[str] = TIERS
 ) -> list[str]:
-    """The command that does the work; a user can paste it."""
+    """Return the pytest command of the gate. Users can run it themselves."""
     workers = options.workers or os.cpu_count() or 1
     command = [python, *suite.pytest_arguments(*tiers), "-q", "-p", "no:cacheprovider"]
     command += ["--ignore", suite.test_path(THROUGHPUT)]
     command += ["--progress", "-o", "console_output_style=classic"]
     command += ["-n", str(workers), "--budget", options.budget]
-    command += arguments(options, PYTEST - {"budget"})
+    command += format_arguments(options, PYTEST - {"budget"})
     command += ["--junitxml", str(options.junit), "--evidence", str(options.evidence)]
     return command
 
 
-def throughput_command(options: GateOptions) -> list[str]:
-    """The command that measures throughput; a user can paste it."""
+def build_throughput_command(options: GateOptions) -> list[str]:
+    """Return the command that measures throughput. Users can run it themselves."""
     command = [sys.executable, *suite.pytest_arguments(THROUGHPUT), "-q", "-p", "no:cacheprovider"]
-    command += arguments(options, {"alpha", "frameworks", "algorithms"})
+    command += format_arguments(options, {"alpha", "frameworks", "algorithms"})
     command += ["--junitxml", str(options.report / "throughput.xml")]
     return [*command, "--evidence", str(options.throughput_evidence)]
 
 
-def repeat_command(options: GateOptions, name: str = "check") -> str:
-    """The command that judges the same again, from the runs that the store has.
+def build_repeat_command(options: GateOptions, name: str = "check") -> str:
+    """Return the command that judges the same again from the runs in the store.
 
     Args:
-        name: of a command that takes the same options, such as "runs launch".
+        name: a command that takes the same options, such as "runs launch".
     """
-    # where the report lay and how many processes there were is another matter
-    again = of(GateOptions).keys() - {"budget", "report", "workers"}
-    words = ["--budget", options.budget, *arguments(options, again)]
+    # the folder of the report and the number of processes do not change the verdict
+    repeated_options = list_options(GateOptions).keys() - {"budget", "report", "workers"}
+    words = ["--budget", options.budget, *format_arguments(options, repeated_options)]
     return shlex.join(["rlregress", *name.split(), *words])
 
 
 @contextmanager
-def new_report(options: GateOptions) -> Iterator[GateOptions]:
-    """The same options with an empty folder for the report.
+def replace_report_folder(options: GateOptions) -> Iterator[GateOptions]:
+    """Yield the same options with an empty folder for the report.
 
-    When the block ends well, what was written there takes the place of an earlier report, as a
-    whole. Otherwise that one is left as it is.
+    If the block ends without an error, the new files replace an earlier report as a whole.
+    Otherwise the earlier report stays.
 
     Raises:
         UserError: the report cannot be written to its folder.
     """
     check_writable(options.report, "the report")
     with TemporaryDirectory(prefix=".new-", dir=options.report) as folder:
-        made = replace(options, report=Path(folder))
-        yield made
-        if unknown := {path.name for path in made.report.iterdir()} - set(REPORT_FILES):
+        new_options = replace(options, report=Path(folder))
+        yield new_options
+        if unknown := {path.name for path in new_options.report.iterdir()} - set(REPORT_FILES):
             raise ValueError(f"REPORT_FILES lacks {sorted(unknown)}: no report would have it")
         try:
             for name in REPORT_FILES:
-                if (made.report / name).exists():
-                    os.replace(made.report / name, options.report / name)
+                if (new_options.report / name).exists():
+                    os.replace(new_options.report / name, options.report / name)
                 else:
                     (options.report / name).unlink(missing_ok=True)
         except OSError as error:
             raise UserError(f"the report cannot be written to {options.report}: {error}") from None
 
 
-def clear(options: GateOptions) -> None:
-    """Remove an earlier report, so that nothing of it is taken for this one."""
+def remove_report(options: GateOptions) -> None:
+    """Remove an earlier report, so that no file of it is taken for a new one."""
     check_writable(options.report, "the report")
     try:
         for name in REPORT_FILES:
@@ -151,23 +151,23 @@ def clear(options: GateOptions) -> None:
         raise UserError(f"the report cannot be written to {options.report}: {error}") from None
 
 
-def run(options: GateOptions) -> None:
-    """Run the session, and then that of throughput if asked; UserError if pytest itself could not.
+def run_gate(options: GateOptions) -> None:
+    """Run the session, then throughput if requested; UserError if pytest itself failed.
 
-    The exit status of failed tests is not an error here: the evidence says what failed.
+    Failed tests are no error here: the evidence names them.
     """
-    _run(pytest_command(options))
+    _run_pytest(build_pytest_command(options))
     if options.throughput:
-        _run(throughput_command(options))
+        _run_pytest(build_throughput_command(options))
 
 
-def _run(command: list[str]) -> None:
-    # pytest's own processes run the probes: one thread each, as the trainings
-    # in a group of its own, so that an interrupt reaches it once: from here
+def _run_pytest(command: list[str]) -> None:
+    # Pytest's own processes run the probes with one thread each, like the trainings. They form a
+    # separate process group, so that an interrupt reaches them once: from here.
     process = subprocess.Popen(
         process_tree.supervised(command),
         cwd=suite.workplace(),
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         process_group=0,
     )
     try:
@@ -187,10 +187,10 @@ def _run(command: list[str]) -> None:
         )
 
 
-def returns_alone(
+def run_returns_only(
     python: str, options: GateOptions, environment: Mapping[str, str]
 ) -> list[dict[str, Any]] | str:
-    """What the tests of returns attach in another process's copy of a framework.
+    """Run the tests of returns with another interpreter; return their evidence.
 
     Formulas and behaviour are not checked.
 
@@ -204,9 +204,9 @@ def returns_alone(
     Raises:
         OutOfTime: they were ended at the deadline of the command.
     """
-    clear(options)
-    ended = child_processes.call(
-        pytest_command(options, python, TIERS[-1:]),
+    remove_report(options)
+    completed = child_processes.call(
+        build_pytest_command(options, python, TIERS[-1:]),
         {**environment, **suite.safe_path()},
         suite.workplace(),
     )
@@ -214,67 +214,68 @@ def returns_alone(
         return evidence.read(options.evidence)
     except UserError:
         return (
-            f"the trainings did not run: {child_processes.last_words(ended.stderr or ended.stdout)}"
+            "the trainings did not run: "
+            f"{child_processes.last_words(completed.stderr or completed.stdout)}"
         )
 
 
-def evidence_of(options: GateOptions) -> list[dict[str, Any]]:
-    """The entries of a gate, those of throughput included; UserError if a file is incomplete."""
+def read_evidence(options: GateOptions) -> list[dict[str, Any]]:
+    """Return the evidence of a gate with throughput; UserError if a file is incomplete."""
     entries = evidence.read(options.evidence)
     return entries + (evidence.read(options.throughput_evidence) if options.throughput else [])
 
 
-def judge(options: GateOptions, say: Callable[[str], None]) -> GateResult:
+def judge_gate(options: GateOptions, report_line: Callable[[str], None]) -> GateResult:
     """Check, run and judge.
 
     Raises:
-        UserError: what was asked cannot be judged, or pytest could not run.
+        UserError: the request cannot be judged, or pytest could not run.
     """
-    started, date = time.monotonic(), report_data.now()
-    info = SessionInfo(options.alpha, options.budget, date, repeat_command(options))
-    # everything that can be wrong with the request is said before anything is started
-    chosen = selection_of(options)
-    frameworks, algorithms = chosen.frameworks, chosen.algorithms
-    lacking = cell_selection.lacking(chosen)
+    started, date = time.monotonic(), report_data.format_time()
+    info = SessionInfo(options.alpha, options.budget, date, build_repeat_command(options))
+    # errors of the request are reported before anything is started
+    selection = build_selection(options)
+    frameworks, algorithms = selection.frameworks, selection.algorithms
+    lacking = cell_selection.cells_without_package(selection)
     try:
-        session: Session | None = session_of(options)
+        session: Session | None = open_gate_session(options)
     except MissingPackage:
         session = None
-    adapters = requested_names.adapters(frameworks)
+    adapters = requested_names.find_adapters(frameworks)
     to_probe = {
-        adapter.full_name: requested_names.to_probe(adapter, algorithms) for adapter in adapters
+        adapter.full_name: requested_names.list_probes(adapter, algorithms) for adapter in adapters
     }
     if options.throughput:
-        stored_throughput.check(adapters, algorithms)
-    for sentence in requested_names.not_installed(frameworks):
-        say(f"not checked: {sentence}")
+        stored_throughput.check_files(adapters, algorithms)
+    for sentence in requested_names.describe_not_installed(frameworks):
+        report_line(f"not checked: {sentence}")
     if session is None:
-        say("check: no runs, as a package that they need is not installed")
+        report_line("check: no runs, because a package that they need is not installed")
     else:
         check_writable(session.store.folder, "run records")
-        say(f"check: {session.describe()}")
+        report_line(f"check: {session.describe()}")
         if session.replays:
-            seeds = sorted({of.run.seed for of in session.replays.values()})
-            say(
+            seeds = sorted({replay.run.seed for replay in session.replays.values()})
+            report_line(
                 f"check: stored seed {', '.join(map(str, seeds))} of {len(session.replays)} cells "
                 "is replayed first; a cell with its numbers needs no fresh seeds"
             )
-    for left_out in cell_selection.excluded(chosen):
-        say(f"left out: {left_out}")
-    run(options)
-    entries = evidence_of(options)
+    for exclusion in cell_selection.describe_exclusions(selection):
+        report_line(f"left out: {exclusion}")
+    run_gate(options)
+    entries = read_evidence(options)
     seconds = time.monotonic() - started
-    return conclude(adapters, session, entries, to_probe, info, seconds, lacking)
+    return build_result(adapters, session, entries, to_probe, info, seconds, lacking)
 
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """What a session of pytest was told, and when.
+    """Settings and start time of a session of pytest.
 
     Attributes:
         alpha: probability of a false alarm.
-        date: when it began, as ``report_data.now`` says it.
-        command: that repeats it.
+        date: start, in the format of ``report_data.now``.
+        command: the command that repeats it.
     """
 
     alpha: float
@@ -283,7 +284,7 @@ class SessionInfo:
     command: str
 
 
-def conclude(
+def build_result(
     adapters: Sequence[Adapter],
     session: Session | None,
     entries: list[dict[str, Any]],
@@ -292,23 +293,29 @@ def conclude(
     seconds: float,
     lacking: Mapping[TrainedCell, str] = MappingProxyType({}),
 ) -> GateResult:
-    """Judge what a session of pytest found.
+    """Judge the evidence of a session of pytest.
 
     Args:
-        session: its trainings; None: it had none, and formulas and behaviour are judged alone.
+        session: its trainings; None: only formulas and behaviour are judged.
         entries: its evidence.
-        to_probe: full name of a framework -> every (detail, scope) to be asked of it.
+        to_probe: full name of a framework -> every (detail, scope) to be probed.
         seconds: of wall-clock time.
-        lacking: as of ``cell_selection.lacking``.
+        lacking: see ``cell_selection.cells_without_package``.
     """
     trained = {cell.framework for cell in session.cells} if session else set()
-    outcomes = outcome.outcomes(entries, trained, to_probe, lacking)
-    rest = session and session.without(evidence.reproduced(entries))
-    unjudged = outcome.unjudged(rest.verdict_names(), entries) if rest else []
-    unjudged += [f"tests of {of.framework} {tier}" for of in outcomes for tier in of.untested]
+    outcomes = outcome.build_outcomes(entries, trained, to_probe, lacking)
+    fresh_session = session and session.without_cells(evidence.reproduced(entries))
+    unjudged = (
+        outcome.find_unjudged(fresh_session.verdict_names(), entries) if fresh_session else []
+    )
+    unjudged += [
+        f"tests of {framework_outcome.framework} {tier}"
+        for framework_outcome in outcomes
+        for tier in framework_outcome.untested
+    ]
     return GateResult(
         outcomes=outcomes,
-        broken=outcome.broken(entries),
+        broken=outcome.find_broken_tests(entries),
         unjudged=unjudged,
         versions={adapter.full_name: identity.versions(adapter) for adapter in adapters},
         sources={adapter.full_name: identity.sources(adapter) for adapter in adapters},
@@ -317,31 +324,31 @@ def conclude(
         budget=info.budget,
         seconds=round(seconds, 1),
         exit_code=outcome.exit_code(outcomes, entries, unjudged),
-        notes=other_machines(rest) if rest else (),
-        report_data=_report_data(info, session, adapters, to_probe, entries),
+        notes=describe_other_machines(fresh_session) if fresh_session else (),
+        report_data=_build_report_data(info, session, adapters, to_probe, entries),
     )
 
 
-def _report_data(
+def _build_report_data(
     info: SessionInfo,
     session: Session | None,
     adapters: Sequence[Adapter],
     to_probe: Mapping[str, Collection[Cell]],
     entries: list[dict[str, Any]],
 ) -> ReportData:
-    known, coverage = requested_names.algorithms(), {}
+    algorithms, coverage = requested_names.list_algorithms(), {}
     trained = session.cells if session is not None and session.judged else ()
     for name, cells in to_probe.items():
         judged = [cell for cell in trained if cell.framework == name.partition("@")[0]]
-        coverage[name] = report_data.algorithm_coverage({id for id, _ in cells}, known, judged)
+        coverage[name] = report_data.algorithm_coverage({id for id, _ in cells}, algorithms, judged)
     failures = [entry for entry in entries if entry["outcome"] == "failed"]
     bands = {cell.id: band for cell, band in session.bands.items()} if session else {}
     return ReportData(
         started=info.date,
         command=info.command,
-        machine=report_data.machine(),
+        machine=report_data.describe_machine(),
         coverage=coverage,
-        runs=report_data.runs(entries, bands),
-        deviations=report_data.deviations(failures, adapters),
-        files=report_data.changed_files(adapters),
+        runs=report_data.collect_runs(entries, bands),
+        deviations=report_data.collect_deviations(failures, adapters),
+        files=report_data.diff_changed_copies(adapters),
     )

@@ -1,4 +1,4 @@
-"""The fingerprint of the installed frameworks: every detail, in every scope, as it is probed."""
+"""Fingerprints of the installed frameworks: the probed variant of every detail in every scope."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from rlregress.details import catalogue
-from rlregress.details.implementation import implementations
+from rlregress.details.implementation import list_implementations
 from rlregress.frameworks.base import Adapter
 
 
-def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Probe everything, or the details whose ids are ``chosen``.
+def collect_fingerprint(
+    adapters: Sequence[Adapter], detail_ids: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Probe all details, or only those in ``detail_ids``.
 
     Returns:
         ``versions``: framework -> package -> version; ``details``: id -> framework -> scope ->
@@ -19,10 +21,10 @@ def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -
     """
     details: dict[str, Any] = {}
     for detail in catalogue.all_details():
-        if chosen and detail.id not in chosen:
+        if detail_ids and detail.id not in detail_ids:
             continue
         for adapter in adapters:
-            for implementation in implementations(adapter, detail.id):
+            for implementation in list_implementations(adapter, detail.id):
                 judgement, documented = implementation.judgement, implementation.documented
                 scopes = details.setdefault(detail.id, {}).setdefault(adapter.full_name, {})
                 scopes[implementation.scope] = {
@@ -39,8 +41,8 @@ def collect(adapters: Sequence[Adapter], chosen: frozenset[str] = frozenset()) -
     }
 
 
-def differing(fingerprint: dict[str, Any]) -> list[str]:
-    """What is not as documented: ``detail framework scope``."""
+def list_undocumented(fingerprint: dict[str, Any]) -> list[str]:
+    """List ``detail framework scope`` of probed variants that are not the documented ones."""
     return [
         f"{id} {framework} {scope}"
         for id, frameworks in fingerprint["details"].items()

@@ -1,4 +1,4 @@
-"""The verdicts on a session's returns and on what is judged beside them, as one family."""
+"""Judges the returns and secondary quantities of a session as one family."""
 
 from __future__ import annotations
 
@@ -13,281 +13,304 @@ from rlregress.gate.session import Session
 from rlregress.model.cells import Band, Verdict
 from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
 from rlregress.progress import stored_durations
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
-from rlregress.verdicts.ceiling import at_ceiling
+from rlregress.verdicts.ceiling import is_at_ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.power import expected_runs, smallest_group_drop
+from rlregress.verdicts.power import average_runs, smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules, visible_drop
-from rlregress.verdicts.sequential import Course, follow, verdicts_of
+from rlregress.verdicts.sequential import Course, build_verdicts, take_looks
 
-#: all that runs are judged by
-EVERY = (RETURNS, *SECONDARY)
+#: the quantities by which runs are judged
+JUDGED_QUANTITIES = (RETURNS, *SECONDARY)
 
 
-def judge(session: Session) -> dict[str, Verdict]:
-    """The verdicts on all cells and groups, by name; does or waits for the runs that are missing.
+def judge_session(session: Session) -> dict[str, Verdict]:
+    """Return the verdicts on all cells and groups by name; does or awaits missing runs.
 
     Cells with stored runs and cells with published bands are two families; where both occur, each
     gets half of the session's error rate.
     """
     verdicts: dict[str, Verdict] = {}
     if session.stored:
-        course = course_of(session)
+        course = current_course(session)
         while course.needed:
-            session.help_with(_missing(session, course))
-            course = course_of(session)
-        of_cells = verdicts_of(course)
-        verdicts.update(of_cells.cells)
-        verdicts.update(of_cells.groups)
+            session.help_or_wait(_missing_jobs(session, course))
+            course = current_course(session)
+        cell_verdicts = build_verdicts(course)
+        verdicts.update(cell_verdicts.cells)
+        verdicts.update(cell_verdicts.groups)
     if session.bands:
-        table = budget(session.cells[0].budget).published
-        returns = {cell: _all_returns(session, cell) for cell in session.bands}
-        samples = band_samples(returns, session.bands, table)
-        verdicts.update(judge_bands(samples, alpha=session.alpha_of_family))
+        table = load_budget(session.cells[0].budget).published
+        returns = {cell: _await_returns(session, cell) for cell in session.bands}
+        samples = build_band_samples(returns, session.bands, table)
+        verdicts.update(judge_bands(samples, alpha=session.family_alpha))
     return verdicts
 
 
-def why_not_needed(session: Session, job: Job) -> str:
-    """Why nobody needs a run: its cell was decided before; empty: the run is needed.
+def explain_not_needed(session: Session, job: Job) -> str:
+    """Explain why a run is not needed because its cell is decided; empty if it is needed.
 
-    What decides is known when the looks before are over: their missing runs are done or waited for.
+    Earlier looks must be over first: their missing runs are done or awaited.
     """
     if job.cell not in session.cells:
         return f"not needed: a replay of {job.cell.id} has the stored numbers"
-    look = session.looks.look_of(session.number(job))
+    look = session.looks.find_look(session.run_index(job))
     if look == 0 or job.cell not in session.stored:
         return ""
     while True:
-        course = course_of(session)
+        course = current_course(session)
         if course.look >= look or not course.needed:
             break
-        session.help_with(_missing(session, course))
+        session.help_or_wait(_missing_jobs(session, course))
     name = job.cell.id
-    names = [of.named(name) for of in EVERY if job.cell in session.judged_by(of)]
-    taken = max(map(course.taken, names))
-    if taken > look or course.undecided.intersection(names):
+    names = [
+        quantity.named(name)
+        for quantity in JUDGED_QUANTITIES
+        if job.cell in session.cells_judged_by(quantity)
+    ]
+    looks_taken = max(map(course.count_looks, names))
+    if looks_taken > look or course.undecided.intersection(names):
         return ""
-    seeds = session.looks.seeds[taken - 1]
-    return f"not needed: {name} was decided at look {taken}, with {seeds} new runs"
+    seeds = session.looks.seeds[looks_taken - 1]
+    return f"not needed: {name} was decided at look {looks_taken}, with {seeds} new runs"
 
 
-def course_of(session: Session) -> Course:
-    """What the runs so far decide; computed again only when runs were added."""
-    done = tuple(len(session.final_returns(cell)) for cell in session.stored)
+def current_course(session: Session) -> Course:
+    """Return the decisions that the present runs allow. They are cached until runs are added."""
+    done = tuple(len(session.read_returns(cell)) for cell in session.stored)
     if session not in _COURSES or _COURSES[session][0] != done:
-        worst = worst_returns()
+        worst = find_worst_returns()
         samples = {
             quantity.named(cell.id): CellSample(
                 stored=session.stored[cell].numbers(quantity),
-                new=session.numbers(cell, quantity),
+                new=session.read_numbers(cell, quantity),
                 group=quantity.named(cell.group),
                 worst=worst.get(cell.environment),
                 quantity=quantity,
             )
-            for quantity in EVERY
-            for cell in session.judged_by(quantity)
+            for quantity in JUDGED_QUANTITIES
+            for cell in session.cells_judged_by(quantity)
         }
         looks = dict.fromkeys(samples, session.looks)
-        _COURSES[session] = done, follow(samples, looks, Rules(alpha=session.alpha_of_family))
+        _COURSES[session] = done, take_looks(samples, looks, Rules(alpha=session.family_alpha))
     return _COURSES[session][1]
 
 
-#: session -> how many runs of each cell were there, and what they decided.
+#: session -> number of runs of each cell, and the course that they led to
 _COURSES: WeakKeyDictionary[Session, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
 
 
-def _missing(session: Session, course: Course) -> list[Job]:
-    """The runs that the next look waits for."""
+def _missing_jobs(session: Session, course: Course) -> list[Job]:
+    """Return the runs that the next look waits for."""
     return [
         job
         for cell in session.stored
-        for job in session.jobs(cell)[: needed(course, cell)]
-        if session.store.find(job) is None
+        for job in session.cell_jobs(cell)[: needed_runs(course, cell)]
+        if session.store.find_record(job) is None
     ]
 
 
-def needed(course: Course, cell: Cell) -> int:
-    """How many runs of a cell the next look waits for, whatever they are judged by."""
-    return max(course.needed.get(of.named(cell.id), 0) for of in EVERY)
+def needed_runs(course: Course, cell: Cell) -> int:
+    """Return the number of runs of a cell that the next look waits for, over all quantities."""
+    return max(course.needed.get(quantity.named(cell.id), 0) for quantity in JUDGED_QUANTITIES)
 
 
-def _all_returns(session: Session, cell: Cell) -> list[float]:
-    """Final returns of all new runs of a cell, which are done or waited for."""
-    while len(values := session.final_returns(cell)) < session.looks.most:
-        session.help_with(session.undone(cell))
+def _await_returns(session: Session, cell: Cell) -> list[float]:
+    """Return the final returns of all new runs of a cell; does or awaits missing ones."""
+    while len(values := session.read_returns(cell)) < session.looks.max_runs:
+        session.help_or_wait(session.undone_jobs(cell))
     return values
 
 
-def worst_returns() -> dict[str, float]:
-    """The worst recorded return per environment: what a run that failed counts as."""
+def find_worst_returns() -> dict[str, float]:
+    """Return the worst recorded return per environment. A failed run counts as it."""
     worst: dict[str, float] = {}
-    for stored in baseline_runs.every():
+    for stored in baseline_runs.load_all_baselines():
         environment = stored.cell.environment
         if stored.returns:
             worst[environment] = min([*stored.returns, worst.get(environment, math.inf)])
     return worst
 
 
-def counted(returns: Mapping[Cell, Sequence[float]], table: str) -> dict[Cell, list[float]]:
-    """Final returns of each cell; one that failed (nan) counts as the worst of its environment.
+def replace_failed(returns: Mapping[Cell, Sequence[float]], table: str) -> dict[Cell, list[float]]:
+    """Replace failed runs (nan) by the worst return of their environment.
 
-    That is the worst of all stored runs, of the means that a published table prints, and of these
-    runs themselves.
+    It is the worst among all stored runs, the means of a published table, and these runs.
     """
-    worst = worst_returns()
-    known = [(key[2], band.mean) for key, band in published.table(table).items()]
-    known += [(cell.environment, value) for cell, own in returns.items() for value in own]
-    for environment, value in known:
+    worst = find_worst_returns()
+    returns_by_environment = [
+        (key[2], band.mean) for key, band in published.load_table(table).items()
+    ]
+    returns_by_environment += [
+        (cell.environment, value)
+        for cell, cell_returns in returns.items()
+        for value in cell_returns
+    ]
+    for environment, value in returns_by_environment:
         if math.isfinite(value):
             worst[environment] = min(value, worst.get(environment, math.inf))
     return {
-        cell: [value if math.isfinite(value) else worst[cell.environment] for value in own]
-        for cell, own in returns.items()
+        cell: [value if math.isfinite(value) else worst[cell.environment] for value in cell_returns]
+        for cell, cell_returns in returns.items()
     }
 
 
-def band_samples(
+def build_band_samples(
     returns: Mapping[Cell, Sequence[float]], bands: Mapping[Cell, Band], table: str
 ) -> dict[str, BandSample]:
-    """Runs beside the published bands of their cells, by the id of the cell.
+    """Return the runs with the published bands of their cells, by cell id.
 
     Args:
-        returns: final returns of each cell, nan for a run that failed (``counted``).
+        returns: final returns of each cell, nan for failed runs (``replace_failed``).
         table: name of the published table.
     """
     return {
-        cell.id: BandSample(bands[cell], own, published.ceiling_counts(cell, table))
-        for cell, own in counted(returns, table).items()
+        cell.id: BandSample(bands[cell], cell_returns, published.count_below_ceiling(cell, table))
+        for cell, cell_returns in replace_failed(returns, table).items()
     }
 
 
 def smallest_visible_drop(
     session: Session, cell: Cell, looks: Looks, quantity: Quantity = RETURNS
 ) -> float | None:
-    """Share of the scale that a drop needs to be detected with 80 % power; None: no drop is.
+    """Return the smallest drop that is detected with 80 % power, as a share; None if none is.
 
-    Known before anything is trained: it depends on the stored runs and on the numbers of seeds.
+    It depends only on the stored runs and the numbers of seeds, so it is known in advance.
     """
-    if cell not in session.tested(quantity, looks):
+    if cell not in session.testable_cells(quantity, looks):
         return None
-    stored = _stored(session, cell, quantity)
-    drop = visible_drop(stored, looks, *family(session, quantity, looks), quantity)
+    stored = _finite_stored_numbers(session, cell, quantity)
+    drop = visible_drop(stored, looks, *count_family(session, quantity, looks), quantity)
     return None if drop is None else drop / quantity.scale(stored)
 
 
 def smallest_common_drop(
     session: Session, group: str, looks: Looks, quantity: Quantity = RETURNS
 ) -> float | None:
-    """Share of their scales that all cells of a group must lose to be detected with 80 % power.
+    """Return the smallest share lost by all cells of a group that is detected; None if none is.
 
     Args:
         group: its name by this quantity.
     """
-    members = _members(session, group, looks, quantity)
+    members = _group_samples(session, group, looks, quantity)
     if len(members) < 2:
         return None
     drop = smallest_group_drop(
         [len(values) for values in members],
         looks,
         _relative_sds(members, quantity),
-        *family(session, quantity, looks),
+        *count_family(session, quantity, looks),
         floor=Rules.floor,
-        ceilings=[at_ceiling(values) for values in members],
+        ceilings=[is_at_ceiling(values) for values in members],
     )
     largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
     return drop if math.isfinite(drop) and drop <= largest else None
 
 
-def relative_sds(session: Session, group: str, looks: Looks, quantity: Quantity) -> list[float]:
-    """Standard deviation over scale of the stored runs of each tested cell of a group."""
-    return _relative_sds(_members(session, group, looks, quantity), quantity)
+def group_relative_sds(
+    session: Session, group: str, looks: Looks, quantity: Quantity
+) -> list[float]:
+    """Return standard deviation over scale of the stored runs of each tested cell of a group."""
+    return _relative_sds(_group_samples(session, group, looks, quantity), quantity)
 
 
 def _relative_sds(members: Sequence[np.ndarray], quantity: Quantity) -> list[float]:
     return [float(values.std(ddof=1)) / quantity.scale(values) for values in members]
 
 
-def _members(session: Session, group: str, looks: Looks, quantity: Quantity) -> list[np.ndarray]:
-    cells = [c for c in session.tested(quantity, looks) if quantity.named(c.group) == group]
-    return [_stored(session, cell, quantity) for cell in cells]
+def _group_samples(
+    session: Session, group: str, looks: Looks, quantity: Quantity
+) -> list[np.ndarray]:
+    cells = [c for c in session.testable_cells(quantity, looks) if quantity.named(c.group) == group]
+    return [_finite_stored_numbers(session, cell, quantity) for cell in cells]
 
 
-def _stored(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
+def _finite_stored_numbers(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
     numbers = np.array(session.stored[cell].numbers(quantity))
     return numbers[np.isfinite(numbers)]
 
 
 def expected_seconds(session: Session, looks: Looks) -> float:
-    """CPU seconds of a session on average if nothing changed, looks after the first included."""
+    """Return the average CPU seconds of a session if nothing changed, over all looks."""
     return sum(
         expected_new_runs(session, cell, looks) * session.estimated_seconds(cell)
         for cell in session.cells
     )
 
 
-def awaited_runs(session: Session) -> dict[Cell, int]:
-    """How many runs of each cell its next look waits for; 0 where all is decided."""
-    until = dict.fromkeys(session.cells, session.looks.seeds[0])
+def count_awaited_runs(session: Session) -> dict[Cell, int]:
+    """Return the number of runs of each cell that its next look waits for; 0 if it is decided."""
+    awaited = dict.fromkeys(session.cells, session.looks.seeds[0])
     if session.stored:
-        course = course_of(session)
+        course = current_course(session)
         for cell in session.stored:
-            if course.undecided.intersection(of.named(cell.id) for of in EVERY):
-                until[cell] = max(until[cell], needed(course, cell))
+            if course.undecided.intersection(
+                quantity.named(cell.id) for quantity in JUDGED_QUANTITIES
+            ):
+                awaited[cell] = max(awaited[cell], needed_runs(course, cell))
             else:
-                until[cell] = 0
-    return until
+                awaited[cell] = 0
+    return awaited
 
 
 def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> float:
-    """Seconds of the runs without a record, one after the other.
+    """Return the sequential seconds of the runs without a record.
 
-    Those of the next looks, which start a process each, and those that later ones are expected to
-    take.
+    These are the runs of the next looks, which start a process each, and the expected runs of later
+    ones.
 
     Args:
         measured: as of ``Session.seconds_of_runs``.
     """
-    until, seconds = awaited_runs(session), session.seconds_of_runs(measured)
+    awaited, seconds = count_awaited_runs(session), session.estimate_run_seconds(measured)
     first = session.looks.seeds[0]
-    later = sum(
+    later_seconds = sum(
         max(expected_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
         for cell in session.stored
-        if until[cell] == first < session.looks.most
+        if awaited[cell] == first < session.looks.max_runs
     )
-    start = stored_durations().start
-    return later + sum(start + of_run for _, of_run in session.lengths_to_do(measured, until))
+    start_seconds = stored_durations().start
+    return later_seconds + sum(
+        start_seconds + run_seconds
+        for _, run_seconds in session.estimate_remaining(measured, awaited)
+    )
 
 
 def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
-    """New runs of a cell on average, if nothing changed."""
+    """Return the average number of new runs of a cell if nothing changed."""
     if cell not in session.stored or len(looks.seeds) == 1:
-        return float(looks.most)
-    together = [
-        cell_
-        for cell_ in session.stored
-        if cell_ == cell
-        or (cell_.group == cell.group and cell.group in session.groups(looks=looks))
+        return float(looks.max_runs)
+    related_cells = [
+        related
+        for related in session.stored
+        if related == cell
+        or (related.group == cell.group and cell.group in session.group_names(looks=looks))
     ]
-    return expected_runs(
-        [len(session.stored[cell_].returns) for cell_ in together],
+    return average_runs(
+        [len(session.stored[related].returns) for related in related_cells],
         looks,
-        *family(session, RETURNS, looks),
-        quantities=sum(any(c in session.judged_by(of) for c in together) for of in ONE_SIDED),
+        *count_family(session, RETURNS, looks),
+        quantities=sum(
+            any(c in session.cells_judged_by(quantity) for c in related_cells)
+            for quantity in ONE_SIDED
+        ),
     )
 
 
-def family(session: Session, quantity: Quantity, looks: Looks) -> tuple[int, float]:
-    """Cells and groups that are tested by a quantity, and its share of the error rate.
+def count_family(session: Session, quantity: Quantity, looks: Looks) -> tuple[int, float]:
+    """Return the number of tested cells and groups of a quantity, and its share of the error.
 
-    Known before anything is trained: what is judged beside returns is decided by the stored runs.
+    The stored runs decide which secondary quantities are judged, so it is known in advance.
 
     Args:
-        quantity: one of which a smaller number is a loss.
-        looks: of the gate that would judge them.
+        quantity: one for which a smaller number is a loss.
+        looks: those of the gate that would judge them.
     """
     counts = {
-        of: len(session.tested(of, looks)) + len(session.groups(of, looks)) for of in ONE_SIDED
+        counted_quantity: len(session.testable_cells(counted_quantity, looks))
+        + len(session.group_names(counted_quantity, looks))
+        for counted_quantity in ONE_SIDED
     }
-    return counts[quantity], session.alpha_of_family * shares(counts).get(quantity, 1.0)
+    return counts[quantity], session.family_alpha * shares(counts).get(quantity, 1.0)

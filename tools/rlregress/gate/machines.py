@@ -1,4 +1,4 @@
-"""Whether new runs come from machines of the class that the stored runs come from."""
+"""Compares the machines of new runs with those of the stored runs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from rlregress.gate.session import Session
 from rlregress.inside import machine
 
 
-def other_machines(session: Session) -> list[str]:
-    """A sentence for every class of machine that new runs come from and their stored ones do not.
+def describe_other_machines(session: Session) -> list[str]:
+    """Describe every class of machine of new runs that differs from that of their stored runs.
 
-    What only one of the two says of its machine is not compared, as runs were stored before all of
-    it was noted; nor is a failed run that says nothing.
+    Fields that only one of the two has are not compared: older runs lack some. Failed runs without
+        a
+    platform are skipped.
     """
     runs: Counter[tuple[str, str]] = Counter()
     for cell, stored in session.stored.items():
         expected = stored.platform
-        for found in map(session.store.find, session.jobs(cell)):
-            new = found["platform"] if found is not None else {}
-            known = [name for name in machine.FIELDS if name in expected and new.get(name)]
-            if any(new[name] != expected[name] for name in known):
-                runs[machine.text(new, known), machine.text(expected, known)] += 1
+        for run_record in map(session.store.find_record, session.cell_jobs(cell)):
+            new = run_record["platform"] if run_record is not None else {}
+            compared_fields = [
+                name for name in machine.FIELDS if name in expected and new.get(name)
+            ]
+            if any(new[name] != expected[name] for name in compared_fields):
+                runs[
+                    machine.text(new, compared_fields), machine.text(expected, compared_fields)
+                ] += 1
     return [
         f"{count} new runs come from another class of machine ({new}) than the stored runs that "
         f"they are judged by ({stored}); confirm a change on machines of one class"

@@ -1,8 +1,8 @@
 """The record of one nightly run: key ``night`` of the ``verdict.json`` of a check.
 
-It holds runs, verdicts and versions in few numbers. ``evidence.json`` holds them among much else,
-so that a thousand of those take a minute to read. A check lists the records that lie beside its
-own, and ``rlregress trend`` reads many of them.
+It holds runs, verdicts and versions in few numbers. ``evidence.json`` holds them too, but a
+thousand of those take a minute to read. A check lists the records next to its own, and ``rlregress
+trend`` reads many of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pydantic import ConfigDict, Field
 from rlregress import __version__, datafiles, evidence, files
 from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
 from rlregress.errors import UserError
-from rlregress.gate.baseline_runs import numbers_of
+from rlregress.gate.baseline_runs import read_numbers
 from rlregress.gate.stored_throughput import QUANTITIES
 from rlregress.model.gate_result import EarlierRun, GateResult
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, quantity_of
@@ -31,13 +31,13 @@ from rlregress.model.verdict import EXIT_CODES, REPRODUCED
 from rlregress.training import recorded_runs
 
 SCHEMA = 1
-FILE = "verdict.json"
-#: what of a record tells where it was made
-MACHINE = ("cpu", "instructions", "machine", "system")
-#: what else may differ between nights, beside the versions of packages
-SURROUNDINGS = ("python", "libc", "blas", "torch_threads")
+VERDICT_FILE = "verdict.json"
+#: fields that identify a machine
+MACHINE_FIELDS = ("cpu", "instructions", "machine", "system")
+#: other fields that may differ between nights, apart from versions of packages
+SOFTWARE_FIELDS = ("python", "libc", "blas", "torch_threads")
 NUMBERS = {"returns": RETURNS, "training": TRAINING, "critic": CRITIC}
-#: beyond it squares of numbers overflow
+#: squares of larger numbers overflow
 _LARGEST = 1e100
 
 _Number = Annotated[Number, Field(ge=-_LARGEST, le=_LARGEST)]
@@ -54,13 +54,13 @@ class NightlyCell:
 
     Attributes:
         group: framework and algorithm.
-        verdict: of the check on its returns; empty: it gave none.
+        verdict: of the check on its returns; empty if there was none.
         protocol: environment steps and evaluations.
         hyperparameters: digest of them.
         seeds: [n].
         parameters: beginning of the digest of the trained parameters [n]; empty of a failed run.
-        returns, training, critic: what runs are judged by (``model.quantities``) [n]; None of a
-            run that failed or has none.
+        returns, training, critic: the judged quantities (``model.quantities``) [n]; None for a run
+            that failed or has none.
         steps_per_cpu_second: environment steps [n].
         machines: place of each run's machine in the night's list of them [n].
     """
@@ -93,8 +93,8 @@ class NightlyReplay:
         group: framework and algorithm.
         replayed: id of the cell that was trained.
         seed: of the stored run.
-        state: as of ``model.replay_result.Replay``.
-        first: where it differs first, in words; empty: it does not.
+        state: see ``model.replay_result.Replay``.
+        first: description of the first difference; empty if there is none.
     """
 
     framework: Component
@@ -122,19 +122,19 @@ class NightlyRun:
         started: UTC.
         machines: descriptions (``inside.machine``) of the machines of the runs.
         throughput: "framework algorithm" -> quantity -> number of each process.
-        verdicts: name of what was judged beside the returns of cells -> verdict: groups, training
+        verdicts: verdicts on everything but the returns of cells, by name: groups, training
             returns, critics, throughput.
         replays: cell -> its replay; one that is reproduced has no new runs.
-        unjudged: what no verdict was reached on.
+        unjudged: names without a verdict.
     """
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    schema: Annotated[int, expected(str(SCHEMA), lambda schema: schema == SCHEMA)]
     rlregress: Line
     started: Time
     exit_code: int
     budget: Line
     frameworks: Mapping[Component, NightlyFramework]
-    machines: tuple[Mapping[Line, recorded_runs.Described], ...]
+    machines: tuple[Mapping[Line, recorded_runs.MachineFact], ...]
     cells: Mapping[Component, NightlyCell]
     throughput: Mapping[
         _Pair,
@@ -154,10 +154,12 @@ class NightlyRun:
 
     def reproduced(self) -> set[str]:
         """Return the cells that a replay reproduced, and the groups without any other cell."""
-        cells = {name for name, of in self.replays.items() if of.state == REPRODUCED}
-        others = {cell.group for cell in self.cells.values()}
-        others |= {of.group for name, of in self.replays.items() if name not in cells}
-        return cells | {self.replays[name].group for name in cells} - others
+        cells = {name for name, replay in self.replays.items() if replay.state == REPRODUCED}
+        judged_groups = {cell.group for cell in self.cells.values()}
+        judged_groups |= {
+            replay.group for name, replay in self.replays.items() if name not in cells
+        }
+        return cells | {self.replays[name].group for name in cells} - judged_groups
 
 
 @dataclass(frozen=True)
@@ -167,46 +169,50 @@ class _Report:
     night: NightlyRun
 
 
-def read(folder: Path) -> NightlyRun:
-    """Return the nightly run whose report lies in a folder; UserError if its record is damaged."""
+def read_nightly_run(folder: Path) -> NightlyRun:
+    """Return the nightly run of a report folder; UserError if its record is damaged."""
     remedy = "leave this night out, or unpack its artifact again"
-    report: _Report = datafiles.read(folder / FILE, _Report, remedy=remedy)
+    report: _Report = datafiles.read(folder / VERDICT_FILE, _Report, remedy=remedy)
     return report.night
 
 
-def with_earlier(result: GateResult, report: Path) -> GateResult:
+def add_earlier_runs(result: GateResult, report: Path) -> GateResult:
     """Return the same result with the nightly runs before it, the latest first.
 
-    These are of the same budget and frameworks, and their reports lie in its folder or beside it.
-    A report that cannot be read is left out: ``trend`` names it.
+    Earlier runs have the same budget and frameworks, and their reports lie in the same or a
+    neighbouring folder. Unreadable reports are left out: ``trend`` names them.
     """
     earlier = []
-    own = {outcome.framework for outcome in result.outcomes}
-    for path in sorted(files.absolute(report).parent.glob(f"*/{FILE}")):
+    frameworks = {outcome.framework for outcome in result.outcomes}
+    for path in sorted(files.absolute(report).parent.glob(f"*/{VERDICT_FILE}")):
         with suppress(UserError):
-            night = read(path.parent)
-            verdicts = {n: of.verdict for n, of in night.frameworks.items() if n in own}
+            night = read_nightly_run(path.parent)
+            verdicts = {
+                n: framework_run.verdict
+                for n, framework_run in night.frameworks.items()
+                if n in frameworks
+            }
             if verdicts and night.budget == result.budget:
                 earlier.append(EarlierRun(started=night.started, verdicts=verdicts))
     earlier.sort(key=lambda run: run.started, reverse=True)
     return replace(result, report_data=replace(result.report_data, earlier=tuple(earlier)))
 
 
-def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def build_record(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the record of a check that ends now.
 
     Args:
-        entries: of its evidence.
+        entries: the entries of its evidence.
     """
     started = datetime.now(UTC) - timedelta(seconds=result.seconds)
     frameworks = {
-        of.framework: {
-            "verdict": of.verdict,
-            "versions": dict(result.versions[of.framework]),
-            "sources": dict(result.sources[of.framework]),
+        framework_outcome.framework: {
+            "verdict": framework_outcome.verdict,
+            "versions": dict(result.versions[framework_outcome.framework]),
+            "sources": dict(result.sources[framework_outcome.framework]),
         }
-        for of in result.outcomes
-        if of.framework in result.versions
+        for framework_outcome in result.outcomes
+        if framework_outcome.framework in result.versions
     }
     return {
         "schema": SCHEMA,
@@ -216,33 +222,38 @@ def of_gate(result: GateResult, entries: Sequence[Mapping[str, Any]]) -> dict[st
         "budget": result.budget,
         "frameworks": frameworks,
         "unjudged": list(result.unjudged),
-        **_results(entries),
+        **_summarize_evidence(entries),
     }
 
 
-def _results(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return all that a night's file holds of the entries of the evidence."""
+def _summarize_evidence(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Summarize the entries of the evidence."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
     verdicts = evidence.verdicts([dict(entry) for entry in entries])
     records = [entry for entry in entries if isinstance(entry.get("record"), dict)]
     for entry in sorted(records, key=lambda entry: entry["record"]["seed"]):
-        of, framework = entry["record"], str(entry.get("framework", ""))
-        platform = {name: of.get("platform", {}).get(name) for name in (*MACHINE, *SURROUNDINGS)}
-        here = {name: value for name, value in platform.items() if value}
-        if here not in machines:
-            machines.append(here)
-        cell = cells.setdefault(of["cell"], _empty(of, framework, verdicts))
-        numbers = numbers_of(of)
-        cell["seeds"].append(of["seed"])
-        cell["parameters"].append((of.get("parameters_sha256") or "").removeprefix("sha256:")[:12])
+        run_record, framework = entry["record"], str(entry.get("framework", ""))
+        platform = {
+            name: run_record.get("platform", {}).get(name)
+            for name in (*MACHINE_FIELDS, *SOFTWARE_FIELDS)
+        }
+        run_machine = {name: value for name, value in platform.items() if value}
+        if run_machine not in machines:
+            machines.append(run_machine)
+        cell = cells.setdefault(run_record["cell"], _empty_cell(run_record, framework, verdicts))
+        numbers = read_numbers(run_record)
+        cell["seeds"].append(run_record["seed"])
+        cell["parameters"].append(
+            (run_record.get("parameters_sha256") or "").removeprefix("sha256:")[:12]
+        )
         for name, quantity in NUMBERS.items():
             value = numbers[quantity]
             cell[name].append(value if math.isfinite(value) else None)
-        cell["steps_per_cpu_second"].append(of["time"].get("steps_per_cpu_second"))
-        cell["machines"].append(machines.index(here))
+        cell["steps_per_cpu_second"].append(run_record["time"].get("steps_per_cpu_second"))
+        cell["machines"].append(machines.index(run_machine))
     # diagnostics are judged, and fail no check
-    others = {
+    other_verdicts = {
         name: verdict["verdict"]
         for name, verdict in verdicts.items()
         if name not in cells and quantity_of(name) in NUMBERS.values()
@@ -255,45 +266,49 @@ def _results(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             if values and None not in values:
                 throughput.setdefault(name, {})[measure] = values
         for measure, verdict in measured.get("verdicts", {}).items():
-            others[f"{name} {measure}"] = verdict["verdict"]
+            other_verdicts[f"{name} {measure}"] = verdict["verdict"]
     return {
         "machines": machines,
         "cells": dict(sorted(cells.items())),
         "throughput": throughput,
-        "verdicts": dict(sorted(others.items())),
+        "verdicts": dict(sorted(other_verdicts.items())),
         "replays": {
-            entry["replay"]["cell"]: _replay(entry["replay"], str(entry.get("framework", "")))
+            entry["replay"]["cell"]: _summarize_replay(
+                entry["replay"], str(entry.get("framework", ""))
+            )
             for entry in entries
             if isinstance(entry.get("replay"), dict)
         },
     }
 
 
-def _replay(of: Mapping[str, Any], framework: str) -> dict[str, Any]:
+def _summarize_replay(replay_entry: Mapping[str, Any], framework: str) -> dict[str, Any]:
     return {
         "framework": framework,
-        "group": _group(of["cell"], framework),
-        **{name: of[name] for name in ("replayed", "seed", "state", "first")},
+        "group": _group_name(replay_entry["cell"], framework),
+        **{name: replay_entry[name] for name in ("replayed", "seed", "state", "first")},
     }
 
 
-def _group(cell: str, framework: str) -> str:
+def _group_name(cell: str, framework: str) -> str:
     algorithm = cell.removeprefix(f"{framework}-").partition("-")[0]
     return f"{framework}-{algorithm}"
 
 
-def _empty(
-    of: Mapping[str, Any], framework: str, verdicts: Mapping[str, Mapping[str, Any]]
+def _empty_cell(
+    first_record: Mapping[str, Any], framework: str, verdicts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return a cell without runs, as its first record describes it."""
-    given = of.get("hyperparameters")
-    text = json.dumps(given, sort_keys=True)
+    """Return a cell without runs, described by its first record."""
+    hyperparameters = first_record.get("hyperparameters")
+    text = json.dumps(hyperparameters, sort_keys=True)
     return {
         "framework": framework,
-        "group": _group(str(of["cell"]), framework),
-        "verdict": str(verdicts.get(of["cell"], {}).get("verdict", "")),
-        "protocol": of.get("protocol") or {},
-        "hyperparameters": hashlib.sha256(text.encode()).hexdigest()[:12] if given else "",
+        "group": _group_name(str(first_record["cell"]), framework),
+        "verdict": str(verdicts.get(first_record["cell"], {}).get("verdict", "")),
+        "protocol": first_record.get("protocol") or {},
+        "hyperparameters": hashlib.sha256(text.encode()).hexdigest()[:12]
+        if hyperparameters
+        else "",
         **{name: [] for name in ("seeds", "parameters", *NUMBERS)},
         "steps_per_cpu_second": [],
         "machines": [],

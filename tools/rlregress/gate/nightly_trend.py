@@ -1,4 +1,4 @@
-"""Many nightly runs: what regressed, since which night, and what changed there.
+"""Trends over many nightly runs: regressions, since which night, and the changes there.
 
 The alarm is that of the checks, with their error rate. Here it is only dated, by the one division
 of the nightly means that leaves the smallest squares. The interval of the date is a 95 % confidence
@@ -21,7 +21,13 @@ from numpy.typing import ArrayLike
 from rlregress import files
 from rlregress.errors import UserError
 from rlregress.gate import nightly_record
-from rlregress.gate.nightly_record import FILE, MACHINE, NUMBERS, SURROUNDINGS, NightlyRun
+from rlregress.gate.nightly_record import (
+    MACHINE_FIELDS,
+    NUMBERS,
+    SOFTWARE_FIELDS,
+    VERDICT_FILE,
+    NightlyRun,
+)
 from rlregress.gate.stored_throughput import MEMORY, QUANTITIES
 from rlregress.model.quantities import BY_NAME, cell_of
 from rlregress.model.trend_result import Row, Shift, Trend
@@ -33,8 +39,8 @@ from rlregress.model.verdict import (
     REPRODUCED,
 )
 
-_LIKELY = -2 * math.log(1 - math.sqrt(0.95))
-_CANNOT_TELL = (INCONCLUSIVE, COULD_NOT_JUDGE)
+_LIKELIHOOD_QUANTILE = -2 * math.log(1 - math.sqrt(0.95))
+_UNDECIDED_VERDICTS = (INCONCLUSIVE, COULD_NOT_JUDGE)
 
 
 @dataclass
@@ -42,7 +48,7 @@ class _History:
     """The verdicts and numbers of one name, by number of the night.
 
     Attributes:
-        measure: a quantity of returns, an attribute of a measured process; empty: no numbers.
+        measure: a quantity of returns or an attribute of a measured process; empty: no numbers.
     """
 
     name: str
@@ -52,36 +58,39 @@ class _History:
     measure: str = ""
 
 
-def report_folders(folders: Iterable[Path]) -> list[Path]:
+def find_report_folders(folders: Iterable[Path]) -> list[Path]:
     """Return every folder that holds a report: these and all below them, links aside.
 
     Raises:
         UserError: a folder is not there, may not be read, or holds no report.
     """
-    found: dict[Path, None] = {}
+    folders_found: dict[Path, None] = {}
     for folder in folders:
         if not folder.is_dir():
-            raise UserError(f"{folder} is no folder; expected the reports of checks")
-        walked = os.walk(folder, onerror=_refuse)
-        below = sorted(files.absolute(Path(place)) for place, _, names in walked if FILE in names)
-        if not below:
+            raise UserError(f"{folder} is not a folder; expected one with reports of checks")
+        walked = os.walk(folder, onerror=_raise_unreadable)
+        folders_with_report = sorted(
+            files.absolute(Path(place)) for place, _, names in walked if VERDICT_FILE in names
+        )
+        if not folders_with_report:
             raise UserError(
-                f"{folder} holds no report of a check ({FILE}), nor does a folder below it; name "
+                f"{folder} holds no report of a check ({VERDICT_FILE}), nor does a folder below "
+                "it; name "
                 "the folder of --report, or one that holds many of them"
             )
-        found.update(dict.fromkeys(below))
-    return list(found)
+        folders_found.update(dict.fromkeys(folders_with_report))
+    return list(folders_found)
 
 
-def _refuse(error: OSError) -> None:
-    """Raise, as ``os.walk`` leaves out what it cannot read: a missed night changes the result."""
+def _raise_unreadable(error: OSError) -> None:
+    """Raise UserError, because ``os.walk`` skips unreadable folders and a missed night matters."""
     raise UserError(
         f"{error.filename} cannot be read: {error.strerror}; expected a folder that you may read"
     )
 
 
-def read(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyRun], list[str]]:
-    """Return the nights below these folders in the order of their dates, and what is left out.
+def read_nights(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyRun], list[str]]:
+    """Return the nights below these folders by date, and descriptions of those left out.
 
     Args:
         since: a date; earlier nights are left out.
@@ -90,10 +99,10 @@ def read(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyRun], li
         UserError: there is no night.
     """
     by_date: dict[str, list[NightlyRun]] = {}
-    left_out, copies, reports = [], 0, report_folders(folders)
+    left_out, copies, reports = [], 0, find_report_folders(folders)
     for folder in reports:
         try:
-            night = nightly_record.read(folder)
+            night = nightly_record.read_nightly_run(folder)
         except UserError as error:
             left_out.append(f"not read: {error}")
             continue
@@ -117,76 +126,78 @@ def read(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyRun], li
     return recent, left_out
 
 
-def summarize(nights: Sequence[NightlyRun], left_out: Sequence[str] = ()) -> Trend:
-    """Return what many nights show.
+def summarize_nights(nights: Sequence[NightlyRun], left_out: Sequence[str] = ()) -> Trend:
+    """Summarize many nights.
 
     Args:
         nights: in the order of their dates.
-        left_out: of other nights, in words.
+        left_out: descriptions of nights that were left out.
 
     Raises:
         UserError: no framework was judged in any night.
     """
     frameworks: dict[str, _History] = {}
     for number, night in enumerate(nights):
-        for name, of in night.frameworks.items():
+        for name, framework_run in night.frameworks.items():
             history = frameworks.setdefault(f"{name} ({night.budget})", _History(name, name))
-            history.verdicts[number] = of.verdict
+            history.verdicts[number] = framework_run.verdict
     if not frameworks:
-        raise UserError(f"none of {len(nights)} nights has judged a framework")
-    histories = _histories(nights)
+        raise UserError(f"none of {len(nights)} nights judged a framework")
+    histories = _build_histories(nights)
     return Trend(
         dates=tuple(night.started for night in nights),
-        left_out=(*left_out, *_not_judged(nights)),
-        frameworks=tuple(_row(nights, *item) for item in frameworks.items()),
-        rows=tuple(_row(nights, *item) for item in histories.items()),
+        left_out=(*left_out, *_describe_unjudged(nights)),
+        frameworks=tuple(_build_row(nights, *item) for item in frameworks.items()),
+        rows=tuple(_build_row(nights, *item) for item in histories.items()),
     )
 
 
-def _histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
-    """Return name -> history of cells, of what was judged beside them, and of throughput."""
-    found: dict[str, _History] = {}
+def _build_histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
+    """Return name -> history of cells, secondary quantities and throughput."""
+    histories: dict[str, _History] = {}
     for number, night in enumerate(nights):
         owners = {name: cell.framework for name, cell in night.cells.items()}
         owners |= {cell.group: cell.framework for cell in night.cells.values()}
         for name, cell in night.cells.items():
             for measure, quantity in NUMBERS.items():
                 named = quantity.named(name)
-                history = found.setdefault(named, _History(named, cell.framework))
+                history = histories.setdefault(named, _History(named, cell.framework))
                 history.numbers[number], history.measure = list(getattr(cell, measure)), measure
-            found[name].verdicts[number] = cell.verdict or COULD_NOT_JUDGE
+            histories[name].verdicts[number] = cell.verdict or COULD_NOT_JUDGE
         for pair, measured in night.throughput.items():
             for measure, values in measured.items():
                 named = f"{pair} {measure}"
-                history = found.setdefault(named, _History(named, pair.partition(" ")[0]))
+                history = histories.setdefault(named, _History(named, pair.partition(" ")[0]))
                 history.numbers[number], history.measure = list(values), QUANTITIES[measure]
         for name, verdict in night.verdicts.items():
             owner = owners.get(cell_of(name), name.partition(" ")[0])
-            found.setdefault(name, _History(name, owner)).verdicts[number] = verdict
+            histories.setdefault(name, _History(name, owner)).verdicts[number] = verdict
         for name in night.reproduced():
             if name in night.replays:
-                found.setdefault(name, _History(name, night.replays[name].framework))
-            # what earlier nights judged of it by new runs
-            for named in {quantity.named(name) for quantity in NUMBERS.values()} & set(found):
-                found[named].verdicts[number] = REPRODUCED
-    return found
+                histories.setdefault(name, _History(name, night.replays[name].framework))
+            # earlier nights judged these by new runs
+            for named in {quantity.named(name) for quantity in NUMBERS.values()} & set(histories):
+                histories[named].verdicts[number] = REPRODUCED
+    return histories
 
 
-def _not_judged(nights: Sequence[NightlyRun]) -> list[str]:
-    """Return what the last checks did not judge, in sentences."""
+def _describe_unjudged(nights: Sequence[NightlyRun]) -> list[str]:
+    """Describe what the last checks did not judge."""
     lines = []
     if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
-        lines.append(f"nights that could not judge everything: {_listed(failed)}")
+        lines.append(f"nights that could not judge everything: {_shorten_list(failed)}")
     #: cell -> its last night, its framework and its verdict there
     last: dict[str, tuple[NightlyRun, str, str]] = {}
     latest: dict[tuple[str, str], NightlyRun] = {}
     for night in nights:
         latest |= {(name.partition("@")[0], night.budget): night for name in night.frameworks}
-        last |= {name: (night, of.framework, of.verdict) for name, of in night.cells.items()}
         last |= {
-            name: (night, of.framework, REPRODUCED)
-            for name, of in night.replays.items()
-            if of.state == REPRODUCED
+            name: (night, result.framework, result.verdict) for name, result in night.cells.items()
+        }
+        last |= {
+            name: (night, result.framework, REPRODUCED)
+            for name, result in night.replays.items()
+            if result.state == REPRODUCED
         }
     missing = [
         f"{name} ({night.started[:10]})"
@@ -195,28 +206,30 @@ def _not_judged(nights: Sequence[NightlyRun]) -> list[str]:
     ]
     without = [name for name, (_, _, verdict) in last.items() if not verdict]
     if missing:
-        lines.append(f"not in the last check of their framework and budget: {_listed(missing)}")
+        lines.append(
+            f"not in the last check of their framework and budget: {_shorten_list(missing)}"
+        )
     if without:
-        lines.append(f"without a verdict in their last check: {_listed(without)}")
+        lines.append(f"without a verdict in their last check: {_shorten_list(without)}")
     return lines
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+def _shorten_list(names: Sequence[str]) -> str:
+    ending = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + ending
 
 
-def _row(nights: Sequence[NightlyRun], name: str, history: _History) -> Row:
-    """Return what one history shows."""
-    conclusive = {n: v for n, v in history.verdicts.items() if v not in _CANNOT_TELL}
+def _build_row(nights: Sequence[NightlyRun], name: str, history: _History) -> Row:
+    """Summarize one history."""
+    conclusive = {n: v for n, v in history.verdicts.items() if v not in _UNDECIDED_VERDICTS}
     last = [*history.verdicts.values(), INCONCLUSIVE][len(history.verdicts) - 1]
-    verdict = INCONCLUSIVE if last in _CANNOT_TELL else last
+    verdict = INCONCLUSIVE if last in _UNDECIDED_VERDICTS else last
     if conclusive and [*conclusive.values()][-1] == REGRESSED:
         verdict = REGRESSED
-    means = _means(history)
+    means = _nightly_means(history)
     shift = None
     if verdict in (REGRESSED, IMPROVED):
-        shift = _shift(nights, history, conclusive, verdict, means)
+        shift = _date_shift(nights, history, conclusive, verdict, means)
     return Row(
         name=name,
         quantity=history.measure,
@@ -230,10 +243,10 @@ def _row(nights: Sequence[NightlyRun], name: str, history: _History) -> Row:
     )
 
 
-def _means(history: _History) -> dict[int, float]:
+def _nightly_means(history: _History) -> dict[int, float]:
     """Return the mean of each night; a failed run counts as the lowest return of all nights."""
-    known = [value for values in history.numbers.values() for value in values if value is not None]
-    failed = [min(known)] if known and history.measure == "returns" else []
+    finite = [value for values in history.numbers.values() for value in values if value is not None]
+    failed = [min(finite)] if finite and history.measure == "returns" else []
     by_night = {
         night: [n for value in values for n in (failed if value is None else [value])]
         for night, values in history.numbers.items()
@@ -241,7 +254,7 @@ def _means(history: _History) -> dict[int, float]:
     return {night: sum(values) / len(values) for night, values in by_night.items() if values}
 
 
-def _shift(
+def _date_shift(
     nights: Sequence[NightlyRun],
     history: _History,
     conclusive: Mapping[int, str],
@@ -249,9 +262,15 @@ def _shift(
     means: Mapping[int, float],
 ) -> Shift:
     """Return since when a history has its verdict: by its numbers, or else by its verdicts."""
-    others = [night for night, of in conclusive.items() if of != verdict]
-    first = next(n for n, of in conclusive.items() if of == verdict and n > max(others, default=-1))
-    if not others:
+    other_nights = [
+        night for night, night_verdict in conclusive.items() if night_verdict != verdict
+    ]
+    first = next(
+        n
+        for n, night_verdict in conclusive.items()
+        if night_verdict == verdict and n > max(other_nights, default=-1)
+    )
+    if not other_nights:
         return Shift(night=first, earliest=first, latest=first, is_dated=False)
     numbers, values = [*means], np.asarray([*means.values()])
     down = (verdict == REGRESSED) != (history.measure == QUANTITIES[MEMORY])
@@ -264,7 +283,7 @@ def _shift(
         quantity = BY_NAME.get(history.measure)
         share = (after - before) / (quantity.scale(old) if quantity else before)
     last = max(n for n in (*history.numbers, *history.verdicts) if n < earliest)
-    versions, conditions = _differences(nights[last], nights[latest], history)
+    versions, conditions = _list_differences(nights[last], nights[latest], history)
     return Shift(
         night=night,
         earliest=earliest,
@@ -292,39 +311,50 @@ def date_drop(values: ArrayLike) -> tuple[int, int, int] | None:
         return None
     centred = centred - centred.mean()
     places = np.arange(1, count)
-    # the fall of the mean at each place, in units of its own standard error but for the variance
+    # the drop of the mean at each place over its standard error, up to the common variance
     falls = np.cumsum(centred)[:-1] / np.sqrt(places * (count - places) / count)
     best = int(np.argmax(falls))
     if falls[best] <= 0:
         return None
+    # what remains after the best division; at least 0 in floating point
     variance = max(float((centred**2).sum() - falls[best] ** 2), 0.0) / max(count - 2, 1)
-    likely = places[(falls > 0) & (falls[best] ** 2 - falls**2 <= _LIKELY * variance + 1e-12)]
-    return int(places[best]), int(likely.min()), int(likely.max())
+    likely_places = places[
+        (falls > 0) & (falls[best] ** 2 - falls**2 <= _LIKELIHOOD_QUANTILE * variance + 1e-12)
+    ]
+    return int(places[best]), int(likely_places.min()), int(likely_places.max())
 
 
-def _differences(
+def _list_differences(
     old: NightlyRun, new: NightlyRun, history: _History
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
-    """Return (package, old, new) of those that differ between two nights, and what else does."""
-    versions, others = (
+    """Return the packages that differ between two nights (name, old, new), and other
+    differences.
+    """
+    versions, other_conditions = (
         [(name, a[name], b[name]) for name in b if name in a and a[name] != b[name]]
-        for a, b in zip(_conditions(old, history), _conditions(new, history), strict=True)
+        for a, b in zip(_read_conditions(old, history), _read_conditions(new, history), strict=True)
     )
-    return tuple(versions), tuple(f"{name} {a} -> {b}" for name, a, b in others)
+    return tuple(versions), tuple(f"{name} {a} -> {b}" for name, a, b in other_conditions)
 
 
-def _conditions(night: NightlyRun, history: _History) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the versions of a night, and what else of it may change results, by name."""
+def _read_conditions(night: NightlyRun, history: _History) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the versions of a night, and its other conditions that may change results."""
     versions: dict[str, str] = {}
-    others = {"rlregress": night.rlregress}
-    for name, of in night.frameworks.items():
+    other_conditions = {"rlregress": night.rlregress}
+    for name, framework_run in night.frameworks.items():
         if name.partition("@")[0] == history.framework.partition("@")[0]:
-            versions |= of.versions
-            others |= {f"code of {module}": digest for module, digest in of.sources.items()}
-    for condition in (*MACHINE, *SURROUNDINGS):
-        if values := {str(of[condition]) for of in night.machines if condition in of}:
-            others[condition] = " and ".join(sorted(values))
+            versions |= framework_run.versions
+            other_conditions |= {
+                f"code of {module}": digest for module, digest in framework_run.sources.items()
+            }
+    for condition in (*MACHINE_FIELDS, *SOFTWARE_FIELDS):
+        if values := {
+            str(framework_run[condition])
+            for framework_run in night.machines
+            if condition in framework_run
+        }:
+            other_conditions[condition] = " and ".join(sorted(values))
     if cell := night.cells.get(cell_of(history.name)):
-        others |= {key: str(value) for key, value in cell.protocol.items()}
-        others["hyperparameters"] = cell.hyperparameters
-    return versions, others
+        other_conditions |= {key: str(value) for key, value in cell.protocol.items()}
+        other_conditions["hyperparameters"] = cell.hyperparameters
+    return versions, other_conditions

@@ -1,4 +1,4 @@
-"""From the evidence of a session to one verdict per framework."""
+"""Derives one verdict per framework from the evidence of a session."""
 
 from __future__ import annotations
 
@@ -25,178 +25,191 @@ from rlregress.model.verdict import (
 from rlregress.training import cell
 from rlregress.verdicts.rules import Rules
 
-#: a cell whose own p-value, its looks considered, is larger shows no sign of a drop
+#: a cell with a larger p-value (over its looks) shows no sign of a drop
 SIGN_OF_A_DROP = 0.2
 
 
-def _covers(other: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    """Whether a verdict that holds speaks for the returns of a cell that alone see too little.
+def _covers_cell(covering: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Return whether a verdict that holds covers a cell that is inconclusive alone.
 
-    It is that of the cell's group, or of the training of one of them. It does not speak for the
-    cell if runs of the cell failed, or if the cell itself shows a drop of more than what the other
-    can see: that drop may be real, and it is not what the other was asked about. It shows one if
-    its own p-value is small, or if the drop is one that matters.
+    The covering verdict is that of the cell's group, or of the training returns of either. It does
+    not cover a cell with failed runs. Nor does it cover a cell that shows a drop larger than the
+    detectable one: that drop may be real, and the covering verdict does not test it. A cell shows a
+    drop if its own p-value is small, or if the drop is one that matters.
     """
-    detectable = other["visible_fraction"]
+    detectable = covering["visible_fraction"]
     if cell.get("failed") or detectable is None:
         return False
     drop = -cell["effect_fraction"]
     return drop <= detectable or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_detect)
 
 
-def _covered(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether another verdict speaks for a cell or a group that is inconclusive."""
-    groups = [group for group, of in verdicts.items() if name in of.get("cells", ())]
+def _is_covered(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether another verdict covers an inconclusive cell or group."""
+    groups = [group for group, verdict in verdicts.items() if name in verdict.get("cells", ())]
     names = [*groups, *(TRAINING.named(judged_name) for judged_name in (name, *groups))]
     return any(
-        verdicts[known_name]["verdict"] == HOLDS and _covers(verdicts[known_name], verdicts[name])
-        for known_name in names
-        if known_name in verdicts
+        verdicts[covering_name]["verdict"] == HOLDS
+        and _covers_cell(verdicts[covering_name], verdicts[name])
+        for covering_name in names
+        if covering_name in verdicts
     )
 
 
-def _counts(quantity: Quantity, verdict: str) -> bool:
-    """Whether a verdict counts for its framework.
+def _counts_for_framework(quantity: Quantity, verdict: str) -> bool:
+    """Return whether a verdict counts for its framework.
 
-    What is judged beside returns counts where it shows something; that critics hold says nothing of
-    returns, that training returns hold does.
+    Secondary quantities count if they changed. Critics that hold say nothing about returns,
+    training returns that hold do.
     """
     return quantity is RETURNS or verdict in CHANGES or (quantity is TRAINING and verdict == HOLDS)
 
 
-def _verdict(
+def _framework_verdict(
     failures: list[dict[str, Any]],
     verdicts: Mapping[str, Mapping[str, Any]],
     throughput: Collection[str],
 ) -> str:
-    """The verdict of a framework: of its returns, and of its throughput where that was asked."""
+    """Return the verdict of a framework on its returns, and on its throughput if requested."""
     if failures:
         return REGRESSED
-    counted = [
+    counted_verdicts = [
         verdict["verdict"]
         for name, verdict in verdicts.items()
-        if not (verdict["verdict"] == INCONCLUSIVE and _covered(name, verdicts))
-        and _counts(quantity_of(name), verdict["verdict"])
+        if not (verdict["verdict"] == INCONCLUSIVE and _is_covered(name, verdicts))
+        and _counts_for_framework(quantity_of(name), verdict["verdict"])
     ]
-    return worst_verdict([*counted, *throughput])
+    return worst_verdict([*counted_verdicts, *throughput])
 
 
-def _trained(framework: str, trained: Collection[str] | None) -> bool:
+def _is_trained(framework: str, trained: Collection[str] | None) -> bool:
     # a copy of a framework, "name@label", is judged by the runs of that name
     return trained is None or framework.partition("@")[0] in trained
 
 
-def outcomes(
+def build_outcomes(
     entries: list[dict[str, Any]],
     trained: Collection[str] | None = None,
     to_probe: Mapping[str, Collection[Cell]] = MappingProxyType({}),
     untrained: Mapping[cell.Cell, str] = MappingProxyType({}),
 ) -> list[FrameworkOutcome]:
-    """One outcome per framework that was to be judged, or that a test was about, by name.
+    """Return one outcome per framework that was requested or tested, by name.
 
-    Nothing holds of a framework that was to be judged and was not checked everything: whether the
-    rest holds is not known.
+    A requested framework that was not checked completely never holds: the rest is unknown.
 
     Args:
-        trained: frameworks whose returns are judged; None: all. Of others formulas and behaviour
-            are all that can hold.
-        to_probe: frameworks that were to be judged -> every (detail, scope) to be asked of them.
-        untrained: cells that need a package which is not installed -> that sentence.
+        trained: frameworks whose returns are judged; None: all. For others only formulas and
+            behaviour can hold.
+        to_probe: requested frameworks -> every (detail, scope) to be probed.
+        untrained: cells that need a missing package -> the sentence that names it.
     """
-    made = []
+    framework_outcomes = []
     for framework in sorted(
         {e["framework"] for e in entries if e.get("framework")} | set(to_probe)
     ):
-        own = [entry for entry in entries if entry.get("framework") == framework]
+        framework_entries = [entry for entry in entries if entry.get("framework") == framework]
         tests: dict[str, dict[str, int]] = {}
-        for entry in own:
+        for entry in framework_entries:
             tier = tests.setdefault(entry["tier"], {})
             tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
-        failures = [entry for entry in own if entry["outcome"] == "failed"]
-        verdicts = evidence.verdicts(own)
+        failures = [entry for entry in framework_entries if entry["outcome"] == "failed"]
+        verdicts = evidence.verdicts(framework_entries)
         throughput = {
             algorithm: measured
             for (name, algorithm), measured in evidence.throughput(entries).items()
             if name == framework
         }
-        replays = evidence.replays(own)
-        replayed = [of.state for of in replays.values() if of.is_reproduced]
-        quantities = [
+        replays = evidence.replays(framework_entries)
+        replay_states = [item.state for item in replays.values() if item.is_reproduced]
+        throughput_verdicts = [
             verdict["verdict"]
             for measured in throughput.values()
             for verdict in measured.get("verdicts", {}).values()
         ]
-        if not failures and not _trained(framework, trained) and set(quantities) <= {HOLDS}:
+        if (
+            not failures
+            and not _is_trained(framework, trained)
+            and set(throughput_verdicts) <= {HOLDS}
+        ):
             verdict = FORMULAS_HOLD
         else:
-            verdict = _verdict(failures, verdicts, [*quantities, *replayed])
-        without = [entry for entry in own if evidence.LACKING in entry]
-        apart = [entry for entry in without if _is_about_what_is_missing(entry)]
-        wanted = set(to_probe.get(framework, ())) - {
-            (entry.get("detail"), entry.get("scope")) for entry in apart
+            verdict = _framework_verdict(failures, verdicts, [*throughput_verdicts, *replay_states])
+        lacking_entries = [entry for entry in framework_entries if evidence.LACKING in entry]
+        extra_entries = [entry for entry in lacking_entries if _tests_missing_extra(entry)]
+        probes = set(to_probe.get(framework, ())) - {
+            (entry.get("detail"), entry.get("scope")) for entry in extra_entries
         }
-        missing = requested_names.not_probed(wanted, evidence.answered(own, framework))
-        tiers = _untested(tests, _trained(framework, trained)) if framework in to_probe else ()
-        cells = {of: why for of, why in untrained.items() if _trained(framework, {of.framework})}
-        lacking = _lacking(without, cells)
-        old_files = evidence.old_files(own).get(framework, {})
-        not_loaded = evidence.not_loaded(own).get(framework, {})
-        # one kind of file may be none of this environment; nothing of any says nothing of old files
+        missing = requested_names.describe_not_probed(
+            probes, evidence.answered(framework_entries, framework)
+        )
+        tiers = (
+            _untested_tiers(tests, _is_trained(framework, trained)) if framework in to_probe else ()
+        )
+        cells = {
+            item: reason
+            for item, reason in untrained.items()
+            if _is_trained(framework, {item.framework})
+        }
+        lacking = _tests_by_package(lacking_entries, cells)
+        old_files = evidence.old_files(framework_entries).get(framework, {})
+        not_loaded = evidence.not_loaded(framework_entries).get(framework, {})
+        # one kind of file may not exist in this environment; if no kind was loaded, old files are
+        # unknown
         unread = bool(old_files) and not_loaded.keys() == old_files.keys()
         if verdict != REGRESSED and (
-            missing or tiers or cells or unread or len(apart) < len(without)
+            missing or tiers or cells or unread or len(extra_entries) < len(lacking_entries)
         ):
             verdict = COULD_NOT_JUDGE
-        made.append(
+        framework_outcomes.append(
             FrameworkOutcome(
                 framework=framework,
                 verdict=verdict,
                 tests=tests,
                 failures=tuple(failures),
                 verdicts=verdicts,
-                details=len({id for id, _ in wanted}),
+                details=len({id for id, _ in probes}),
                 not_asked=missing,
                 untested=tiers,
                 throughput=throughput,
                 replays=replays,
-                not_judged=evidence.not_judged(own),
+                not_judged=evidence.not_judged(framework_entries),
                 lacking=lacking,
                 old_files=old_files,
                 not_loaded=not_loaded,
             )
         )
-    return made
+    return framework_outcomes
 
 
-def _is_about_what_is_missing(entry: Mapping[str, Any]) -> bool:
-    """Whether a test is about what an extra brings, as its name says: wrappers of Atari.
+def _tests_missing_extra(entry: Mapping[str, Any]) -> bool:
+    """Return whether a test is about a missing extra, as its name says: wrappers of Atari.
 
-    That cannot run in this environment at all, so the rest can be judged without it. Whatever else
-    needs the package is not checked, be it that a framework has come to need it.
+    Such a test cannot run in this environment, and the rest can be judged without it. Any other
+    test that needs the package is unchecked, for example because a framework now needs it.
     """
     sentence, test = entry[evidence.LACKING], entry["test"]
     return any(f"[{extra}]" in sentence and extra in test for extra in EXTRAS.values())
 
 
-def _lacking(
-    without: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
+def _tests_by_package(
+    entries: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Package that is not installed, in a sentence -> the tests and cells that need it."""
-    needing: dict[str, list[str]] = {}
-    for entry in without:
-        needing.setdefault(entry[evidence.LACKING], []).append(entry["test"])
-    for of, sentence in untrained.items():
-        needing.setdefault(sentence, []).append(of.id)
-    return {sentence: tuple(names) for sentence, names in sorted(needing.items())}
+    """Return the sentence about a missing package -> the tests and cells that need it."""
+    names_by_sentence: dict[str, list[str]] = {}
+    for entry in entries:
+        names_by_sentence.setdefault(entry[evidence.LACKING], []).append(entry["test"])
+    for untrained_cell, sentence in untrained.items():
+        names_by_sentence.setdefault(sentence, []).append(untrained_cell.id)
+    return {sentence: tuple(names) for sentence, names in sorted(names_by_sentence.items())}
 
 
-def _untested(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:
+def _untested_tiers(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:
     tiers = ("unit", "behavior", "performance") if trained else ("unit", "behavior")
     return tuple(tier for tier in tiers if not tests.get(tier, {}).get("passed"))
 
 
-def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Failed tests about no framework, and tests that could not be set up: the suite is broken."""
+def find_broken_tests(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return failed tests without a framework and failed set-ups: the suite itself is broken."""
     return [
         entry
         for entry in entries
@@ -205,18 +218,19 @@ def broken(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
-    """Cells and groups of the session that no test has given a verdict on."""
+def find_unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
+    """Return the cells and groups of the session without a verdict."""
     return sorted(set(names) - evidence.verdicts(entries).keys())
 
 
 def exit_code(
-    of_frameworks: list[FrameworkOutcome],
+    framework_outcomes: list[FrameworkOutcome],
     entries: list[dict[str, Any]],
     missing: Sequence[str] = (),
 ) -> int:
-    """0 holds, 1 regressed, 2 could not judge (also: verdicts are missing), 3 inconclusive."""
-    verdicts = [outcome.verdict for outcome in of_frameworks]
-    if not of_frameworks or missing or broken(entries):
+    """Return 0 for holds, 1 regressed, 2 could not judge or incomplete, 3 inconclusive."""
+    # missing verdicts and a broken suite can only worsen the exit code
+    verdicts = [outcome.verdict for outcome in framework_outcomes]
+    if not framework_outcomes or missing or find_broken_tests(entries):
         verdicts.append(COULD_NOT_JUDGE)
     return EXIT_CODES[worst_verdict(verdicts)]

@@ -1,4 +1,4 @@
-"""How much a framework is asked, in numbers."""
+"""Counts the probes of a framework."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 from rlregress import frameworks
 from rlregress.details import catalogue
-from rlregress.details.implementation import absent, documented, implementations
+from rlregress.details.implementation import list_implementations, load_absent, load_documented
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Missing, ProbeCounts
 from rlregress.model.fault_results import DETAILS
 
 
-def count(adapter: Adapter) -> ProbeCounts:
-    """Count what is asked of a framework.
+def count_probes(adapter: Adapter) -> ProbeCounts:
+    """Count the probes of a framework.
 
     Raises:
         UserError: its files in ``baselines`` cannot be read.
     """
     probe_keys = set(adapter.observe.probes())
-    entries = [entry for key, entry in documented(adapter).items() if key in probe_keys]
+    entries = [entry for key, entry in load_documented(adapter).items() if key in probe_keys]
     return ProbeCounts(
         framework=adapter.full_name,
         version=adapter.code.version(),
@@ -30,43 +30,49 @@ def count(adapter: Adapter) -> ProbeCounts:
         scopes=len(probe_keys),
         variants=len({(entry.id, entry.variant) for entry in entries}),
         deviations=sum(bool(entry.deviation) for entry in entries),
-        absent=len(absent(adapter)),
+        absent=len(load_absent(adapter)),
         faults=len(fault_tables.load(DETAILS, [adapter.name])),
     )
 
 
-def missing(adapter: Adapter, chosen: Collection[str]) -> list[Missing]:
-    """What a framework lacks to be checked for details, in the order of the catalogue.
+def find_missing(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]:
+    """List the gaps in a framework's details, in the order of the catalogue.
 
     Args:
-        chosen: ids of details; what the framework does not have is left out.
+        detail_ids: ids of details; those that the framework lacks are left out.
 
     Raises:
         UserError: its files in ``baselines`` cannot be read.
     """
-    probes, entries, has_none = set(adapter.observe.probes()), documented(adapter), absent(adapter)
-    elsewhere = defaultdict(list)
-    for other in frameworks.installed():
-        if other.name != adapter.name:
-            for (id, _), probe in other.observe.probes().items():
-                elsewhere[id].append(_innermost(probe))
+    probes, entries, absent_details = (
+        set(adapter.observe.probes()),
+        load_documented(adapter),
+        load_absent(adapter),
+    )
+    probes_elsewhere = defaultdict(list)
+    for other_adapter in frameworks.installed():
+        if other_adapter.name != adapter.name:
+            for (id, _), probe in other_adapter.observe.probes().items():
+                probes_elsewhere[id].append(_unwrap_function(probe))
     faults = fault_tables.load(DETAILS, [adapter.name])
-    has_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}
-    has_fault |= fault_tables.without(adapter.name).keys()
-    found = []
-    for id in (detail.id for detail in catalogue.all_details() if detail.id in chosen):
-        of_detail = {key for key in probes if key[0] == id}
-        if not of_detail and id not in has_none:
-            found.append(Missing(detail=id, lacks="probe", example=_example(elsewhere[id])))
-        elif of_detail - entries.keys():
-            found.append(Missing(detail=id, lacks="expectation"))
-        elif of_detail and id not in has_fault:
-            found.append(Missing(detail=id, lacks="fault"))
-    return found
+    details_with_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}
+    details_with_fault |= fault_tables.without(adapter.name).keys()
+    gaps = []
+    for id in (detail.id for detail in catalogue.all_details() if detail.id in detail_ids):
+        detail_keys = {key for key in probes if key[0] == id}
+        if not detail_keys and id not in absent_details:
+            gaps.append(
+                Missing(detail=id, lacks="probe", example=_suggest_example(probes_elsewhere[id]))
+            )
+        elif detail_keys - entries.keys():
+            gaps.append(Missing(detail=id, lacks="expectation"))
+        elif detail_keys and id not in details_with_fault:
+            gaps.append(Missing(detail=id, lacks="fault"))
+    return gaps
 
 
-def _example(functions: Sequence[Any]) -> str:
-    """What measures a detail on any driver; else the modules of other frameworks' probes."""
+def _suggest_example(functions: Sequence[Any]) -> str:
+    """Return the measurement of a detail on any driver, else the modules of other probes."""
     for function in functions:
         if function.__module__.startswith("rlregress.measurements."):
             return f"{function.__module__}.{function.__name__}, on a driver"
@@ -74,17 +80,17 @@ def _example(functions: Sequence[Any]) -> str:
     return ", ".join(sorted(modules))
 
 
-def _innermost(function: Any) -> Any:
-    """The function below what binds its arguments, or wraps it."""
+def _unwrap_function(function: Any) -> Any:
+    """Return the function below partial applications and wrappers."""
     while inner := getattr(function, "func", None) or getattr(function, "__wrapped__", None):
         function = inner
     return function
 
 
-def everything(adapters: Sequence[Adapter], done: Callable[[], None]) -> None:
-    """Ask every detail of every framework, in every scope, and call ``done`` after each answer."""
+def probe_everything(adapters: Sequence[Adapter], on_answer: Callable[[], None]) -> None:
+    """Probe every detail of every framework in every scope; call ``on_answer`` after each."""
     for detail in catalogue.all_details():
         for adapter in adapters:
-            for implementation in implementations(adapter, detail.id):
+            for implementation in list_implementations(adapter, detail.id):
                 _ = implementation.judgement
-                done()
+                on_answer()

@@ -17,9 +17,9 @@ from rlregress.datafiles import Number, Text
 from rlregress.errors import UserError
 from rlregress.model.cells import Band
 from rlregress.training.cell import Cell
-from rlregress.verdicts.bands import recover
+from rlregress.verdicts.bands import recover_band
 
-SEEDS = 5
+PUBLISHED_SEEDS = 5
 
 #: (framework, algorithm, environment, hyperparameter set)
 Key = tuple[str, str, str, str]
@@ -36,13 +36,13 @@ class _Row:
     half_width: Annotated[Number, Field(ge=0)]
 
 
-def path_of(name: str) -> Path:
-    """The file of a published table."""
+def table_path(name: str) -> Path:
+    """Return the file of a published table."""
     return suite.baselines() / "paper" / f"{name}.csv"
 
 
 def _check_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> None:
-    """UserError if two lines of a table are about one thing."""
+    """Raise UserError if two lines of a table share a key."""
     for key, count in Counter(keys).items():
         if count > 1:
             raise UserError(
@@ -51,30 +51,31 @@ def _check_distinct(path: Path, keys: Sequence[tuple[str, ...]]) -> None:
 
 
 @cache
-def table(name: str) -> dict[Key, Band]:
-    """The bands of a published table; UserError that names file and line of what does not fit."""
-    rows: tuple[_Row, ...] = datafiles.read(path_of(name), tuple[_Row, ...])
+def load_table(name: str) -> dict[Key, Band]:
+    """Return the bands of a published table; UserError names file and line of bad input."""
+    rows: tuple[_Row, ...] = datafiles.read(table_path(name), tuple[_Row, ...])
     keys = [(row.framework, row.algorithm, row.environment, row.hyperparameters) for row in rows]
-    _check_distinct(path_of(name), keys)
-    bands = [recover(row.mean, row.half_width, SEEDS) for row in rows]
+    _check_distinct(table_path(name), keys)
+    bands = [recover_band(row.mean, row.half_width, PUBLISHED_SEEDS) for row in rows]
     return dict(zip(keys, bands, strict=True))
 
 
-def band_of(cell: Cell, name: str) -> Band | None:
-    """The published band of a cell, if the table has one."""
+def find_band(cell: Cell, name: str) -> Band | None:
+    """Return the published band of a cell, if the table has one."""
     key = (cell.framework, cell.algorithm, cell.environment, cell.hyperparameters)
-    return table(name).get(key)
+    return load_table(name).get(key)
 
 
-def ceiling_counts(cell: Cell, name: str) -> tuple[int, int]:
-    """Published runs below the ceiling, and all of them, over the cells of an environment.
+def count_below_ceiling(cell: Cell, name: str) -> tuple[int, int]:
+    """Return the published runs below the ceiling and all runs, over the cells of an
+    environment.
 
-    A mean of five runs that is below the ceiling contains at least one run that failed; how many
-    it contains beyond one is not published, so this is a lower bound.
+    A mean of five runs below the ceiling contains at least one failed run. More are possible but
+    not published, so this is a lower bound.
     """
-    means = [band.mean for key, band in table(name).items() if key[2] == cell.environment]
+    means = [band.mean for key, band in load_table(name).items() if key[2] == cell.environment]
     failed = sum(mean < max(means) for mean in means)
-    return failed, SEEDS * len(means)
+    return failed, PUBLISHED_SEEDS * len(means)
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,13 @@ class _Original:
 
 
 @cache
-def originals() -> dict[tuple[str, str], Band]:
-    """(algorithm, environment without its version) -> what the paper of the algorithm printed.
+def load_original_bands() -> dict[tuple[str, str], Band]:
+    """Return (algorithm, environment without version) -> the band in the paper of the algorithm.
 
-    Read from ``baselines/paper/originals.csv``. The divisor of the printed standard deviations is
-    not said: ``sd_high`` is the sample standard deviation if it was the number of seeds.
+    Read from ``baselines/paper/originals.csv``. The papers do not state the divisor of their
+    standard deviations: ``sd_high`` is the sample standard deviation if it was the number of seeds.
     """
-    path = path_of("originals")
+    path = table_path("originals")
     rows: tuple[_Original, ...] = datafiles.read(path, tuple[_Original, ...])
     keys = [(row.algorithm, row.environment.partition("-v")[0]) for row in rows]
     _check_distinct(path, keys)

@@ -14,15 +14,15 @@ from rlregress.gate import baseline_runs, replays
 from rlregress.inside.run_record import check_writable
 from rlregress.inside.worker import PORTABLE
 from rlregress.training import job_plan, worker_launch
-from rlregress.training.budgets import budget as load_budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
-from rlregress.training.store import store_in
-from rlregress.verdicts.stability import self_check
+from rlregress.training.store import open_store
+from rlregress.verdicts.stability import check_stability
 
 
 @dataclass(frozen=True)
 class RecordingRequest:
-    """What is to be recorded: every framework with every algorithm in every environment.
+    """A request to record every framework with every algorithm in every environment.
 
     Attributes:
         hyperparameters: name of a set; empty: each framework's own.
@@ -40,89 +40,91 @@ class RecordingRequest:
     store: str
     replace: bool
 
-    def cells(self) -> list[Cell]:
-        """The cells; UserError if there are none."""
+    def list_cells(self) -> list[Cell]:
+        """List the cells; UserError if there are none."""
         for framework in self.frameworks:
-            own, at, _ = framework.partition("@")
-            if at:
+            name, separator, _ = framework.partition("@")
+            if separator:
                 raise UserError(
                     f"--framework is '{framework}', and runs are recorded of the copy that is "
-                    f"installed: expected '{own}'"
+                    f"installed: expected '{name}'"
                 )
-        cells = [
+        list_cells = [
             Cell(framework, algorithm, environment, self.hyperparameters or framework, self.budget)
             for framework in self.frameworks
             for algorithm in self.algorithms
             for environment in self.environments
         ]
-        if not cells:
+        if not list_cells:
             raise UserError("nothing to record; name a framework, an algorithm and an environment")
-        return cells
+        return list_cells
 
 
-def record(
-    requested: RecordingRequest, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
+def record_baselines(
+    request: RecordingRequest, workers: int, on_done: Callable[[dict[str, Any], int, int], None]
 ) -> Iterator[str]:
-    """Train every named cell and write its file; yields lines.
+    """Train every named cell and write its file; yield lines of progress.
 
-    Runs that are in the store, or that are stored already, are not done again: a recording that was
-    ended goes on, and five stored runs become ten by five more.
+    Runs in the store or in stored files are not done again. An interrupted recording continues, and
+    five stored runs become ten by five more.
 
     Args:
-        on_done: called with the record of each run, how many are done, and of how many.
+        on_done: called with the record of each run, the number done, and the total.
     """
-    least = 1 if load_budget(requested.budget).arithmetic == PORTABLE else 2
-    if not least <= requested.seeds <= baseline_runs.FIRST_NEW_SEED:
+    min_seeds = 1 if load_budget(request.budget).arithmetic == PORTABLE else 2
+    if not min_seeds <= request.seeds <= baseline_runs.FIRST_NEW_SEED:
         raise UserError(
-            f"--seeds is {requested.seeds}, expected {least} to {baseline_runs.FIRST_NEW_SEED} "
+            f"--seeds is {request.seeds}, expected {min_seeds} to {baseline_runs.FIRST_NEW_SEED} "
             "stored runs of each cell"
         )
     suite.checkout("recording stored runs")
-    cells = requested.cells()
-    of_budget = load_budget(requested.budget)
-    of_cell = {cell: job_plan.jobs(cell, range(requested.seeds)) for cell in cells}
-    if not requested.replace:
-        for jobs in of_cell.values():
+    cells = request.list_cells()
+    budget = load_budget(request.budget)
+    jobs_by_cell = {cell: job_plan.plan_jobs(cell, range(request.seeds)) for cell in cells}
+    if not request.replace:
+        for jobs in jobs_by_cell.values():
             baseline_runs.check_replaceable(jobs)
     earlier: dict[Cell, Mapping[int, baseline_runs.StoredRun]] = {}
-    for cell, jobs in of_cell.items():
-        earlier[cell] = {} if requested.replace else baseline_runs.kept(jobs)
-        if of_budget.arithmetic != PORTABLE:
+    for cell, jobs in jobs_by_cell.items():
+        earlier[cell] = {} if request.replace else baseline_runs.find_reusable_runs(jobs)
+        if budget.arithmetic != PORTABLE:
             baseline_runs.check_machine(cell, earlier[cell])
-        of_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
-    check_writable(baseline_runs.folder(), "stored runs")
-    folder = store_in(requested.store)
-    check_writable(folder.folder, "run records")
-    # seed by seed, so that a recording that is ended has some runs of every cell
-    queue = sorted((job for cell in cells for job in of_cell[cell]), key=lambda job: job.seed)
-    done = itertools.count(1)
+        jobs_by_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]
+    # before hours of training, not after them
+    check_writable(baseline_runs.returns_folder(), "stored runs")
+    store = open_store(request.store)
+    check_writable(store.folder, "run records")
+    # seed by seed, so that an interrupted recording has some runs of every cell
+    queue = sorted((job for cell in cells for job in jobs_by_cell[cell]), key=lambda job: job.seed)
+    counter = itertools.count(1)
 
-    def count(job: Job, run_record: dict[str, Any]) -> None:
-        on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(done), len(queue))
+    def report_run(job: Job, run_record: dict[str, Any]) -> None:
+        on_done({**run_record, "cell": job.cell.id, "seed": job.seed}, next(counter), len(queue))
 
-    worker_launch.run_all(queue, folder, workers or os.cpu_count() or 1, count)
-    useless = []
-    for cell, jobs in of_cell.items():
+    worker_launch.do_runs(queue, store, workers or os.cpu_count() or 1, report_run)
+    cells_without_runs = []
+    for cell, jobs in jobs_by_cell.items():
         if not jobs:
-            path = baseline_runs.path_of(cell)
+            path = baseline_runs.baseline_path(cell)
             yield f"{path} holds all of them already; --replace does them again"
             continue
-        records = [of_job for job in jobs if (of_job := folder.find(job)) is not None]
-        failed = {job.seed: why for job in jobs if (why := folder.why_failed(job.name))}
-        for seed, why in failed.items():
-            yield f"seed {seed} of {cell.id} failed: {why}"
+        records = [job_record for job in jobs if (job_record := store.find_record(job)) is not None]
+        failed = {job.seed: reason for job in jobs if (reason := store.failure_reason(job.name))}
+        for seed, reason in failed.items():
+            yield f"seed {seed} of {cell.id} failed: {reason}"
         if len(failed) == len(jobs) and not earlier[cell]:
-            useless.append(cell.id)
+            cells_without_runs.append(cell.id)
             continue
-        if of_budget.arithmetic == PORTABLE:
-            replays.admit(list(zip(jobs, records, strict=True)), folder, workers)
-        path = baseline_runs.write(jobs, records, earlier[cell])
+        if budget.arithmetic == PORTABLE:
+            replays.check_repeatable(list(zip(jobs, records, strict=True)), store, workers)
+        path = baseline_runs.write_baseline(jobs, records, earlier[cell])
         yield f"wrote {path}"
-        returns = baseline_runs.load(path).returns
-        if len(returns) >= 2 and of_budget.judged:
-            yield f"  {self_check(returns, of_budget.seeds)}"
-    if useless:
+        returns = baseline_runs.load_baseline(path).returns
+        if len(returns) >= 2 and budget.judged:
+            yield f"  {check_stability(returns, budget.seeds)}"
+    if cells_without_runs:
         raise UserError(
-            f"no run of {', '.join(useless)} ended well, and nothing is stored; fix the errors "
+            f"no run of {', '.join(cells_without_runs)} ended well, and nothing is stored; fix "
+            "the errors "
             "above, then record again"
         )

@@ -1,7 +1,7 @@
-"""Replays: a stored run is trained again here, and compared with its record to the last bit.
+"""Replays: a stored run is trained again here and compared with its record bit by bit.
 
-One run that has the numbers of its record shows that everything that it executes does what it did.
-Its return is that of the record and never enters a sample of new runs.
+A run with the same numbers as its record shows that all code it executes behaves as before. Its
+return never enters a sample of new runs.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from rlregress.inside.worker import PORTABLE
 from rlregress.model.replay_result import DIFFERS, KINDS, NOT_REPLAYED, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.training import job_plan, worker_launch
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store
 
-#: what computes: with another release of one, other bits are to be expected.
-_COMPUTING = ("numpy", "torch")
-#: of a run, what says when it was made and how fast it was
-_MEASURED = ("time", "seed", "sources")
+#: with another release of these, different bits are expected
+_NUMERIC_PACKAGES = ("numpy", "torch")
+#: fields of a run that differ from time to time
+_VOLATILE_FIELDS = ("time", "seed", "sources")
 
 
 @dataclass(frozen=True)
-class Recorded:
+class ReplayableRun:
     """A stored run that can be replayed.
 
     Attributes:
-        cell: whose fresh seeds the replay stands for.
-        job: the run, of the code that is here.
+        cell: the cell whose fresh seeds the replay replaces.
+        job: the run with the installed code.
     """
 
     cell: Cell
@@ -53,53 +53,55 @@ class Recorded:
     job: Job
 
     @property
-    def described(self) -> str:
-        """Return what the run executes, in words."""
+    def description(self) -> str:
+        """Description of the code that the run executes."""
         lines = self.run.trail.lines if self.run.trail is not None else {}
         steps = f"{self.job.protocol.total_steps:_} steps".replace("_", " ")
-        return f"{steps} with the numbers of seed {self.run.seed}{_share(lines)}"
+        return f"{steps} with the numbers of seed {self.run.seed}{_describe_coverage(lines)}"
 
     @property
-    def is_expected(self) -> bool:
-        """Return whether the numbers are likely those of the record: other libraries may move."""
+    def expects_same_numbers(self) -> bool:
+        """Return whether the numbers are expected to be those of the record: the libraries
+        are the same.
+        """
         old, new = self.stored.versions, self.job.versions
-        return all(old.get(name) == new.get(name) for name in _COMPUTING)
+        return all(old.get(name) == new.get(name) for name in _NUMERIC_PACKAGES)
 
     @property
-    def moved(self) -> str:
-        """Return the versions and the code that are not those of the stored run, in words."""
+    def changes(self) -> str:
+        """Versions and code that differ from those of the stored run, in words."""
         old, new = self.stored.versions, self.job.versions
-        moved = [
+        changes = [
             f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}"
             for name in sorted({*old, *new})
             if old.get(name) != new.get(name)
         ]
         sources = self.run.sources or self.stored.sources
-        moved += [
+        changes += [
             f"code of {name}" for name, digest in self.job.sources.items()
             if sources.get(name) != digest
         ]  # fmt: skip
-        return ", ".join(moved)
+        return ", ".join(changes)
 
 
-def recorded(cell: Cell, seed: int) -> Recorded | None:
-    """Return the stored run that stands for a cell; None if its file is not there.
+def find_replayable(cell: Cell, seed: int) -> ReplayableRun | None:
+    """Return the stored run that a cell can replay; None if it has no file.
 
     Args:
-        seed: of the run; -1: another one of the stored seeds each day.
+        seed: of the run; -1: a different stored seed each day.
 
     Raises:
-        UserError: it was recorded with another protocol or with other hyperparameters, or the seed
-            is none of those that are stored.
+        UserError: it was recorded with another protocol or other hyperparameters, or the seed is
+            not stored.
     """
-    name = budget(cell.budget).replay
+    name = load_budget(cell.budget).replay
     if not name:
         return None
-    replayed = replace(cell, budget=name)
-    path = baseline_runs.path_of(replayed)
+    replayed_cell = replace(cell, budget=name)
+    path = baseline_runs.baseline_path(replayed_cell)
     if not path.exists():
         return None
-    stored = baseline_runs.load(path)
+    stored = baseline_runs.load_baseline(path)
     runs = {run.seed: run for run in stored.runs}
     if seed < 0:
         seed = list(runs)[date.today().toordinal() % len(runs)]
@@ -107,15 +109,15 @@ def recorded(cell: Cell, seed: int) -> Recorded | None:
         raise UserError(
             f"--replay-seed is {seed}, expected a seed of {path}: {', '.join(map(str, runs))}"
         )
-    [job] = job_plan.jobs(replayed, [seed])
+    [job] = job_plan.plan_jobs(replayed_cell, [seed])
     baseline_runs.check_protocol(stored, job.protocol)
     baseline_runs.check_hyperparameters(stored, job.hyperparameters)
-    return Recorded(cell, stored, runs[seed], job)
+    return ReplayableRun(cell, stored, runs[seed], job)
 
 
 @dataclass(frozen=True)
 class _Canary:
-    """What ``inside.canary`` came to where the records were made.
+    """The results of ``inside.canary`` on the machine of the records.
 
     Attributes:
         versions: of NumPy and torch.
@@ -127,142 +129,157 @@ class _Canary:
 
 
 def canary_path() -> Path:
-    """Return the file of the digests that this machine's arithmetic is compared with."""
-    return baseline_runs.folder().with_name("canary.toml")
+    """Return the file of digests that this machine's arithmetic is compared with."""
+    return baseline_runs.returns_folder().with_name("canary.toml")
 
 
 def digest_operations() -> dict[str, str]:
-    """Return the digests of single operations in portable arithmetic, computed by a process.
+    """Return digests of single operations in portable arithmetic, computed by a process.
 
     Raises:
         UserError: it ended without them.
     """
     command = [sys.executable, "-m", "rlregress.inside.canary"]
-    environment = worker_launch.environment(portable=True)
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    environment = worker_launch.worker_environment(portable=True)
+    completed = subprocess.run(command, env=environment, capture_output=True, text=True)
     try:
-        found: dict[str, str] = json.loads(ended.stdout)
+        digests: dict[str, str] = json.loads(completed.stdout)
     except ValueError:
         raise UserError(
             f"the arithmetic of this machine could not be checked: {' '.join(command)} ended with "
-            f"status {ended.returncode}: {ended.stderr.strip()[-300:]}"
+            f"status {completed.returncode}: {completed.stderr.strip()[-300:]}"
         ) from None
-    return found
+    return digests
 
 
-def _other_arithmetic(of: Recorded, store: Store) -> str:
-    """Return in which operation this machine differs from the records; empty: in none.
+def _find_arithmetic_difference(recorded_run: ReplayableRun, store: Store) -> str:
+    """Return in which operation this machine differs from the records; empty if in none.
 
-    Nothing is known of it with another NumPy or torch; what these change, replays show.
+    With another NumPy or torch the comparison is skipped; replays show their changes.
     """
     path = store.folder / "canary.json"
     if not path.exists():
         try:
             run_record.write_atomically(path, json.dumps(digest_operations()))
         except UserError as error:
-            # such as a processor that has not the instructions
+            # for example a processor that lacks the instructions
             return str(error)
     canary: _Canary = datafiles.remembered(canary_path(), _Canary)
-    if any(of.job.versions.get(name) != version for name, version in canary.versions.items()):
+    if any(
+        recorded_run.job.versions.get(name) != version for name, version in canary.versions.items()
+    ):
         return ""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    other = [name for name, digest in canary.operations.items() if found.get(name) != digest]
-    if not other:
+    digests = json.loads(path.read_text(encoding="utf-8"))
+    differing = [name for name, digest in canary.operations.items() if digests.get(name) != digest]
+    if not differing:
         return ""
-    more = f" and {len(other) - 1} more" if len(other) > 1 else ""
-    return f"this machine's arithmetic is not that of the records (operation {other[0]}{more})"
+    ending = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
+    return (
+        f"this machine's arithmetic is not that of the records (operation {differing[0]}{ending})"
+    )
 
 
-def replay(of: Recorded, store: Store) -> Replay:
-    """Return what the replay comes to; trains it unless this session has.
+def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
+    """Return the result of a replay; trains it unless this session has.
 
     Args:
-        store: of the session alone: a replay is executed where it is judged.
+        store: used by this session only, because a replay is executed where it is judged.
     """
-    known: dict[str, Any] = {
-        "cell": of.cell.id,
-        "replayed": of.job.cell.id,
-        "seed": of.job.seed,
-        "moved": of.moved,
+    common: dict[str, Any] = {
+        "cell": recorded_run.cell.id,
+        "replayed": recorded_run.job.cell.id,
+        "seed": recorded_run.job.seed,
+        "moved": recorded_run.changes,
     }
-    if reason := _other_arithmetic(of, store):
-        return Replay(**known, state=NOT_REPLAYED, reason=reason)
-    record = worker_launch.run(of.job, store)
-    known["seconds"] = record["time"].get("cpu_seconds", 0.0)
+    if reason := _find_arithmetic_difference(recorded_run, store):
+        return Replay(**common, state=NOT_REPLAYED, reason=reason)
+    record = worker_launch.do_run(recorded_run.job, store)
+    common["seconds"] = record["time"].get("cpu_seconds", 0.0)
     arithmetic = record["platform"].get("arithmetic", "unknown: the training ended in an error")
-    if arithmetic != of.stored.platform.get("arithmetic"):
+    if arithmetic != recorded_run.stored.platform.get("arithmetic"):
         reason = f"this process does not compute as the record: {arithmetic}"
-        return Replay(**known, state=NOT_REPLAYED, reason=reason)
-    first = first_difference(of.run, RunResult.of(record))
+        return Replay(**common, state=NOT_REPLAYED, reason=reason)
+    first = describe_first_difference(recorded_run.run, RunResult.from_record(record))
     if not first:
-        return _reproduced(of, record, known)
-    again = worker_launch.run(of.job, Store(store.folder / "again"))
-    if first_difference(RunResult.of(record), RunResult.of(again)):
-        reason = "it does not repeat itself here: two replays differ"
-    elif not of.moved:
+        return _build_reproduced(recorded_run, record, common)
+    # other numbers are a change only if this machine repeats itself
+    second_record = worker_launch.do_run(recorded_run.job, Store(store.folder / "again"))
+    if describe_first_difference(
+        RunResult.from_record(record), RunResult.from_record(second_record)
+    ):
+        reason = "training is not deterministic here: two replays differ"
+    elif not recorded_run.changes:
         reason = (
             "versions and code are those of the record: this machine, or rlregress itself, is the "
             f"cause; it differs first at {first}"
         )
     else:
-        reason = f"other numbers, first at {first}; since the record: {of.moved}"
-    return Replay(**known, state=DIFFERS, reason=reason, first=first)
+        reason = f"other numbers, first at {first}; since the record: {recorded_run.changes}"
+    return Replay(**common, state=DIFFERS, reason=reason, first=first)
 
 
-def _reproduced(of: Recorded, record: Mapping[str, Any], known: Mapping[str, Any]) -> Replay:
-    lines = {name: (hit, of_all) for name, (hit, of_all) in record["trail"]["lines"].items()}
-    protocol = of.job.protocol
+def _build_reproduced(
+    recorded_run: ReplayableRun, record: Mapping[str, Any], common: Mapping[str, Any]
+) -> Replay:
+    lines = {name: (hit, total) for name, (hit, total) in record["trail"]["lines"].items()}
+    protocol = recorded_run.job.protocol
+    steps = f"{protocol.total_steps:_}".replace("_", " ")
     not_checked = [
         "other seeds, budgets and hyperparameters",
         "kernels that torch would choose natively here",
     ]
     return Replay(
-        **known,
+        **common,
         state=REPRODUCED,
-        reason=f"seed {of.job.seed}: same numbers in all {protocol.total_steps:_} steps".replace(
-            "_", " "
-        )
-        + _share(lines),
+        reason=f"seed {recorded_run.job.seed}: same numbers in all {steps} steps"
+        + _describe_coverage(lines),
         not_checked=", ".join(not_checked),
         steps=record["steps"],
         lines=lines,
     )
 
 
-def _share(lines: Mapping[str, tuple[int, int]]) -> str:
-    """Return how much of the algorithm's files ran, in words; empty where it was not counted."""
+def _describe_coverage(lines: Mapping[str, tuple[int, int]]) -> str:
+    """Describe how much of the algorithm's files ran; empty if it was not counted."""
     if not lines:
         return ""
-    ran, every = (sum(numbers) for numbers in zip(*lines.values(), strict=True))
+    ran, total = (sum(numbers) for numbers in zip(*lines.values(), strict=True))
     names = sorted(name.rpartition("/")[2] for name in lines)
-    named = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return f"; {100 * ran // every} % of the lines of {named} ran"
+    file_list = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"; {100 * ran // total} % of the lines of {file_list} ran"
 
 
-def admit(runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: int) -> None:
-    """Check that runs can be replayed: they are what others have, and repeat themselves here.
+def check_repeatable(
+    runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: int
+) -> None:
+    """Check that runs can be replayed: pinned versions and the same numbers on repetition.
 
     Args:
-        runs: of one cell, each with its record.
-        store: holds the records; the runs are done again in a folder of it.
+        runs: runs of one cell, each with its record.
+        store: the store of the records; the runs are repeated in a folder of it.
 
     Raises:
         UserError: another version than that of constraints.txt, another arithmetic, or a run that
             does not repeat itself.
     """
     jobs = [job for job, _ in runs]
-    pinned = dict(
-        line.split("==") for line in _constraints().splitlines() if "==" in line.partition("#")[0]
+    pinned_versions = dict(
+        line.split("==")
+        for line in _read_constraints().splitlines()
+        if "==" in line.partition("#")[0]
     )
-    other = [
-        f"{name} {version}, expected {pinned[name]}"
+    wrong_versions = [
+        f"{name} {version}, expected {pinned_versions[name]}"
         for name, version in jobs[0].versions.items()
-        if pinned.get(name, version) != version.partition("+")[0] and name in pinned
+        if pinned_versions.get(name, version) != version.partition("+")[0]
+        and name in pinned_versions
     ]
-    if other:
-        raise UserError(f"a replay is recorded with the versions of constraints.txt: {other[0]}")
+    if wrong_versions:
+        raise UserError(
+            f"a replay is recorded with the versions of constraints.txt: {wrong_versions[0]}"
+        )
     operations, path = digest_operations(), canary_path()
-    versions = {name: jobs[0].versions[name] for name in _COMPUTING}
+    versions = {name: jobs[0].versions[name] for name in _NUMERIC_PACKAGES}
     if not path.exists():
         content = {"versions": versions, "operations": operations}
         run_record.write_atomically(path, tomli_w.dumps(content))
@@ -271,54 +288,62 @@ def admit(runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: 
             f"this machine's arithmetic is not that of {path}, recorded with "
             f"{dict(stored.versions)}; remove that file and all replays to record them anew"
         )
-    again = Store(store.folder / "again")
-    worker_launch.run_all(jobs, again, workers, lambda *_: None)
-    for of, record in runs:
+    second_store = Store(store.folder / "again")
+    worker_launch.do_runs(jobs, second_store, workers, lambda *_: None)
+    for job, record in runs:
         arithmetic = record["platform"].get("arithmetic")
         if arithmetic != PORTABLE:
-            raise UserError(f"the run {of.title} was not in portable arithmetic: {arithmetic}")
-        repeated = RunResult.of(worker_launch.run(of, again))
-        if first := first_difference(RunResult.of(record), repeated):
-            raise UserError(f"the run {of.title} does not repeat itself here: {first} differs")
+            raise UserError(f"the run {job.title} was not in portable arithmetic: {arithmetic}")
+        repeated = RunResult.from_record(worker_launch.do_run(job, second_store))
+        if first := describe_first_difference(RunResult.from_record(record), repeated):
+            raise UserError(f"the run {job.title} does not repeat itself here: {first} differs")
 
 
-def _constraints() -> str:
+def _read_constraints() -> str:
     return (suite.root() / "constraints.txt").read_text(encoding="utf-8")
 
 
-def first_difference(expected: RunResult, observed: RunResult) -> str:
-    """Return where two runs of one seed differ first, in words; empty: nowhere.
+def describe_first_difference(expected: RunResult, observed: RunResult) -> str:
+    """Describe the first difference of two runs of one seed; empty if there is none.
 
-    How the lines are written that make updates is no number.
+    The text of the lines that make updates is not compared.
     """
     old, new = expected.trail, observed.trail
     if old is not None and new is not None:
-        for row, of_old, of_new in zip(old.rows, _digests(old), _digests(new), strict=False):
+        for row, old_row, new_row in zip(
+            old.rows, _digest_rows(old), _digest_rows(new), strict=False
+        ):
             kinds = ("number", *KINDS)
-            if differing := [k for k, a, b in zip(kinds, of_old, of_new, strict=True) if a != b]:
+            if differing := [k for k, a, b in zip(kinds, old_row, new_row, strict=True) if a != b]:
                 update, line, *_ = row.split(" ")
                 return f"update {update}, {differing[0]} ({old.names[int(line)]})"
-    numbers = _numbers(observed)
-    for name, value in _numbers(expected).items():
+    numbers = _comparable_numbers(observed)
+    for name, value in _comparable_numbers(expected).items():
         if value != numbers[name]:
             return f"the {name.replace('_', ' ')} after the training"
     return ""
 
 
-def _digests(trail: Trail) -> list[list[str]]:
-    """Return the rows without the line that makes the update: its number, and the digests."""
+def _digest_rows(trail: Trail) -> list[list[str]]:
+    """Return the rows without the line of the update: its number and the digests."""
     return [[update, *digests] for update, _, *digests in (row.split(" ") for row in trail.rows)]
 
 
-def _numbers(run: RunResult) -> dict[str, Any]:
-    """Return what two runs of one seed have to have in common, as plain data."""
+def _comparable_numbers(run: RunResult) -> dict[str, Any]:
+    """Return the values that two runs of one seed must share, as plain data."""
     numbers = evidence.plain(asdict(run))
-    numbers["trail"] = run.trail and [run.trail.updates, _digests(run.trail)]
-    return {name: _known(value) for name, value in numbers.items() if name not in _MEASURED}
+    numbers["trail"] = run.trail and [run.trail.updates, _digest_rows(run.trail)]
+    return {
+        name: _drop_none(value) for name, value in numbers.items() if name not in _VOLATILE_FIELDS
+    }
 
 
-def _known(value: Any) -> Any:
-    """Return a value without what is None, which a file of stored runs leaves out."""
+def _drop_none(value: Any) -> Any:
+    """Return a value without None, which files of stored runs leave out."""
     if isinstance(value, dict):
-        return {name: _known(of) for name, of in value.items() if of is not None}
-    return [_known(of) for of in value if of is not None] if isinstance(value, list) else value
+        return {name: _drop_none(item) for name, item in value.items() if item is not None}
+    return (
+        [_drop_none(item) for item in value if item is not None]
+        if isinstance(value, list)
+        else value
+    )

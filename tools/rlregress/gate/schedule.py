@@ -1,8 +1,8 @@
-"""How long many runs take on so many workers: whoever is free does the next run of a list.
+"""Predicts the duration of many runs on a number of workers, each taking the next run of a list.
 
-Listed longest first, the last runs to end are short ones, so that the workers end together (Graham
-1969: at most 4/3 of the least possible time, where the lengths are known). No order takes less than
-all runs shared evenly, or than the longest run alone.
+With the longest runs first, the last runs are short and the workers end together (Graham 1969: at
+most 4/3 of the least possible time for known lengths). No order is faster than all runs shared
+evenly, or than the longest run alone.
 """
 
 from __future__ import annotations
@@ -16,84 +16,89 @@ from rlregress.gate.baseline_runs import FINISHED, Baseline
 from rlregress.model.planned_session import Makespan
 from rlregress.training.cell import Cell
 
-#: CPU seconds of a run beside those in its record: two processes start, and import torch. Measured
-#: on a run of each framework and algorithm: 4.0 to 4.6.
+#: CPU seconds of a run that its record lacks: two processes start and import torch. Measured on a
+#: run of each framework and algorithm: 4.0 to 4.6.
 STARTUP_SECONDS = 4.3
-#: so often lengths are drawn, in all and of one prediction.
-_DRAWN, _MOST_DRAWS = 200_000, 200
+#: limits of drawn lengths: in total, and of draws for one prediction
+_TOTAL_DRAWS, _MAX_DRAWS = 200_000, 200
 
 
-def makespan(lengths: Sequence[float], workers: int) -> float:
-    """Seconds of runs that are begun in their order by whoever is free first."""
-    free = [0.0] * min(workers, len(lengths))
+def compute_makespan(lengths: Sequence[float], workers: int) -> float:
+    """Return the duration of runs that start in order on the first free worker."""
+    free_at = [0.0] * min(workers, len(lengths))
     for length in lengths:
-        heapq.heapreplace(free, free[0] + length)
-    return max(free, default=0.0)
+        heapq.heapreplace(free_at, free_at[0] + length)
+    return max(free_at, default=0.0)
 
 
 def lower_bound(lengths: Sequence[float], workers: int) -> float:
-    """Seconds that no order of these runs is faster than."""
+    """Return a duration that no order of these runs beats."""
     return max(sum(lengths) / workers, max(lengths, default=0.0))
 
 
-def spread(cell: Cell, known: Sequence[Baseline]) -> tuple[float, ...]:
-    """Lengths of recorded runs over the mean of their cell; 1 alone where none is recorded.
+def length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...]:
+    """Return lengths of recorded runs over the mean of their cell; (1,) without recorded runs.
 
-    Of the cell if it has stored runs of any budget; else of its framework and algorithm; else of
-    all.
+    These are runs of the cell at any budget; else of its framework and algorithm; else all runs.
     """
-    ratios: Mapping[Cell, list[float]] = {of.cell: _ratios(of) for of in known}
+    ratios: Mapping[Cell, list[float]] = {
+        cell_ratios.cell: _baseline_ratios(cell_ratios) for cell_ratios in baselines
+    }
     for same_keys in (("group", "environment", "hyperparameters"), ("group",), ()):
-        found = [
+        ratios_found = [
             ratio
-            for known_cell, of in ratios.items()
-            if all(getattr(known_cell, name) == getattr(cell, name) for name in same_keys)
-            for ratio in of
+            for other_cell, cell_ratios in ratios.items()
+            if all(getattr(other_cell, name) == getattr(cell, name) for name in same_keys)
+            for ratio in cell_ratios
         ]
-        if found:
-            return tuple(found)
+        if ratios_found:
+            return tuple(ratios_found)
     return (1.0,)
 
 
-def _ratios(of: Baseline) -> list[float]:
-    every = [run.time.cpu_seconds for run in of.runs if run.status == FINISHED]
-    seconds = [spent for spent in every if spent]
+def _baseline_ratios(baseline: Baseline) -> list[float]:
+    all_seconds = [run.time.cpu_seconds for run in baseline.runs if run.status == FINISHED]
+    seconds = [run_seconds for run_seconds in all_seconds if run_seconds]
     mean = sum(seconds) / len(seconds) if seconds else 0.0
     return [second / mean for second in seconds]
 
 
-def draw(
+def draw_lengths(
     expected: Sequence[float], spreads: Sequence[Sequence[float]], generator: np.random.Generator
 ) -> list[float]:
-    """A length of each run: what is expected of it, times a ratio that was recorded."""
+    """Draw a length of each run: its expected length times a recorded ratio."""
     ratios = np.empty(len(expected))
-    of_spreads: dict[int, list[int]] = {}
+    positions_by_spread: dict[int, list[int]] = {}
     for number, spread_ in enumerate(spreads):
-        of_spreads.setdefault(id(spread_), []).append(number)
-    for numbers in of_spreads.values():
+        positions_by_spread.setdefault(id(spread_), []).append(number)
+    for numbers in positions_by_spread.values():
         ratios[numbers] = generator.choice(spreads[numbers[0]], len(numbers))
-    drawn: list[float] = (np.asarray(expected) * ratios).tolist()
-    return drawn
+    lengths: list[float] = (np.asarray(expected) * ratios).tolist()
+    return lengths
 
 
-def predict(
+def predict_makespan(
     expected: Sequence[float], spreads: Sequence[Sequence[float]], workers: int, seed: int = 0
 ) -> Makespan | None:
-    """The makespan of runs that are begun longest first; None without any, or if one is unknown.
+    """Predict the makespan with the longest runs first; None without runs or known lengths.
 
     Args:
-        expected: seconds of each run; 0: not known.
-        spreads: of each, ratios of lengths that were recorded.
+        expected: seconds of each run; 0 if unknown.
+        spreads: recorded ratios of lengths for each run.
     """
     if not expected or min(expected) <= 0:
         return None
+    # longest first, as the session starts them
     order = np.argsort(-np.asarray(expected), kind="stable")
     longest_first = [expected[number] for number in order]
-    of = [spreads[number] for number in order]
+    sorted_spreads = [spreads[number] for number in order]
     generator = np.random.default_rng(seed)
-    draws = min(_MOST_DRAWS, max(5, _DRAWN // len(expected)))
-    ends = [makespan(draw(longest_first, of, generator), workers) for _ in range(draws)]
-    low, high = (float(of) for of in np.quantile(ends, (0.05, 0.95)))
+    draws = min(_MAX_DRAWS, max(5, _TOTAL_DRAWS // len(expected)))
+    ends = [
+        compute_makespan(draw_lengths(longest_first, sorted_spreads, generator), workers)
+        for _ in range(draws)
+    ]
+    low, high = (float(sorted_spreads) for sorted_spreads in np.quantile(ends, (0.05, 0.95)))
     return Makespan(
         seconds=float(np.mean(ends)), low=low, high=high, bound=lower_bound(expected, workers)
     )

@@ -1,4 +1,4 @@
-"""What a session would train, what that costs, and what each gate could see; nothing is started."""
+"""Plans a session: its trainings, their cost, and the detectable drops. Nothing is started."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, schedule
-from rlregress.gate.candidates import candidates
-from rlregress.gate.cell_selection import Selection, excluded
-from rlregress.gate.judging import awaited_runs
-from rlregress.gate.proposals import proposals
+from rlregress.gate.candidates import build_candidates
+from rlregress.gate.cell_selection import Selection, describe_exclusions
+from rlregress.gate.judging import count_awaited_runs
+from rlregress.gate.proposals import propose_gates
 from rlregress.gate.session import Session, open_session
 from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
 from rlregress.model.quantities import RETURNS, quantity_of
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell
 from rlregress.verdicts.rules import Rules
 
 
-def plan(
+def plan_session(
     selection: Selection,
     seeds: int,
     store: str,
@@ -27,15 +27,15 @@ def plan(
     workers: int = 1,
     replay_seed: int | None = None,
 ) -> SessionPlan:
-    """The plan of a session; see ``open_session``.
+    """Return the plan of a session; see ``open_session``.
 
     Args:
-        workers: how many runs go on at a time.
-        replay_seed: as of ``open_session``.
+        workers: number of parallel runs.
+        replay_seed: see ``open_session``.
         must_detect: share of the stored mean whose loss is to be detected with 80 % power.
 
     Raises:
-        UserError: as ``open_session``, and for a loss that is none by the rules.
+        UserError: as ``open_session``, and for a loss below the floor of the rules.
     """
     if must_detect is not None and must_detect <= Rules.floor:
         raise UserError(
@@ -44,77 +44,85 @@ def plan(
             "calls a smaller drop regressed, however sure it is (docs/statistics.md, Floor)"
         )
     session = open_session(selection, seeds, store, one_look=one_look, replay_seed=replay_seed)
-    until = awaited_runs(session)
-    gates = candidates(session) if session.stored else ()
-    measured = session.measured_in_store()
-    cells = tuple(_cell(session, cell, until[cell]) for cell in session.cells)
-    begun = any(cell.done for cell in cells)
+    awaited = count_awaited_runs(session)
+    gates = build_candidates(session) if session.stored else ()
+    measured = session.measured_seconds()
+    cells = tuple(_plan_cell(session, cell, awaited[cell]) for cell in session.cells)
+    is_begun = any(cell.done for cell in cells)
     return SessionPlan(
         description=session.describe(),
         looks=session.looks.seeds,
         judged=session.judged,
         cells=cells,
-        begun=begun,
+        begun=is_begun,
         gates=gates,
         measured=len(measured),
-        seconds=sum(seconds for _, seconds in session.lengths_to_do(measured, until)),
-        makespan=_makespan(session, measured, until, workers),
-        evaluations=budget(selection.budget).evaluations,
-        not_judged={cell.id: why for cell in session.stored if (why := session.not_judged(cell))},
-        excluded=tuple(excluded(selection)),
-        wanted=() if must_detect is None else proposals(session, gates, must_detect, begun),
-        detects=_detects(session, gates),
+        seconds=sum(seconds for _, seconds in session.estimate_remaining(measured, awaited)),
+        makespan=_predict_session(session, measured, awaited, workers),
+        evaluations=load_budget(selection.budget).evaluations,
+        not_judged={
+            cell.id: reasons
+            for cell in session.stored
+            if (reasons := session.unjudged_quantities(cell))
+        },
+        excluded=tuple(describe_exclusions(selection)),
+        wanted=() if must_detect is None else propose_gates(session, gates, must_detect, is_begun),
+        detects=_smallest_drops(session, gates),
     )
 
 
-def _detects(
+def _smallest_drops(
     session: Session, gates: Sequence[Gate]
 ) -> dict[str, dict[str, tuple[float | None, float | None]]]:
-    """Framework -> algorithm -> the smallest drops that the chosen gate would detect in it.
+    """Return framework -> algorithm -> the smallest drops that the session's gate detects.
 
-    The first is of the returns of training or evaluation, the second of evaluation alone.
+    The first is for the returns of training or evaluation, the second for evaluation alone.
     """
-    found: dict[str, dict[str, tuple[float | None, float | None]]] = {}
-    for gate in (each for each in gates if each.chosen):
+    drops_by_framework: dict[str, dict[str, tuple[float | None, float | None]]] = {}
+    for gate in (chosen_gate for chosen_gate in gates if chosen_gate.chosen):
         drops = {**gate.cells, **gate.groups}
         for cell in session.stored:
-            own = (f"{cell.group} ", f"{cell.group}-")
-            of = {name: d for name, d in drops.items() if d and f"{name} ".startswith(own)}
-            alone = [drop for name, drop in of.items() if quantity_of(name) is RETURNS]
-            smallest = min(of.values(), default=None), min(alone, default=None)
-            found.setdefault(cell.framework, {})[cell.algorithm] = smallest
-    return found
+            prefixes = (f"{cell.group} ", f"{cell.group}-")
+            cell_drops = {
+                name: d for name, d in drops.items() if d and f"{name} ".startswith(prefixes)
+            }
+            evaluation_drops = [
+                drop for name, drop in cell_drops.items() if quantity_of(name) is RETURNS
+            ]
+            smallest = min(cell_drops.values(), default=None), min(evaluation_drops, default=None)
+            drops_by_framework.setdefault(cell.framework, {})[cell.algorithm] = smallest
+    return drops_by_framework
 
 
-def _makespan(
+def _predict_session(
     session: Session,
     measured: Sequence[tuple[str, float]],
-    until: Mapping[Cell, int],
+    awaited: Mapping[Cell, int],
     workers: int,
 ) -> Makespan | None:
-    known = baseline_runs.every()
-    spreads = {cell: schedule.spread(cell, known) for cell in session.cells}
-    runs = session.lengths_to_do(measured, until)
-    # a start takes as much longer here as a run does
+    baselines = baseline_runs.load_all_baselines()
+    spreads = {cell: schedule.length_ratios(cell, baselines) for cell in session.cells}
+    runs = session.estimate_remaining(measured, awaited)
+    # a process start is slowed down as much as a run
     expected = [
         seconds + schedule.STARTUP_SECONDS * seconds / session.estimated_seconds(job.cell)
         if seconds
         else 0.0
         for job, seconds in runs
     ]
-    return schedule.predict(expected, [spreads[job.cell] for job, _ in runs], workers)
+    return schedule.predict_makespan(expected, [spreads[job.cell] for job, _ in runs], workers)
 
 
-def _cell(session: Session, cell: Cell, until: int) -> CellPlan:
-    recorded = session.replays.get(cell)
+def _plan_cell(session: Session, cell: Cell, awaited: int) -> CellPlan:
+    replayable = session.replays.get(cell)
     return CellPlan(
         name=cell.id,
-        damaged=tuple(session.damaged(cell)),
-        done=len(session.jobs(cell)) - len(session.undone(cell, session.looks.most)),
-        until=until,
-        undone=len(session.undone(cell, until)),
+        damaged=tuple(session.describe_damage(cell)),
+        done=len(session.cell_jobs(cell)) - len(session.undone_jobs(cell, session.looks.max_runs)),
+        until=awaited,
+        undone=len(session.undone_jobs(cell, awaited)),
         seconds=session.estimated_seconds(cell),
         banded=cell in session.bands,
-        replay=recorded.described if recorded else "",
-        replay_seconds=recorded.run.time.cpu_seconds if recorded else 0.0,
+        replay=replayable.description if replayable else "",
+        replay_seconds=replayable.run.time.cpu_seconds if replayable else 0.0,
     )

@@ -1,16 +1,16 @@
-"""The runs of a session in waves: each is what the next look needs of the cells still undecided."""
+"""The runs of a session in waves: each wave has the runs of the next look of undecided cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rlregress.gate.judging import EVERY, course_of
+from rlregress.gate.judging import JUDGED_QUANTITIES, current_course
 from rlregress.gate.session import Session
 from rlregress.model.cells import Verdict
 from rlregress.model.planned_session import Standing
 from rlregress.model.verdict import REGRESSED
 from rlregress.training.cell import Cell, Job
-from rlregress.verdicts.sequential import Course, verdicts_of
+from rlregress.verdicts.sequential import Course, build_verdicts
 
 
 @dataclass(frozen=True)
@@ -18,62 +18,69 @@ class Wave:
     """The runs that the next look waits for.
 
     Attributes:
-        number: of the look, from 1; ``of``: how many there are at most.
-        cells: how many cells are still undecided.
+        number: number of the look, from 1.
+        total: largest number of looks.
+        cells: number of undecided cells.
         jobs: their runs of this look, done or not.
-        left: those of them that have no whole record.
+        undone: those of them without a complete record.
     """
 
     number: int
-    of: int
+    total: int
     cells: int
     jobs: tuple[Job, ...]
-    left: tuple[Job, ...]
+    undone: tuple[Job, ...]
 
 
-def next_wave(session: Session) -> Wave | None:
-    """The runs that the next look waits for; None: all that the gate needs is done."""
-    course = course_of(session) if session.stored else None
-    blocks = [_block(session, course, cell) for cell in session.cells]
+def build_next_wave(session: Session) -> Wave | None:
+    """Return the runs that the next look waits for; None if all needed runs are done."""
+    course = current_course(session) if session.stored else None
+    blocks = [_next_block(session, course, cell) for cell in session.cells]
     jobs = [job for block in blocks for job in block]
-    left = [job for job in jobs if session.store.find(job) is None]
-    if not left:
+    undone = [job for job in jobs if session.store.find_record(job) is None]
+    if not undone:
         return None
     looks = course.look if course is not None else 0
     cells = sum(bool(block) for block in blocks)
-    return Wave(looks + 1, len(session.looks.seeds), cells, tuple(jobs), tuple(left))
+    return Wave(looks + 1, len(session.looks.seeds), cells, tuple(jobs), tuple(undone))
 
 
-def _block(session: Session, course: Course | None, cell: Cell) -> list[Job]:
-    """The runs of a cell at the next look; none if it is decided."""
-    jobs = session.jobs(cell)
+def _next_block(session: Session, course: Course | None, cell: Cell) -> list[Job]:
+    """Return the runs of a cell at the next look; none if it is decided."""
+    jobs = session.cell_jobs(cell)
     if course is None or cell not in session.stored:
         return jobs
-    if not (course.needed and _undecided(course, cell)):
+    if not (course.needed and _is_undecided(course, cell)):
         return []
     seeds = (0, *session.looks.seeds)
     return jobs[seeds[course.look] : seeds[course.look + 1]]
 
 
-def _undecided(course: Course, cell: Cell) -> bool:
-    return not course.undecided.isdisjoint(of.named(cell.id) for of in EVERY)
+def _is_undecided(course: Course, cell: Cell) -> bool:
+    return not course.undecided.isdisjoint(
+        quantity.named(cell.id) for quantity in JUDGED_QUANTITIES
+    )
 
 
-def standing(session: Session) -> Standing | None:
-    """What the looks that were taken say; None before the first, and where nothing is judged."""
-    course = course_of(session) if session.stored else None
+def current_standing(session: Session) -> Standing | None:
+    """Return the verdicts of the looks so far; None before the first, or if nothing is judged."""
+    course = current_course(session) if session.stored else None
     if course is None or course.look == 0:
         return None
-    so_far = verdicts_of(replace(course, needed={}))
-    going_on = set(course.undecided)
-    going_on |= {name for name, of in course.groups.items() if not going_on.isdisjoint(of)}
+    so_far = build_verdicts(replace(course, needed={}))
+    still_open = set(course.undecided)
+    still_open |= {
+        name
+        for name, group_cells in course.groups.items()
+        if not still_open.isdisjoint(group_cells)
+    }
     verdicts: dict[str, Verdict] = {**so_far.cells, **so_far.groups}
     return Standing(
         look=course.look,
         verdicts={
             name: verdict
             for name, verdict in verdicts.items()
-            if name not in going_on or verdict.verdict == REGRESSED
+            if name not in still_open or verdict.verdict == REGRESSED
         },
-        undecided=tuple(cell.id for cell in session.stored if _undecided(course, cell)),
+        undecided=tuple(cell.id for cell in session.stored if _is_undecided(course, cell)),
     )

@@ -1,4 +1,4 @@
-"""Where the source of a release is published: ``baselines/source_links.toml``."""
+"""Links to published source code of releases: ``baselines/source_links.toml``."""
 
 from __future__ import annotations
 
@@ -30,51 +30,57 @@ class _File:
 
 @dataclass(frozen=True)
 class _Release:
-    """One that came from an index.
+    """A release that was installed from an index.
 
     Attributes:
-        hashes: file -> algorithm and digest, as its installer wrote them down.
+        hashes: file -> algorithm and digest, as recorded by the installer.
     """
 
     url: str
     hashes: dict[str, tuple[str, str]]
 
 
-def address(path: Path | None, file: str) -> str:
-    """Where a file of a release is published; empty: it is of none, or was changed since.
+def find_source_url(path: Path | None, file: str) -> str:
+    """Return the published address of a file; empty if it has none or was changed since.
 
     Args:
-        file: below the folder that its package lies in.
+        file: path below the folder that contains the package.
     """
     if path is None or not path.as_posix().endswith(f"/{file}"):
         return ""
-    for release in _releases(path.parents[file.count("/")]):
+    for release in _find_releases(path.parents[file.count("/")]):
         if file in release.hashes:
-            algorithm, written = release.hashes[file]
+            algorithm, recorded_digest = release.hashes[file]
             digest = urlsafe_b64encode(hashlib.new(algorithm, path.read_bytes()).digest())
-            same = digest.rstrip(b"=").decode() == written
-            return release.url.replace("{file}", file) if same else ""
+            is_unchanged = digest.rstrip(b"=").decode() == recorded_digest
+            return release.url.replace("{file}", file) if is_unchanged else ""
     return ""
 
 
 @cache
-def _releases(folder: Path) -> list[_Release]:
-    """The releases in a folder of packages; none of what came from a folder, file or repository."""
+def _find_releases(folder: Path) -> list[_Release]:
+    """Return the releases in a folder of packages, without those from a folder, file
+    or repository.
+    """
     try:
-        known: _File = datafiles.read(suite.baselines() / "source_links.toml", _File)
+        link_file: _File = datafiles.read(suite.baselines() / "source_links.toml", _File)
     except UserError:
         # installed without the suite
         return []
-    found = []
-    for source in known.source:
-        for of in importlib.metadata.distributions(name=source.package, path=[str(folder)]):
-            version = Version(of.version)
-            # an installer writes direct_url.json where it was no index that it installed from
-            plain = not (version.is_prerelease or version.local or of.read_text("direct_url.json"))
+    releases = []
+    for source in link_file.source:
+        for distribution in importlib.metadata.distributions(
+            name=source.package, path=[str(folder)]
+        ):
+            version = Version(distribution.version)
+            # installers write direct_url.json for anything that does not come from an index
+            is_plain = not (
+                version.is_prerelease or version.local or distribution.read_text("direct_url.json")
+            )
             hashes = {
                 path.as_posix(): (path.hash.mode, path.hash.value)
-                for path in (of.files or () if plain else ())
+                for path in (distribution.files or () if is_plain else ())
                 if path.hash is not None
             }
-            found.append(_Release(source.url.replace("{version}", of.version), hashes))
-    return found
+            releases.append(_Release(source.url.replace("{version}", distribution.version), hashes))
+    return releases

@@ -1,7 +1,7 @@
 """Stored throughput, ``baselines/throughput/<framework>.json``, and new processes against it.
 
-pytest-benchmark measures (``tests_performance/test_throughput.py``) and writes these files. What a
-process measured, and with what, stands in the ``extra_info`` of each benchmark.
+pytest-benchmark measures (``tests_performance/test_throughput.py``) and writes these files. The
+``extra_info`` of each benchmark holds measurements and conditions of each process.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from rlregress.inside.run_record import check_writable
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.training import throughput_measurement, worker_launch
 from rlregress.training.throughput_measurement import Measurement
-from rlregress.verdicts.throughput_alarms import Sample, judge
+from rlregress.verdicts.throughput_alarms import Sample, judge_throughput
 
 #: measured by one process at a time
 TESTS = "tests_performance/test_throughput.py"
 MEMORY = "peak memory"
-#: quantity -> attribute of a measurement; memory alone is better where there is less of it
+#: quantity -> attribute of a measurement; for memory less is better, otherwise more
 QUANTITIES = {"training": "ratio", MEMORY: "peak_mib"}
 #: new processes of each training, as pytest-benchmark measures by default
 PROCESSES = 5
@@ -48,8 +48,8 @@ class Stored:
 
     Attributes:
         protocol: see ``training.throughput_measurement.Protocol``.
-        versions, python, cpu: of what was measured, and on what.
-        process: what each measured, by seed.
+        versions, python, cpu: conditions of the measurement.
+        process: measurements of each process, by seed.
     """
 
     algorithm: Component
@@ -69,98 +69,105 @@ class _Benchmark:
 
 @dataclass(frozen=True)
 class _File:
-    """What is read of a file of pytest-benchmark."""
+    """The parts of a file of pytest-benchmark that are read."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
     benchmarks: Annotated[tuple[_Benchmark, ...], Field(min_length=1)]
 
 
-def folder() -> Path:
-    """Return where stored throughput lies."""
+def throughput_folder() -> Path:
+    """Return the folder of stored throughput."""
     return suite.baselines() / "throughput"
 
 
-def path_of(framework: str) -> Path:
+def throughput_path(framework: str) -> Path:
     """Return the file of a framework, whether it exists or not; its copies share it."""
-    return folder() / f"{framework.partition('@')[0]}.json"
+    return throughput_folder() / f"{framework.partition('@')[0]}.json"
 
 
-def load(framework: str) -> dict[str, Stored]:
-    """Return algorithm -> what is stored of it; nothing where there is no file."""
-    path = path_of(framework)
+def load_throughput(framework: str) -> dict[str, Stored]:
+    """Return algorithm -> stored processes; empty if there is no file."""
+    path = throughput_path(framework)
     if not path.exists():
         return {}
-    remedy = f"restore the file, or record it again: {how_to_record(framework)}"
-    found: _File = datafiles.read(path, _File, remedy)
-    return {of.extra_info.algorithm: of.extra_info for of in found.benchmarks}
-
-
-def every() -> dict[tuple[str, str], Stored]:
-    """Return all that is stored, by framework and algorithm."""
+    remedy = f"restore the file, or record it again: {record_command(framework)}"
+    content: _File = datafiles.read(path, _File, remedy)
     return {
-        (path.stem, algorithm): stored_
-        for path in datafiles.listed(folder(), "*.json")
-        for algorithm, stored_ in load(path.stem).items()
+        benchmark.extra_info.algorithm: benchmark.extra_info for benchmark in content.benchmarks
     }
 
 
-def check(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
-    """UserError if a file that is needed to measure and judge these is damaged."""
-    every()
+def load_all_throughput() -> dict[tuple[str, str], Stored]:
+    """Return all stored throughput by framework and algorithm."""
+    return {
+        (path.stem, algorithm): stored_
+        for path in datafiles.list_files(throughput_folder(), "*.json")
+        for algorithm, stored_ in load_throughput(path.stem).items()
+    }
+
+
+def check_files(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+    """Raise UserError if a file needed to measure and judge these is damaged."""
+    load_all_throughput()
     for adapter in adapters:
         for algorithm in set(adapter.framework.algorithms) & set(
             algorithms or adapter.framework.algorithms
         ):
-            throughput_measurement.protocol(adapter.name, algorithm)
+            throughput_measurement.load_protocol(adapter.name, algorithm)
 
 
-def conditions(framework: str, algorithm: str) -> dict[str, Any]:
-    """Return what a process that is measured here and now is stored with."""
+def current_conditions(framework: str, algorithm: str) -> dict[str, Any]:
+    """Return the conditions of a process that is measured here and now."""
     name = framework.partition("@")[0]
     return {
         "algorithm": algorithm,
-        "protocol": asdict(throughput_measurement.protocol(name, algorithm)),
+        "protocol": asdict(throughput_measurement.load_protocol(name, algorithm)),
         "versions": identity.versions(frameworks.get(framework)),
         "python": platform.python_version(),
         "cpu": machine.cpu_name(),
     }
 
 
-def stored(framework: str, algorithm: str) -> Stored | None:
-    """Return what new processes can be compared with, or None.
+def find_comparable(framework: str, algorithm: str) -> Stored | None:
+    """Return the stored processes that new ones can be compared with, or None.
 
     Raises:
         UserError: it was recorded with another protocol, or on another processor.
     """
-    known = load(framework).get(algorithm)
-    if known is None:
+    stored_processes = load_throughput(framework).get(algorithm)
+    if stored_processes is None:
         return None
-    here = conditions(framework, algorithm)
-    before, now = ({"cpu": of["cpu"], **_flat(of["protocol"])} for of in (asdict(known), here))
+    current = current_conditions(framework, algorithm)
+    old_conditions, new_conditions = (
+        {"cpu": run_conditions["cpu"], **_flatten_protocol(run_conditions["protocol"])}
+        for run_conditions in (asdict(stored_processes), current)
+    )
     if differing := [
-        f"{name} was {before.get(name, 'absent')} and is {now.get(name, 'absent')} here"
-        for name in dict.fromkeys([*before, *now])
-        if before.get(name) != now.get(name)
+        f"{name} was {old_conditions.get(name, 'absent')} and is "
+        f"{new_conditions.get(name, 'absent')} here"
+        for name in dict.fromkeys([*old_conditions, *new_conditions])
+        if old_conditions.get(name) != new_conditions.get(name)
     ]:
         raise UserError(
-            f"{path_of(framework)} has the throughput of {algorithm} under other conditions: "
-            f"{', '.join(differing)}; record it again: {how_to_record(framework)}"
+            f"{throughput_path(framework)} has the throughput of {algorithm} under other "
+            "conditions: "
+            f"{', '.join(differing)}; record it again: {record_command(framework)}"
         )
-    return known
+    return stored_processes
 
 
-def _flat(protocol: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_protocol(protocol: Mapping[str, Any]) -> dict[str, Any]:
     return {**protocol, "hyperparameters": "", **protocol["hyperparameters"]}
 
 
-def how_to_record(framework: str) -> str:
+def record_command(framework: str) -> str:
     """Return the command that stores the throughput of a framework."""
     return f"rlregress baseline record --framework {framework.partition('@')[0]} --throughput 10"
 
 
-def record(framework: str, processes: int) -> None:
-    """Measure a framework with pytest-benchmark, and replace what is stored of it.
+def record_throughput(framework: str, processes: int) -> None:
+    """Measure a framework with pytest-benchmark, and replace its stored file.
 
     Raises:
         UserError: fewer than two processes, or a training could not be measured.
@@ -170,33 +177,35 @@ def record(framework: str, processes: int) -> None:
             f"--throughput is {processes}, expected 2 or more processes of each algorithm"
         )
     suite.checkout("recording throughput")
-    check_writable(folder(), "stored throughput")
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder()) as place:
-        made = Path(place) / "measured.json"
+    check_writable(throughput_folder(), "stored throughput")
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=throughput_folder()) as folder:
+        new_file = Path(folder) / "measured.json"
         command = [sys.executable, *suite.pytest_arguments(f"{TESTS}::test_floor")]
         command += ["-q", "-p", "no:cacheprovider", "--framework", framework, "--first-seed", "0"]
-        command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={made}"]
-        ended = subprocess.run(
+        command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={new_file}"]
+        completed = subprocess.run(
             process_tree.supervised(command),
             cwd=suite.workplace(),
-            env=worker_launch.environment(),
+            env=worker_launch.worker_environment(),
         )
-        if ended.returncode:
+        if completed.returncode:
             raise UserError(f"the throughput of {framework} could not be measured; see above")
-        os.replace(made, path_of(framework))
+        os.replace(new_file, throughput_path(framework))
 
 
-def new_processes(
+def measure_processes(
     framework: str, algorithm: str, environment: Mapping[str, str]
 ) -> list[Measurement]:
-    """Measure as many processes as a session does, in these environment variables."""
+    """Measure the processes of one session with these environment variables."""
     return [
-        throughput_measurement.measure(framework, algorithm, FIRST_NEW_SEED + number, environment)
+        throughput_measurement.measure_throughput(
+            framework, algorithm, FIRST_NEW_SEED + number, environment
+        )
         for number in range(PROCESSES)
     ]
 
 
-def verdicts(
+def judge_processes(
     measured: Mapping[_Pair, Sequence[Measurement]], alpha: float
 ) -> dict[_Pair, dict[str, ThroughputVerdict]]:
     """Judge all new processes of a session as one family.
@@ -206,19 +215,19 @@ def verdicts(
         alpha: probability of one or more false ``regressed`` in the session.
 
     Returns:
-        Quantity -> verdict of each pair; without those that ``stored`` does not allow to compare.
+        Quantity -> verdict of each pair; without those that ``find_comparable`` rejects.
     """
     samples: dict[tuple[_Pair, str], Sample] = {}
     for pair, processes in measured.items():
         with suppress(UserError):
-            if (known := stored(*pair)) and processes:
+            if (stored_processes := find_comparable(*pair)) and processes:
                 for quantity, attribute in QUANTITIES.items():
                     old, new = (
-                        [getattr(process, attribute) for process in side]
-                        for side in (known.process, processes)
+                        [getattr(process, attribute) for process in measurements]
+                        for measurements in (stored_processes.process, processes)
                     )
                     samples[pair, quantity] = Sample(old, new, quantity == MEMORY)
-    found: dict[_Pair, dict[str, ThroughputVerdict]] = {}
-    for (pair, quantity), verdict in judge(samples, alpha).items():
-        found.setdefault(pair, {})[quantity] = verdict
-    return found
+    verdicts_by_pair: dict[_Pair, dict[str, ThroughputVerdict]] = {}
+    for (pair, quantity), verdict in judge_throughput(samples, alpha).items():
+        verdicts_by_pair.setdefault(pair, {})[quantity] = verdict
+    return verdicts_by_pair

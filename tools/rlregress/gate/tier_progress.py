@@ -38,14 +38,18 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
     """
     folder = Path.cwd() if suite.installed() else suite.root()
     collecting = [*command, "--collect-only", "-n", "0"]
-    found = subprocess.run(
-        collecting, cwd=folder, env=worker_launch.environment(), capture_output=True, text=True
+    completed = subprocess.run(
+        collecting,
+        cwd=folder,
+        env=worker_launch.worker_environment(),
+        capture_output=True,
+        text=True,
     )
-    if found.returncode:
+    if completed.returncode:
         raise UserError(
-            f"pytest cannot collect the tests: {last_words(found.stderr or found.stdout)}"
+            f"pytest cannot collect the tests: {last_words(completed.stderr or completed.stdout)}"
         )
-    tests = [line for line in found.stdout.splitlines() if "::" in line]
+    tests = [line for line in completed.stdout.splitlines() if "::" in line]
     tiers = Counter(evidence.tier_of(test) for test in tests)
     durations = stored_durations()
     return sum(number * durations.of_test(tier) for tier, number in tiers.items() if tier in TITLES)
@@ -85,13 +89,13 @@ class TiersProgress:
         #: tier -> seconds that its tests have taken, and were expected to take
         self._times = {tier: (PRIOR * busyness(), PRIOR) for tier in TITLES}
         #: of ``runs``, which is dear and changes with a training only; None: to be asked again
-        self._known: tuple[int, int, float, bool] | None = None
+        self._cached_runs: tuple[int, int, float, bool] | None = None
         #: when this was computed, and seconds that were left then; None: not known yet
-        self._left: tuple[float, float] | None = None
-        self._ended = ""
+        self._estimate: tuple[float, float] | None = None
+        self._runs_text = ""
 
-    def begun(self, tests: Iterable[str]) -> None:
-        """All tests are known, by their node ids; a second process knows the same."""
+    def start_tests(self, tests: Iterable[str]) -> None:
+        """Note all tests by their node ids; further processes know the same tests."""
         if not self._all:
             tiers = [evidence.tier_of(test) for test in tests]
             self._all = Counter(tier for tier in tiers if tier in TITLES)
@@ -102,42 +106,46 @@ class TiersProgress:
         """A test has ended: its entry of the evidence."""
         tier = entry["tier"]
         if tier in TITLES:
-            taken, expected = self._times[tier]
+            seconds_taken, expected = self._times[tier]
             # the first one has imported a framework
             expected += 0.0 if self._done else self._durations.start
             self._done[tier] += 1
             self._times[tier] = (
-                taken + entry["seconds"], expected + self._durations.of_test(tier)
+                seconds_taken + entry["seconds"], expected + self._durations.of_test(tier)
             )  # fmt: skip
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
                 self._say(self._result(tier))
         elif entry.keys() & {"record", "replay"}:
-            self._known = None
+            self._cached_runs = None
         self._look()
 
     def _result(self, tier: str) -> str:
         """What the tests of a tier come to, by framework; it is known before the trainings end."""
         parts = []
-        for framework in sorted({name for of, name in self._outcomes if of == tier}, key=_last):
-            of = self._outcomes[tier, framework]
-            failed, all_ = of["failed"] + of["error"], of.total()
-            text = f"failed {failed} of {all_} tests" if failed else f"passed {of['passed']} tests"
-            skipped = f", {of['skipped']} skipped" if of["skipped"] else ""
+        for framework in sorted(
+            {name for counts, name in self._outcomes if counts == tier}, key=_last
+        ):
+            counts = self._outcomes[tier, framework]
+            failed, all_ = counts["failed"] + counts["error"], counts.total()
+            text = (
+                f"failed {failed} of {all_} tests" if failed else f"passed {counts['passed']} tests"
+            )
+            skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
             parts.append(f"{framework or SUITE} {text}{skipped}")
         seconds = time.monotonic() - self._started
         return f"{TITLES[tier]} after {seconds:.0f} s: {'; '.join(parts)}"
 
     def _look(self) -> None:
         """Look how far everything is, and how many seconds the rest is expected to take."""
-        if self._known is None:
-            self._known = self._runs()
-        ended, most, seconds, measured = self._known
-        self._ended = f"trainings {ended} of at most {most}" if most else ""
+        if self._cached_runs is None:
+            self._cached_runs = self._runs()
+        finished_runs, most, seconds, measured = self._cached_runs
+        self._runs_text = f"trainings {finished_runs} of at most {most}" if most else ""
         tested = sum(self._done.values()) >= _FIRST
-        taken, expected = map(sum, zip(*self._times.values(), strict=True))
+        seconds_taken, expected = map(sum, zip(*self._times.values(), strict=True))
         # cheap tests of a framework make neither trainings nor the report shorter
-        longer = max(taken / expected, 1.0)
+        longer = max(seconds_taken / expected, 1.0)
         # formulas say little of behaviour, which trains
         tests = sum(
             self._times[tier][0] / self._times[tier][1]
@@ -146,16 +154,18 @@ class TiersProgress:
         )  # fmt: skip
         seconds = (seconds if measured else longer * seconds) + tests
         # from stored seconds alone it is not known how fast this machine is
-        known = tested or measured or not self._all
+        is_measured = tested or measured or not self._all
         report = longer * self._durations.stages.get(_REPORT, 0.0)
-        self._left = (time.monotonic(), seconds / self._processes + report) if known else None
+        self._estimate = (
+            (time.monotonic(), seconds / self._processes + report) if is_measured else None
+        )
 
     def line(self) -> str:
         """What is done of what, and how long the rest may take."""
         parts = [f"{TITLES[tier]} {self._done[tier]} of {n}" for tier, n in self._all.items()]
-        parts += [self._ended] if self._ended else []
-        if self._left is None:
+        parts += [self._runs_text] if self._runs_text else []
+        if self._estimate is None:
             return f"{', '.join(parts) or 'collecting the tests'}; {so_far(self._started)}"
-        looked, seconds = self._left
-        since = time.monotonic() - looked
+        checked_at, seconds = self._estimate
+        since = time.monotonic() - checked_at
         return f"{', '.join(parts)}; {about(max(seconds - since, since / 4))} left"

@@ -163,7 +163,7 @@ def _check_owner(path: Path, of: os.stat_result) -> None:
     mine = of.st_uid in (os.getuid(), 0)
     for owner, what in ((of, "it"), (folders[0], "its folder"), (folders[1], "its store")):
         sticky = owner is not of and bool(owner.st_mode & stat.S_ISVTX) and mine
-        if why := files.others(owner, what, shared, sticky):
+        if why := files.describe_other_writers(owner, what, shared, sticky):
             raise Distrusted(
                 f"the checkpoint {path} is not read, as it can run any code and {why}; expected "
                 "one that you or a group of yours alone may write: remove it, or give "

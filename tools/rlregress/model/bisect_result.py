@@ -1,4 +1,4 @@
-"""What a bisection found, as plain data."""
+"""The result of a bisection, as plain data."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from rlregress.model.verdict import worst_verdict
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """A published summary, turned back into what the seeds were.
+    """A published summary with the recovered statistics of its seeds.
 
     Attributes:
         mean: published mean return.
@@ -34,7 +34,7 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class CellVerdict:
-    """What the runs of one cell say. Returns are in the environment's own units.
+    """The verdict on the runs of one cell. Returns are in the environment's own units.
 
     Of a critic, the numbers in the place of returns are minus the logarithm of its error.
 
@@ -46,7 +46,7 @@ class CellVerdict:
         failed: failed new runs.
         stored_mean, stored_sd, new_mean: sample statistics; nan without runs. Of anything but
             returns, of the runs that have a number; effect and interval too.
-        scale: what the fractions are shares of (see ``quantities.scale_of``).
+        scale: what the fractions are shares of (see ``quantities.returns_scale``).
         effect, effect_fraction: mean(new) - mean(stored), in returns and as a share.
         interval: Welch interval of the effect, at nominal ``Rules.confidence``; None: no spread.
         p_drop, adjusted_drop: permutation p-value, over all looks so far (``Looks.spent``), and
@@ -94,7 +94,7 @@ class CellVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupVerdict:
-    """What the cells of one group say together; attributes as in ``CellVerdict``.
+    """The common verdict on the cells of one group; attributes as in ``CellVerdict``.
 
     ``effect_fraction`` is the mean over cells, ``interval`` that of it; ``new_seeds`` are those of
     all cells together; ``visible_fraction`` is the drop, the same share in every cell, that the
@@ -137,7 +137,7 @@ class Verdicts:
 
 @dataclass(frozen=True, kw_only=True)
 class BandVerdict:
-    """What a published band says about new runs.
+    """The verdict on new runs against a published band.
 
     Attributes:
         verdict: holds, regressed, improved or inconclusive.

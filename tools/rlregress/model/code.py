@@ -65,7 +65,7 @@ class Changed:
 
     @property
     def counts(self) -> bool:
-        """Whether an upgrade may change by it what users of the old version do.
+        """Return whether an upgrade could change users' results by this.
 
         What is new, or gone, is only reached through a function that has changed, or by code that
         fits one version alone.
@@ -79,7 +79,7 @@ class Changed:
 
     @property
     def at_import(self) -> bool:
-        """Whether it runs when its module is imported."""
+        """Return whether it runs when its module is imported."""
         return self.name.startswith("<")
 
     @property
@@ -101,13 +101,13 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """Whether the two lines say the same."""
+        """Return whether both lines have the same text."""
         return self.a is not None and self.b is not None and self.a[1] == self.b[1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hunk:
-    """What differs in one function or file.
+    """The differing lines of one function or file.
 
     Attributes:
         title: the function, or the file.

@@ -80,7 +80,7 @@ class SourceLine:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundVariant:
-    """What one framework does in one scope.
+    """The variant of one framework in one scope.
 
     Attributes:
         variant: as probed, or None if no known variant was seen.
@@ -117,18 +117,18 @@ class Row:
 
     @property
     def differs(self) -> bool:
-        """Whether frameworks that were asked do not all give the same answers."""
+        """Return whether the probed frameworks give different answers."""
         variants = {frozenset(a.variant for a in answers) for answers in self.answers.values()}
         return len(variants) > 1
 
     @property
     def undecided(self) -> bool:
-        """Whether a framework showed no known variant, or could not be probed."""
+        """Return whether a framework showed no known variant or could not be probed."""
         return any(a.variant is None for answers in self.answers.values() for a in answers)
 
     @property
     def shared(self) -> bool:
-        """Whether more than one framework was asked."""
+        """Return whether several frameworks were probed."""
         return len(self.answers) > 1
 
 
@@ -160,12 +160,14 @@ class Comparison:
         return [row for row in self.rows if len(row.answers) == 1 and not row.undecided]
 
     def only_different(self) -> Comparison:
-        """Without what all do the same, or one alone has; what could not be compared stays."""
-        kept = [row.undecided or (row.shared and row.differs) for row in self.rows]
+        """Return the comparison without details that are the same or that only one
+        framework has.
+        """
+        is_kept = [row.undecided or (row.shared and row.differs) for row in self.rows]
         return replace(
             self,
-            rows=tuple(itertools.compress(self.rows, kept)),
-            left_out=tuple(row for row, keep in zip(self.rows, kept, strict=True) if not keep),
+            rows=tuple(itertools.compress(self.rows, is_kept)),
+            left_out=tuple(row for row, keep in zip(self.rows, is_kept, strict=True) if not keep),
         )
 
     @property
@@ -198,7 +200,7 @@ class ProbeCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """What a framework lacks of a detail to be checked for it.
+    """The part that a framework lacks for the check of a detail.
 
     Attributes:
         lacks: "probe", "expectation" or "fault".

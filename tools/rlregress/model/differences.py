@@ -161,17 +161,19 @@ class Entry:
 
     @property
     def counts(self) -> bool:
-        """Whether the verdict depends on it."""
+        """Return whether the verdict depends on it."""
         return self.state not in WITHOUT_EFFECT and not self.accepted
 
     @property
     def is_late(self) -> bool:
-        """Whether it was not checked because the minutes of the command were over."""
+        """Return whether it was not checked because the time of the command was over."""
         return self.state in INCOMPLETE and MINUTES in f"{self.reason} {self.summary}"
 
     @property
     def ran(self) -> bool:
-        """Whether a training, a script or a probe executed it: imported code has to be used."""
+        """Return whether a training, a script or a probe executed it. Imported code must be
+        used to count.
+        """
         if self.state == NEVER:
             return bool(self.by) and not self.reason.startswith(IMPORTED)
         return self.state not in (CANNOT, *WITHOUT_EFFECT)
@@ -192,7 +194,7 @@ class Entry:
 
     @property
     def verdict(self) -> str:
-        """What a list with this entry alone comes to."""
+        """The verdict of a list with this entry alone."""
         if self.accepted:
             return AS_DOCUMENTED
         if self.state in (DIFFERS, BEYOND, LOGS):
@@ -204,8 +206,8 @@ class Entry:
         )
 
 
-def title_of_unexecuted(entry: Entry) -> str:
-    """What a list is called of entries in the state ``NEVER`` that came as far as this one."""
+def unexecuted_title(entry: Entry) -> str:
+    """Return the title of a list of entries in the state ``NEVER``, by how far they came."""
     if entry.kind not in CODE or entry.kind == FILE:
         return "Never executed"
     if entry.by:
@@ -221,13 +223,13 @@ def executed(states: Iterable[str], one_way: bool) -> str:
     Args:
         one_way: some of its branches were taken one way only.
     """
-    known = set(states)
+    states_found = set(states)
     for state in DIFFERENT:
-        if state in known:
+        if state in states_found:
             return state
-    if known & set(EXECUTED_SAME):
+    if states_found & set(EXECUTED_SAME):
         return ONE_WAY if one_way else SAME
-    return NOT_COMPARED if known else NEVER
+    return NOT_COMPARED if states_found else NEVER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,13 +258,13 @@ class Coverage:
             return f"None of {self.all} changed pieces ran"
         unknown = self.ran - self.checked - self.in_part
         parts = [(self.in_part, "in part"), (unknown, "not compared")]
-        notes = "".join(f", {count} {what}" for count, what in parts if count)
+        notes = "".join(f", {count} {note}" for count, note in parts if count)
         return f"{self.ran} of {self.all} changed pieces ran{notes}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What a list of entries comes to.
+    """The verdict on a list of entries.
 
     Attributes:
         verdict: one of ``ORDER``.
@@ -287,16 +289,16 @@ class Judgement:
     @property
     def first_reason(self) -> str:
         """The first sentence of the reason, which is the worst that is known."""
-        first, more, _ = self.reason.partition(". ")
-        return f"{first}." if more else first
+        first, rest_of_text, _ = self.reason.partition(". ")
+        return f"{first}." if rest_of_text else first
 
-    def part_of(self, whole: str) -> Judgement:
+    def part_of(self, overall_verdict: str) -> Judgement:
         """The same of a part: that it is unchanged says nothing while the whole is not.
 
         Args:
             whole: the verdict of everything.
         """
-        if not self.verdict == UNCHANGED != whole:
+        if not self.verdict == UNCHANGED != overall_verdict:
             return self
         headline = NOTHING_HERE + self.headline.removeprefix(UNCHANGED)
         if not self.coverage.all:
@@ -305,7 +307,7 @@ class Judgement:
 
 
 def coverage(entries: Iterable[Entry]) -> Coverage:
-    """Of the changed pieces that count, how many were executed and compared."""
+    """Return how many of the changed pieces that count were executed and compared."""
     counted = [
         entry
         for entry in entries
@@ -410,16 +412,16 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
     never: dict[str, list[str]] = {}
     for entry in counted:
         if entry.kind in CODE and entry.state == NEVER:
-            never.setdefault(title_of_unexecuted(entry), []).append(entry.short)
+            never.setdefault(unexecuted_title(entry), []).append(entry.short)
     parts += [
         f"{title}: {_some(names)}"
         for title, names in (
             *never.items(),
-            ("Ran in part", _of(counted, CODE, (IN_PART,))),
-            ("Ran, but not compared", _of(counted, CODE, (NOT_COMPARED,))),
-            ("Cannot run here", _of(counted, CODE, (CANNOT,))),
+            ("Ran in part", _describe_count(counted, CODE, (IN_PART,))),
+            ("Ran, but not compared", _describe_count(counted, CODE, (NOT_COMPARED,))),
+            ("Cannot run here", _describe_count(counted, CODE, (CANNOT,))),
             ("Packages of which no change was compared", idle_packages(entries)),
-            ("Not checked", _of(counted, _NOT_CODE, UNCHECKED)),
+            ("Not checked", _describe_count(counted, _NOT_CODE, UNCHECKED)),
             ("Accepted", [entry.short for entry in entries if entry.accepted]),
         )
         if names
@@ -442,49 +444,51 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     lost, alike = files[OLD_FILES] + files[NEW_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.short for entry in violated]),
-        ("The new version fails", _of(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
+        ("The new version fails", _describe_count(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
         (OTHER_TYPES.capitalize(), [f"{entry.short} ({entry.reason.partition(': ')[2]})"
                                     for entry in retyped[:1]] + [e.short for e in retyped[1:]]),
-        ("Differ", [n for n in _of(counted, checks, (DIFFERS,)) if n not in named]),
+        ("Differ", [n for n in _describe_count(counted, checks, (DIFFERS,)) if n not in named]),
         ("Culprit", [entry.short for entry in counted if entry.culprit]),
         ("Differ when called", [entry.short for entry in counted if entry.kind in CODE
                                 and (entry.state == BEYOND
                                      or (entry.state == DIFFERS and entry.reason))]),
-        ("Differ in logs only", _of(counted, (TRAINING, SCRIPT), (LOGS,))),
-        ("Removed or incompatible", _of(counted, (PUBLIC,), (DIFFERS,))),
+        ("Differ in logs only", _describe_count(counted, (TRAINING, SCRIPT), (LOGS,))),
+        ("Removed or incompatible", _describe_count(counted, (PUBLIC,), (DIFFERS,))),
         *((f"{why[0].upper()}{why[1:]}", files[why]) for why in (OLD_FILES, NEW_FILES)),
         ("Saved files differ", [e.short for e in saved if e.short not in lost + alike]),
         ("Saved files load alike, then training differs", alike),
-        ("No longer installed", _lost(counted)),
+        ("No longer installed", _sort_lost_packages(counted)),
         ("Requirements", [entry.summary for entry in counted if entry.kind == REQUIREMENT
                           and entry.state == DIFFERS and not is_gone(entry)]),
-        ("New warnings", _of(counted, (WARNING,), (LOGS,))),
-        ("Differ by rounding only", _of(counted, (TRAINING, SCRIPT), (CLOSE,))),
-        ("Repaired", _of(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
+        ("New warnings", _describe_count(counted, (WARNING,), (LOGS,))),
+        ("Differ by rounding only", _describe_count(counted, (TRAINING, SCRIPT), (CLOSE,))),
+        ("Repaired", _describe_count(counted, (TRAINING, SCRIPT), (OLD_FAILED,))),
     ]  # fmt: skip
     return [(title, names) for title, names in rows if names]
 
 
 def is_gone(entry: Entry) -> bool:
-    """Whether the new version no longer installs a requirement."""
+    """Return whether the new version no longer installs a requirement."""
     return entry.kind == REQUIREMENT and entry.summary.startswith(GONE)
 
 
-def _lost(counted: Sequence[Entry]) -> list[str]:
+def _sort_lost_packages(counted: Sequence[Entry]) -> list[str]:
     """Packages that are gone: those that were required, before what only these required."""
     required = [e.name for e in counted if is_gone(e)]
-    return [*required, *_of(counted, (PACKAGE,), (DIFFERS,))]
+    return [*required, *_describe_count(counted, (PACKAGE,), (DIFFERS,))]
 
 
 def _names(entries: Iterable[Entry]) -> set[str]:
     return {entry.short for entry in entries}
 
 
-def _of(entries: Iterable[Entry], kinds: Collection[str], states: Collection[str]) -> list[str]:
+def _describe_count(
+    entries: Iterable[Entry], kinds: Collection[str], states: Collection[str]
+) -> list[str]:
     return [entry.short for entry in entries if entry.kind in kinds and entry.state in states]
 
 
 def _some(names: Sequence[str]) -> str:
     unique = list(dict.fromkeys(names))
-    more = f" and {len(unique) - _NAMED} more" if len(unique) > _NAMED else ""
-    return ", ".join(unique[:_NAMED]) + more
+    ending = f" and {len(unique) - _NAMED} more" if len(unique) > _NAMED else ""
+    return ", ".join(unique[:_NAMED]) + ending

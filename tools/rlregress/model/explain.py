@@ -82,19 +82,19 @@ def _numbers(part: Part, types: bool = False) -> str:
 
 
 def value(event: Event, part: str, types: bool = False) -> str:
-    """What was recorded of a part of an event, or its types; empty if it has none of that name."""
+    """Return the recorded value of a part of an event, or its types; empty if it has none."""
     return _numbers(event.parts[part], types) if part in event.parts else ""
 
 
 def event(event: Event) -> str:
-    """What happened, and where."""
-    what = _EVENTS[event.kind].format(name=event.name)
+    """Describe an event: what happened and where."""
+    action = _EVENTS[event.kind].format(name=event.name)
     where = f", {event.place} in {event.function}" if event.file else ""
-    return f"event {event.index + 1}: {what}{where}"
+    return f"event {event.index + 1}: {action}{where}"
 
 
 def divergence(first: Divergence, title: str = "first difference") -> list[str]:
-    """The first difference: what it is, both lines, both values, what came just before."""
+    """Describe the first difference: kind, both lines, both values, and the events before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
     if first.a is not None and first.a.kind == "output" and first.part:
         meaning = _ANSWER if first.a.is_answer else _OUTPUT
@@ -117,9 +117,9 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
             how = "raised in" if side_event.error else "called from"
             lines.append(f"     {how} {', from '.join(above)}")
     if first.entries:
-        more = len(first.entries) - _NAMED
-        rest = f" and {more} more" if more > 0 else ""
-        lines.append(f"  in {', '.join(first.entries[:_NAMED])}{rest}")
+        further = len(first.entries) - _NAMED
+        ending = f" and {further} more" if further > 0 else ""
+        lines.append(f"  in {', '.join(first.entries[:_NAMED])}{ending}")
     if first.ratio is not None:
         lines.append(f"  new / old: x{first.ratio:.6g}")
     if first.before:
@@ -164,16 +164,18 @@ def early_end(trace: Trace) -> str:
 
 
 def elsewhere(trace: Trace) -> list[str]:
-    """What a training does in other threads and processes, and how to run it in one."""
+    """Describe the activity of a training in other threads and processes, and how to avoid it."""
     return [_elsewhere(row) for row in trace.elsewhere]
 
 
 def _elsewhere(row: Mapping[str, Any]) -> str:
-    what = {"process": "in another process, unrecorded", "thread": "in another thread"}[row["what"]]
+    activity = {"process": "in another process, unrecorded", "thread": "in another thread"}[
+        row["what"]
+    ]
     where = f"{row['file']}:{row['line']}" if row["file"] else "an unknown place"
     who = f"{row['class']}, " if row["class"] else ""
     advice = f"; to run it in one process: {row['instead']}" if row["instead"] else ""
-    return f"part of the training runs {what}, started by {who}{where}{advice}"
+    return f"part of the training runs {activity}, started by {who}{where}{advice}"
 
 
 def comparison(comparison: Comparison, a: Trace, b: Trace) -> list[str]:
@@ -192,20 +194,20 @@ def comparison(comparison: Comparison, a: Trace, b: Trace) -> list[str]:
             lines.append(
                 f"  differences of rounding began before it: {event(comparison.rounding.a)}"
             )
-    for more in (comparison.interface, comparison.numbers):
-        if more is not None and more is not comparison.first:
-            lines += divergence(more, "also")
+    for further in (comparison.interface, comparison.numbers):
+        if further is not None and further is not comparison.first:
+            lines += divergence(further, "also")
     if comparison.growth:
         lines += _growth(comparison.growth)
     for side in ("A", "B"):
-        events = [extra for of, extra in comparison.extra if of == side]
+        events = [extra for extra_side, extra in comparison.extra if extra_side == side]
         if events:
             lines.append(f"only {side} has {len(events)} events, the first: {event(events[0])}")
     return lines
 
 
-def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> str:
-    """What makes a training differ from its own repetition: the uncontrolled source.
+def causes(comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Describe the uncontrolled source that makes a training differ from its repetition.
 
     Args:
         others: threads and processes that the training started.
@@ -213,7 +215,7 @@ def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> 
     first = comparison.first
     if first is None:
         return ""
-    if others:
+    if other_activity:
         return "the order of what runs in other threads or processes"
     kind = first.kind
     if kind == "order":
@@ -221,15 +223,15 @@ def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> 
         kinds = {event.kind for event in (first.a, first.b) if event is not None}
         if "draw" in kinds:
             kind = "exploration" if "step" in kinds else "sampling"
-    known = {
+    messages = {
         "environment": "the environment (its reset or its steps are not seeded)",
         "exploration": "action sampling",
         "initialisation": "the initialisation of the networks",
         "sampling": _DRAWS,
         "data": _DRAWS,
     }
-    if kind in known:
-        return known[kind]
+    if kind in messages:
+        return messages[kind]
     if first.gap < _ROUNDING:
         return "arithmetic (threads, or a GPU)"
     return (
@@ -239,7 +241,7 @@ def causes(comparison: Comparison, others: Sequence[Mapping[str, Any]] = ()) -> 
 
 
 def written(first: Divergence) -> str:
-    """The first difference in what is written, in one clause; empty: it is in something else."""
+    """Describe the first difference of written output in one clause; empty if it is elsewhere."""
     if first.kind not in ("files", "printed"):
         return ""
     name = next(side.name for side in (first.a, first.b) if side is not None)
@@ -252,7 +254,7 @@ def written(first: Divergence) -> str:
 
 
 def unsteady(trace: Trace) -> list[str]:
-    """What is written and not compared, as it is another each time."""
+    """Describe written output that is not compared because it differs between repetitions."""
     counts = Counter((name, number) for _, name, number, _ in trace.unsteady)
     return [
         f"not compared, as another recording of the same version differs: {count} "
@@ -275,11 +277,11 @@ class Repeated:
 
     @property
     def repeats(self) -> bool:
-        """Whether the trace repeats itself to the bit."""
+        """Return whether the trace repeats itself bit by bit."""
         return self.with_itself.verdict == "equal"
 
     def uncontrolled(self) -> list[str]:
-        """In words, what is not controlled; empty if the trace repeats itself."""
+        """Description of the uncontrolled source; empty if the trace repeats itself."""
         if self.repeats:
             return []
         cause = causes(self.with_itself, self.trace.elsewhere)
@@ -289,7 +291,7 @@ class Repeated:
         ]
 
     def lines(self) -> list[str]:
-        """In words: what was seeded, what runs elsewhere, and why it does not repeat itself."""
+        """Describe the seeds, activity elsewhere, and why the trace does not repeat itself."""
         seeded = seeded_lines(self.trace)
         return [*seeded, *elsewhere(self.trace), *unsteady(self.trace), *self.uncontrolled()]
 

@@ -24,13 +24,13 @@ ON_SIDES = ("mujoco", "atari")
 
 
 def not_installed(module: str, extra: str = "") -> str:
-    """That a package is not installed, and the line that installs it, in one sentence.
+    """Return a sentence that a package is not installed, with the command that installs it.
 
     Args:
         module: as it is imported, or a distribution of no extra.
         extra: that brings it, where ``EXTRAS`` does not say so.
     """
-    of = extra or EXTRAS.get(module, "")
-    source = f"'rlregress[{of}]'" if of else module
+    extra_name = extra or EXTRAS.get(module, "")
+    source = f"'rlregress[{extra_name}]'" if extra_name else module
     name = NAMES.get(module, module)
     return f"the package '{name}' is not installed; install it with: pip install {source}"

@@ -25,7 +25,7 @@ KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One change of one line of a framework, and what has to detect it.
+    """One change of one line of a framework, and the check that must detect it.
 
     Attributes:
         name: among the faults of its framework and instrument.
@@ -69,7 +69,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultResult:
-    """What an instrument reports about a framework with a fault in it.
+    """The result of an instrument on a framework with a fault.
 
     Attributes:
         detected: whether the fault was detected as expected; of an unchanged framework, whether
@@ -103,7 +103,7 @@ class FaultResult:
 
     @property
     def regressed(self) -> bool:
-        """Whether some verdict is ``regressed``."""
+        """Return whether some verdict is ``regressed``."""
         return any(verdict["verdict"] == REGRESSED for verdict in self.verdicts.values())
 
 
@@ -133,7 +133,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """What it is called in ``explained.toml``."""
+        """Its name in ``explained.toml``."""
         return f"{self.file}:{self.line} {self.function}: {self.old} -> {self.new}"
 
     @property
@@ -222,7 +222,7 @@ class Mutant:
 
 @dataclass(frozen=True, kw_only=True)
 class Seeded:
-    """What became of one fault.
+    """The result for one injected fault.
 
     Attributes:
         trainings: those that run its line, in the order in which they are tried.

@@ -1,4 +1,4 @@
-"""What a gate comes to: one verdict for each framework, and what a page shows beside it."""
+"""The result of a gate: one verdict for each framework, and the data of its page."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Deviation:
 
     @property
     def was_probed(self) -> bool:
-        """Whether the code has answered; else ``found`` says why it could not be probed."""
+        """Return whether the code answered; otherwise ``found`` holds the reason."""
         return not self.found[0].startswith(UNPROBED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmCoverage:
-    """Of which algorithms of a framework what was judged.
+    """The judged algorithms of a framework, by kind of check.
 
     Attributes:
         returns: those of which runs were judged; ``others``: those of which nothing but formulas
@@ -76,7 +76,7 @@ class EarlierRun:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportData:
-    """What a page shows of a gate beside its verdicts.
+    """The data of a gate's page besides its verdicts.
 
     Attributes:
         started: date and time.
@@ -142,20 +142,24 @@ class FrameworkOutcome:
 
     @property
     def has_no_verdicts(self) -> bool:
-        """Whether all passed, and what was trained is not judged, such as of the smoke budget."""
+        """Return whether all tests passed but the trained runs are not judged, as with budget
+        smoke.
+        """
         return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)
 
     @property
     def has_other_numbers(self) -> bool:
-        """Whether a replay has other numbers than its record."""
-        return any(of.state == DIFFERS for of in self.replays.values())
+        """Return whether a replay has other numbers than its record."""
+        return any(replay.state == DIFFERS for replay in self.replays.values())
 
     @property
-    def critics_alone(self) -> tuple[str, ...]:
-        """The critics that regressed, where no return and nothing else did."""
+    def regressed_critics(self) -> tuple[str, ...]:
+        """Return the critics that regressed if no return and nothing else regressed."""
         if any("critic" not in failure for failure in self.failures):
             return ()
-        fallen = [name for name, of in self.verdicts.items() if of["verdict"] == REGRESSED]
+        fallen = [
+            name for name, verdict in self.verdicts.items() if verdict["verdict"] == REGRESSED
+        ]
         critics = tuple(name for name in fallen if quantity_of(name) is CRITIC)
         return critics if len(critics) == len(fallen) else ()
 
@@ -192,5 +196,5 @@ class GateResult:
 
     @property
     def error_rate(self) -> float | None:
-        """``alpha``, where returns or what is judged beside them were; None: none were."""
+        """``alpha`` if returns or secondary quantities were judged; otherwise None."""
         return self.alpha if any(outcome.verdicts for outcome in self.outcomes) else None

@@ -25,7 +25,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldenResult:
-    """What differs between a golden file and the new recording.
+    """The differences between a golden file and a new recording.
 
     Attributes:
         length: events that the golden file stands for.
@@ -49,5 +49,5 @@ class GoldenResult:
 
     @property
     def is_same(self) -> bool:
-        """Whether everything that was recorded is the same to the bit."""
+        """Return whether every recorded value is bit-identical."""
         return self.comparison.verdict == "equal" and self.block is None and not self.failure

@@ -1,4 +1,4 @@
-"""What became of a kind of file that one version wrote and the other loaded: plain data."""
+"""Results for one kind of file that one version wrote and the other loaded, as plain data."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class LoadedFile:
         later = self.item.startswith(("next update", "continued training"))
         before = f"{LOADED_ALIKE}; " if later else ""
         versions = f"{self.writer} -> {self.reader}"
-        more = f" (and {self.differing - 1} more)" if self.differing > 1 else ""
-        return f"{before}{self.item}, {self.function}: {versions}{more}"
+        ending = f" (and {self.differing - 1} more)" if self.differing > 1 else ""
+        return f"{before}{self.item}, {self.function}: {versions}{ending}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredFile:
-    """What became of a file of ``baselines/saved`` with what is installed.
+    """The result for a file of ``baselines/saved`` with the installed packages.
 
     Attributes:
         name: of the kind.
@@ -105,21 +105,21 @@ class StoredFile:
 
     @property
     def failure(self) -> str:
-        """In words, what is not as recorded or expected; empty: nothing."""
+        """Description of everything that is not as recorded or expected; empty if nothing."""
         if self.refused:
             return f"refused: {self.refused}"
         if self.file is None:
             return ""
-        found = []
+        problems = []
         if self.file.error is not None and not self.error_expected:
             when = "does not load" if self.file.error.when == "load" else "loads, and then fails"
-            found.append(f"{when}: {self.file.error}")
+            problems.append(f"{when}: {self.file.error}")
         if self.file.differing and not self.file.rounding:
-            found.insert(0, self.file.words)
+            problems.insert(0, self.file.words)
         if self.file.error is None and not self.file.compared and not self.expected:
-            found.append("nothing of it was compared")
-        found += [f"no longer differs as documented: {why}" for why in self.gone]
-        return "; ".join(found)
+            problems.append("nothing of it was compared")
+        problems += [f"no longer differs as documented: {why}" for why in self.gone]
+        return "; ".join(problems)
 
     @property
     def state(self) -> str:
@@ -141,7 +141,7 @@ def by_release(files: Sequence[StoredFile]) -> list[str]:
     texts: dict[str, list[str]] = {}
     for file in sorted(files, key=lambda file: (not file.failure, not file.skipped)):
         texts.setdefault(file.failure or file.state, []).append(file.release)
-    return [f"{text} ({_releases(of)})" for text, of in texts.items()]
+    return [f"{text} ({_releases(releases)})" for text, releases in texts.items()]
 
 
 def _releases(names: Sequence[str]) -> str:

@@ -42,13 +42,13 @@ class Option:
     hidden: bool = False
 
 
-def option(default: Any, flag: str, help: str, **more: Any) -> Any:
+def option(default: Any, flag: str, help: str, **limits: Any) -> Any:
     """A field of a dataclass that is an option."""
-    return field(default=default, metadata={"option": Option(flag=flag, help=help, **more)})
+    return field(default=default, metadata={"option": Option(flag=flag, help=help, **limits)})
 
 
-def of(owner: type[Any]) -> dict[str, tuple[Option, Any]]:
-    """Field -> its option and default, of those that are options."""
+def list_options(owner: type[Any]) -> dict[str, tuple[Option, Any]]:
+    """Return field -> its option and default, for the fields that are options."""
     return {
         spec.name: (spec.metadata["option"], spec.default)
         for spec in fields(owner)
@@ -56,16 +56,16 @@ def of(owner: type[Any]) -> dict[str, tuple[Option, Any]]:
     }
 
 
-def arguments(given: Any, only: Collection[str] = ()) -> list[str]:
-    """The options that are not as by default, as words of a command line.
+def format_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
+    """Format the options that differ from their defaults as words of a command line.
 
     Args:
         given: a dataclass with options.
         only: names of fields; none: all.
     """
     words: list[str] = []
-    for name, (declared, default) in of(type(given)).items():
-        value = getattr(given, name)
+    for name, (declared, default) in list_options(type(options)).items():
+        value = getattr(options, name)
         # no names are no names, as a list or a tuple; of None they are told apart
         usual = len(value) == 0 if default == () else value == default
         if not usual and (not only or name in only):
@@ -76,13 +76,13 @@ def arguments(given: Any, only: Collection[str] = ()) -> list[str]:
 def written(declared: Option, value: Any) -> list[str]:
     """An option with a value, as words of a command line."""
     if isinstance(value, bool):
-        return [declared.flag if value else off(declared)]
+        return [declared.flag if value else negated_flag(declared)]
     if declared.kind == NAMES and not isinstance(value, str):
         # an empty list differs from none at all: of scenarios "none"
         return [declared.flag, ",".join(value) or "none"]
     return [declared.flag, f"{value:g}" if isinstance(value, float) else str(value)]
 
 
-def off(declared: Option) -> str:
-    """The flag that switches off what is on by default."""
+def negated_flag(declared: Option) -> str:
+    """Return the flag that switches off an option that is on by default."""
     return f"--no-{declared.flag.removeprefix('--')}"

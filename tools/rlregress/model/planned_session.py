@@ -1,4 +1,4 @@
-"""What a session would train, what that costs, what each gate sees, and how far it has come."""
+"""The plan of a session: trainings, cost, power of each gate, and progress."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class CellPlan:
 
     @property
     def decided(self) -> bool:
-        """Whether the runs that are done decide all that is judged of it."""
+        """Return whether the finished runs decide all verdicts on the cell."""
         return self.until == 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """What one gate sees with 80 % power, and what it costs if no run is done yet.
+    """The power of one gate (80 %), and its cost if no run is done yet.
 
     Attributes:
         seeds: new runs of a cell, judged at one look; 0: the sequential gate.
@@ -65,7 +65,7 @@ class Gate:
 
     @property
     def name(self) -> str:
-        """What the gate is called: the option that asks for it, if it takes one."""
+        """Name of the gate: the option that selects it, if any."""
         return f"--seeds {self.seeds}" if self.seeds else "sequential"
 
 
@@ -104,7 +104,7 @@ class Makespan:
 
 @dataclass(frozen=True, kw_only=True)
 class SessionPlan:
-    """What a session would do, as far as it has come.
+    """The plan and progress of a session.
 
     Attributes:
         description: cells, runs, and what is already there, in one phrase.
@@ -144,7 +144,7 @@ class SessionPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """What the looks that were taken say.
+    """The verdicts of the looks so far.
 
     Attributes:
         look: how many looks were taken.

@@ -1,4 +1,4 @@
-"""What of a run is judged: its returns, how far its critic is off, what its framework logs.
+"""The judged quantities of a run: returns, the accuracy of its critic, logged diagnostics.
 
 Each is one number a run. They are tested alike and in one family, of which each has a stated share;
 the words in which a change is told differ.
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 LARGEST_ERROR = 100.0
 
 
-def scale_of(stored: ArrayLike) -> float:
-    """What a difference is a share of: the larger of |mean| and sd of the stored returns [m].
+def returns_scale(stored: ArrayLike) -> float:
+    """Return the denominator of differences: the larger of |mean| and sd of stored returns [m].
 
     The magnitude, because some environments have only negative returns (Reacher: a mean of -4 that
     becomes -6 is a drop of 50 %). Not less than the standard deviation, because a mean near zero
@@ -59,15 +59,15 @@ class Quantity:
         return f"{cell} {self.name}"
 
     def scale(self, stored: ArrayLike) -> float:
-        """What a difference from the stored numbers [m] is a share of."""
-        return scale_of(stored)
+        """Return the denominator of a difference from the stored numbers [m]."""
+        return returns_scale(stored)
 
     def largest_loss(self, stored: ArrayLike) -> float:
         """The largest difference from the mean of stored numbers [m] that there can be."""
         return math.inf
 
-    def moved(self, fraction: float) -> str:
-        """What happened to the mean, in words.
+    def describe_change(self, fraction: float) -> str:
+        """Describe the change of the mean.
 
         Args:
             fraction: difference of the means over the scale.
@@ -83,7 +83,7 @@ class Quantity:
         return f"a common change of {percent(share)}"
 
     def nothing_detectable(self) -> str:
-        """That no loss has 80 % power to be rejected with nothing rejected before it, in words."""
+        """Describe that no loss would be rejected with 80 % power."""
         return f"at Holm's first step no {self.effect} can be seen"
 
 
@@ -96,7 +96,7 @@ class _Returns(Quantity):
     def named(self, cell: str) -> str:
         return cell
 
-    def moved(self, fraction: float) -> str:
+    def describe_change(self, fraction: float) -> str:
         return f"the mean changed by {fraction:+.0%}"
 
     def loss(self, share: float) -> str:
@@ -111,7 +111,7 @@ class _Training(_Returns):
 
     named = Quantity.named
 
-    def moved(self, fraction: float) -> str:
+    def describe_change(self, fraction: float) -> str:
         return f"the mean of the training's last third changed by {fraction:+.0%}"
 
 
@@ -127,7 +127,7 @@ class _Critic(Quantity):
     def scale(self, stored: ArrayLike) -> float:
         return 1.0
 
-    def moved(self, fraction: float) -> str:
+    def describe_change(self, fraction: float) -> str:
         return f"the critic's error is {math.exp(-fraction):.2f} times what it was"
 
     def loss(self, share: float) -> str:

@@ -83,7 +83,7 @@ class Event:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What makes two events comparable: neither the place, which moves, nor the values."""
+        """The part of an event that is compared: neither its place, which moves, nor its values."""
         # by its number: a class of another name may do the same
         numbered = self.kind in ("optimizer", "loss", "module")
         name = self.name.rpartition(" ")[2] if numbered else self.name
@@ -91,7 +91,7 @@ class Event:
 
     @property
     def is_answer(self) -> bool:
-        """Whether a training itself shows it, outside of the traced code."""
+        """Return whether the training itself shows it, outside of the traced code."""
         return self.kind == "output" and not self.file
 
     @property
@@ -138,7 +138,7 @@ class Trace:
 
     @property
     def unsteady(self) -> frozenset[tuple[str, str, int, str]]:
-        """Parts of what is written that differed when the training was recorded again.
+        """Parts of written output that differed when the training was recorded again.
 
         Kind and name of the event, which one of that name, and its part; empty: all of it.
         """
@@ -153,7 +153,7 @@ class Trace:
         return in_places(error["error"], error.get("at", ""), error.get("by", ""))
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         return bool(self.count("step") or self.count("optimizer"))
 
     @property
@@ -163,7 +163,7 @@ class Trace:
 
     @property
     def is_generated(self) -> bool:
-        """Whether its answers are of calls that are generated from the version's signatures."""
+        """Return whether its answers come from calls generated from the version's signatures."""
         return bool(self.header.get("generated"))
 
     def count(self, kind: str) -> int:
@@ -205,23 +205,29 @@ def difference(a: Part, b: Part) -> float:
     return gap / scale if scale else 0.0
 
 
-def other_types(old: str, new: str) -> str:
-    """Return in words which types and names differ first; empty: they are the same.
+def describe_other_types(old: str, new: str) -> str:
+    """Describe the first types and names that differ; empty if they are the same.
 
     Args:
         old, new: of ``events.types_of``.
     """
     if old == new:
         return ""
-    one, other = ([_typed(item) for item in types.split("; ")] for types in (old, new))
-    names, new_names = ([name for name, _ in items] for items in (one, other))
-    known = dict(other)
+    old_items, new_items = (
+        [_split_type(item) for item in types.split("; ")] for types in (old, new)
+    )
+    names, new_names = ([name for name, _ in items] for items in (old_items, new_items))
+    type_by_name = dict(new_items)
     # values of one line, such as the fields of a minibatch, have no names
-    after = [of for _, of in other] if names == new_names else [known.get(*row) for row in one]
-    for (name, of), new_of in zip(one, after, strict=True):
-        if of != new_of:
+    after = (
+        [old_type for _, old_type in new_items]
+        if names == new_names
+        else [type_by_name.get(*row) for row in old_items]
+    )
+    for (name, old_type), new_type in zip(old_items, after, strict=True):
+        if old_type != new_type:
             where = f"{name}: " if name else ""
-            return f"{where}{new_of} where the old version has {of}"
+            return f"{where}{new_type} where the old version has {old_type}"
     only = [[n for n in mine if n not in theirs] or [f"{len(mine)} values"]
             for mine, theirs in ((new_names, names), (names, new_names))]  # fmt: skip
     return f"{_OTHER_NAMES}{', '.join(only[0])} where the old version has {', '.join(only[1])}"
@@ -231,9 +237,9 @@ def other_types(old: str, new: str) -> str:
 _OTHER_NAMES = "other names: "
 
 
-def _typed(item: str) -> tuple[str, str]:
-    name, colon, of = item.rpartition(": ")
-    return (name, of) if colon else ("", item)
+def _split_type(item: str) -> tuple[str, str]:
+    name, colon, type_name = item.rpartition(": ")
+    return (name, type_name) if colon else ("", item)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,14 +265,15 @@ class Divergence:
 
     @property
     def entries(self) -> list[str]:
-        """Names of what differs in the part, where both events have names."""
+        """Names of the differing entries of the part, if both events have names."""
         if self.a is None or self.b is None:
             return []
-        one, other = self.a.named, self.b.named
+        old_entries, new_entries = self.a.named, self.b.named
         names = [
             name.removeprefix(self.part).strip()
-            for name in ({**one, **other} if one and other else ())
-            if name.startswith(f"{self.part} ") and _digest(one, name) != _digest(other, name)
+            for name in ({**old_entries, **new_entries} if old_entries and new_entries else ())
+            if name.startswith(f"{self.part} ")
+            and _digest(old_entries, name) != _digest(new_entries, name)
         ]
         # what is no mapping, and not made of parts, has one entry without a name
         return [name for name in names if name]
@@ -276,19 +283,19 @@ class Divergence:
         """Relative size of the difference; infinite for other events and other types."""
         if self.a is None or self.b is None or not self.part:
             return math.inf
-        one, other = self.a.parts.get(self.part), self.b.parts.get(self.part)
-        return math.inf if one is None or other is None else difference(one, other)
+        old_part, new_part = self.a.parts.get(self.part), self.b.parts.get(self.part)
+        return math.inf if old_part is None or new_part is None else difference(old_part, new_part)
 
     @property
     def types(self) -> str:
         """In words, which types differ; empty: none, or other events."""
         if self.a is None or self.b is None or self.part not in self.b.parts:
             return ""
-        return other_types(self.a.parts[self.part].types, self.b.parts[self.part].types)
+        return describe_other_types(self.a.parts[self.part].types, self.b.parts[self.part].types)
 
     @property
     def retypes(self) -> bool:
-        """Whether a value of the same name has another type."""
+        """Return whether a value of the same name has another type."""
         return bool(self.types) and not self.types.startswith(_OTHER_NAMES)
 
     @property
@@ -306,10 +313,15 @@ def _digest(named: Mapping[str, Part], name: str) -> str:
 def _ratio(a: Part | None, b: Part | None) -> float | None:
     if a is None or b is None or a.text:
         return None
-    one, other = (p.values[0] if len(p.values) == 1 else p.norm for p in (a, b))
-    if one is None or other is None or one == 0.0 or not math.isfinite(one + other):
+    old_value, new_value = (p.values[0] if len(p.values) == 1 else p.norm for p in (a, b))
+    if (
+        old_value is None
+        or new_value is None
+        or old_value == 0.0
+        or not math.isfinite(old_value + new_value)
+    ):
         return None
-    return other / one
+    return new_value / old_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,7 +341,7 @@ class Growth:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What two traces have to say of each other.
+    """The result of comparing two traces.
 
     Attributes:
         verdict: "equal", "close" or "diverged".
@@ -355,12 +367,14 @@ class Comparison:
 
     @property
     def in_logs_only(self) -> bool:
-        """Whether the training is the same, and only what it logs is not."""
+        """Return whether the training is the same and only its logs differ."""
         return self._is_of(("logs",))
 
     @property
     def trains_the_same(self) -> bool:
-        """Whether the training is the same, and only what it logs, writes or prints is not."""
+        """Return whether the training is the same and only logs, written files or printed
+        text differ.
+        """
         return self._is_of(("logs", "files", "printed"))
 
     def _is_of(self, kinds: Sequence[str]) -> bool:
@@ -407,7 +421,7 @@ class NotTraced:
 
     @property
     def counts(self) -> bool:
-        """Whether it is a gap: both sides have it."""
+        """Return whether it is a gap: both versions have it."""
         return all(self.supported.values())
 
     def __str__(self) -> str:
@@ -441,12 +455,12 @@ class Traced:
 
     @property
     def plain(self) -> bool:
-        """Whether it is the training of the algorithm without a scenario."""
+        """Return whether it is the training of the algorithm without a scenario."""
         return self.name == self.algorithm
 
     @property
-    def lost(self) -> tuple[str, ...]:
-        """What either version has written and could not be compared, and why."""
+    def uncompared(self) -> tuple[str, ...]:
+        """Written output that could not be compared, with reasons."""
         return tuple(
             dict.fromkeys(
                 f"{event.name}: {event.parts[LOST].text}"
@@ -473,20 +487,22 @@ class Traced:
 def share(traced: Trace) -> float | None:
     """Share of the executable lines that a training has reached; None if they were not noted."""
     rows = list(traced.header["lines"].values())
-    executable = sum(len(every) for _, every in rows)
+    executable = sum(len(lines_of_file) for _, lines_of_file in rows)
     return sum(len(hit) for hit, _ in rows) / executable if executable else None
 
 
 def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
     """The new version's files -> lines that no training executed, of the functions that ran."""
-    every: dict[str, set[int]] = {}
+    executable_lines: dict[str, set[int]] = {}
     hit: dict[str, set[int]] = {}
     for training in traced:
         for file, (executed, executable) in training.b.header["lines"].items():
-            every.setdefault(file, set()).update(executable)
+            executable_lines.setdefault(file, set()).update(executable)
             hit.setdefault(file, set()).update(executed)
-    left = {file: sorted(lines - hit[file]) for file, lines in sorted(every.items())}
-    return {file: lines for file, lines in left.items() if lines}
+    missed_lines = {
+        file: sorted(lines - hit[file]) for file, lines in sorted(executable_lines.items())
+    }
+    return {file: lines for file, lines in missed_lines.items() if lines}
 
 
 def ranges(lines: Iterable[int]) -> str:

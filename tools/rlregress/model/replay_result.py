@@ -15,7 +15,7 @@ KINDS = ("environment", "random draws", "gradients", "parameters")
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """What the replay of a cell came to.
+    """The result of the replay of a cell.
 
     Attributes:
         cell: id of the cell whose fresh seeds it stands for.
@@ -45,10 +45,10 @@ class Replay:
 
     @property
     def from_start(self) -> bool:
-        """Whether the numbers are others from the first update on."""
+        """Return whether the numbers differ from the first update on."""
         return self.first.startswith("update 1,")
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether every number is that of the stored run."""
+        """Return whether every number is that of the stored run."""
         return self.state == REPRODUCED

@@ -1,4 +1,4 @@
-"""What is done of a store of runs, what is left of it, and what is wrong with its records."""
+"""The state of a run store: finished and remaining runs, and damaged records."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Survey:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What reading every record of a store has shown.
+    """The result of reading every record of a store.
 
     Attributes:
         records, failed: how many can be read; of them, how many of failed runs.
@@ -90,7 +90,7 @@ class Audit:
 
 @dataclass(frozen=True, kw_only=True)
 class Merged:
-    """What a merge did.
+    """The result of a merge.
 
     Attributes:
         new, equal: records that were copied; that were there with the same result.

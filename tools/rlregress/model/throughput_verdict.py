@@ -1,4 +1,4 @@
-"""What stored and new processes say of the speed and the memory of a training."""
+"""Verdicts on speed and memory of a training from stored and new processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ThroughputVerdict:
-    """What stored and new processes say of one quantity.
+    """The verdict on one quantity of stored and new processes.
 
     Attributes:
         verdict: holds, regressed, improved or inconclusive.

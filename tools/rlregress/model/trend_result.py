@@ -1,4 +1,4 @@
-"""What many nightly runs show."""
+"""The trend over many nightly runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Shift:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What checks judged under one name.
+    """The judgements of many checks under one name.
 
     Attributes:
         name: of a framework and a budget, a cell, a group, or what was judged beside returns.
@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Trend:
-    """What many nightly runs show.
+    """The trend over many nightly runs.
 
     Attributes:
         dates: of the nights, by number: when each began, UTC.
@@ -85,7 +85,7 @@ class Trend:
 
     @property
     def changes(self) -> tuple[Row, ...]:
-        """What regressed or improved; what regressed first, then by night."""
+        """Regressions and improvements: regressions first, then by night."""
         changed = [row for row in (*self.frameworks, *self.rows) if row.shift]
         return tuple(
             sorted(changed, key=lambda r: (r.verdict != REGRESSED, r.shift.night if r.shift else 0))

@@ -1,4 +1,4 @@
-"""What an upgrade gate found: plain data, with the list of entries and what it comes to."""
+"""The result of an upgrade gate as plain data, with its list of entries and its verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
-from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry, Judgement
+from rlregress.model.differences import VIOLATED, Entry, Judgement
 from rlregress.model.fault_results import Mutant
 from rlregress.model.recorded_traces import SHORT, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
@@ -41,7 +41,7 @@ def vector(numbers: tuple[float, ...]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What one probe said.
+    """The answer of one probe.
 
     Attributes:
         variant: as judged; None if no one variant matches, or if there was no answer.
@@ -84,14 +84,14 @@ class ChangedDetail:
 
     @property
     def names(self) -> str:
-        """Both variants, or what there is in their place: "half -> min"."""
+        """Both variants, or their replacements: "half -> min"."""
         return f"{self.a.text} -> {self.b.text}"
 
     @property
     def words(self) -> str:
         """The same for a reader."""
         texts = zip((self.a.text, self.b.text), self.meanings, strict=True)
-        return " -> ".join(variant_words(*of) for of in texts)
+        return " -> ".join(variant_words(*variant_and_text) for variant_and_text in texts)
 
     @property
     def called(self) -> frozenset[tuple[str, str]]:
@@ -99,7 +99,7 @@ class ChangedDetail:
         return self.a.called | self.b.called
 
     def numbers(self) -> list[str]:
-        """What was observed, and what the nearest variants expect, where none matches."""
+        """The observed numbers and, without a match, those of the nearest variants."""
         if self.a.variant is not None and self.b.variant is not None:
             return []
         lines = []
@@ -151,13 +151,13 @@ class Details:
 
     @property
     def all(self) -> int:
-        """How many there are of what one side has at least."""
+        """Number of details that at least one version has."""
         return self.probed + len(self.not_probed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedDefault:
-    """What a user gets who sets nothing, where it is another value.
+    """A default value that differs between the versions.
 
     Attributes:
         owner: "<algorithm> [<scope>]", or the class or function that takes the parameter.
@@ -194,7 +194,7 @@ def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> li
             groups.setdefault(below, []).append(detail)
         else:
             alone.append(Finding(details=(detail,), functions=()))
-    shared = (Finding(details=tuple(of), functions=below) for below, of in groups.items())
+    shared = (Finding(details=tuple(group), functions=below) for below, group in groups.items())
     return [*shared, *alone]
 
 
@@ -226,15 +226,20 @@ class Moved:
     def words(self) -> str:
         """How the two sides differ."""
         gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
-        what = self.types if self.types and not self.largest else gap
-        more = [self.types] if what is gap else []
+        description = self.types if self.types and not self.largest else gap
+        further = [self.types] if description is gap else []
         return "; ".join(
-            filter(None, [f"from step {self.step} on, {what}", *more, self.note, self.returns])
+            filter(
+                None,
+                [f"from step {self.step} on, {description}", *further, self.note, self.returns],
+            )
         )
 
     @property
     def moves(self) -> bool:
-        """Whether the two sides differ; one that a side cannot make was not checked."""
+        """Return whether the versions differ; a check that one version cannot run was not
+        checked.
+        """
         return self.step is not None
 
 
@@ -259,12 +264,12 @@ class Cost:
 
     @property
     def slower(self) -> bool:
-        """Whether the new version takes more time, by more than processes differ by themselves."""
+        """Return whether the new version takes more time, by more than processes vary."""
         return not self.why and self.low > _NO_SLOWER
 
     @property
     def larger(self) -> bool:
-        """Whether the new version takes more memory, by more than processes differ."""
+        """Return whether the new version takes more memory, by more than processes vary."""
         old, new = self.memory
         return new - old > max(_NO_LARGER, 0.1 * old)
 
@@ -284,7 +289,7 @@ _NO_SLOWER, _NO_LARGER = 1.03, 8.0
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """What makes a training part.
+    """The culprit that makes a training diverge.
 
     Attributes:
         place: changed functions where the traces part, or that called what stands there.
@@ -346,7 +351,7 @@ class Branch:
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """What came of calls of a changed function that were repeated with the old and the new code.
+    """The result of repeating calls of a changed function with the old and the new code.
 
     Attributes:
         captured: calls of trainings that were repeated, each with perturbed arguments too.
@@ -378,11 +383,11 @@ class Calls:
             return f"not called directly: {self.why}"
         ran = f"{self.captured} calls repeated with both versions"
         close = f", {self.close} differ by rounding" if self.close else ""
-        others = f"; others could not be: {self.why}" if self.why else ""
+        ending = f"; others could not be: {self.why}" if self.why else ""
         repeated = self.same + self.close
         same = f"{self.same} of {repeated} repetitions are the same"
         touched = f", {self.touched or 'none'} of {repeated} changed what the differing lines read"
-        return f"{ran}: {same}{close}{touched}{others}"
+        return f"{ran}: {same}{close}{touched}{ending}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -451,7 +456,7 @@ class MutationTest:
 
 @dataclass(frozen=True, kw_only=True)
 class ReturnsVerdict:
-    """What the trainings say.
+    """The verdict on the returns of trainings.
 
     Attributes:
         lines: one for each cell and group.
@@ -468,7 +473,7 @@ class ReturnsVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class SideInfo:
-    """What a report says of one version.
+    """The information of a report about one version.
 
     Attributes:
         label: "A" or "B".
@@ -499,8 +504,8 @@ class Tally:
     all: int
 
     @property
-    def whole(self) -> bool:
-        """Whether nothing is missing."""
+    def is_complete(self) -> bool:
+        """Return whether nothing is missing."""
         return self.checked == self.all
 
     def __str__(self) -> str:
@@ -509,7 +514,7 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class OfFramework:
-    """What was found of one framework.
+    """The results for one framework.
 
     Attributes:
         name: full name of the framework.
@@ -563,7 +568,7 @@ class OfFramework:
 
     @property
     def verdict(self) -> str:
-        """Of this framework alone."""
+        """Verdict on this framework alone."""
         return self.judgement.verdict
 
     @property
@@ -587,15 +592,10 @@ class OfFramework:
         unexecuted = {entry.name for entry in self.unexecuted if entry.state == model.NEVER}
         for execution in self.executions:
             # of what ran at all, the trainings have compared what they could
-            left = not execution.trainings and not execution.function.at_import
-            if left and f"{execution.function.file} {execution.function.name}" in unexecuted:
+            undecided = not execution.trainings and not execution.function.at_import
+            if undecided and f"{execution.function.file} {execution.function.name}" in unexecuted:
                 names |= set(execution.algorithms)
         return sorted(names)
-
-    @property
-    def moved(self) -> list[ChangedDetail]:
-        """Changed details that are not done as is documented of the new version."""
-        return [d for d in self.details.changed if self._stands(d) != DOCUMENTED]
 
     def _stands(self, detail: ChangedDetail) -> str:
         return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
@@ -630,7 +630,7 @@ class OfFramework:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedLine:
-    """A line of a user's code that names what is gone or incompatible.
+    """A line of user code that names something gone or incompatible.
 
     Attributes:
         name: dotted path of that.
@@ -649,7 +649,7 @@ class NamedLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptNames:
-    """What a script, and the files beside it that it imports, name of packages that differ.
+    """The names that a script and its imported files use from differing packages.
 
     Attributes:
         files: that were read, the script first; ``unread``: that could not be.
@@ -664,7 +664,7 @@ class ScriptNames:
 
 @dataclass(frozen=True, kw_only=True)
 class OfScript:
-    """What was found of a script.
+    """The results for a script.
 
     Attributes:
         held: the script on both sides, or why it could not be compared.
@@ -690,25 +690,25 @@ class OfScript:
 
     @property
     def verdict(self) -> str:
-        """Of the script alone."""
+        """Verdict on the script alone."""
         return self.judgement.verdict
 
 
-def explained(of: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
+def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
     The surest function comes first. What nothing explains is left out.
     """
-    functions = {name: cause.functions for name, cause in of.causes.items() if cause.functions}
-    if isinstance(of, OfFramework):
+    functions = {name: cause.functions for name, cause in part.causes.items() if cause.functions}
+    if isinstance(part, OfFramework):
         culprits = {own[0] for own in functions.values()}
-        ran = [execution.function for execution in of.executions]
-        for finding in findings(of.details.changed, ran):
+        ran = [execution.function for execution in part.executions]
+        for finding in findings(part.details.changed, ran):
             # of several changed functions that a probe runs, the culprit of a training
             sure = tuple(f for f in finding.functions if f in culprits)
             own = tuple(dict.fromkeys((*sure, *finding.functions)))
             functions |= {f"{d.id} [{d.scope}]": own for d in finding.details if own}
-    for execution in of.executions:
+    for execution in part.executions:
         if execution.calls is not None and execution.calls.arguments:
             functions[" ".join(execution.function.key)] = (execution.function,)
     return functions
@@ -756,20 +756,27 @@ class Upgrade:
         """The list of everything that differs, and of everything that was to be compared."""
         own = self.script.entries if self.script is not None else ()
         return (
-            *(entry for of in self.frameworks for entry in of.entries),
+            *(entry for framework in self.frameworks for entry in framework.entries),
             *own,
             *self.other_packages,
         )
 
     @property
     def not_checked(self) -> list[str]:
-        """In words, what no entry is about: nothing here checks it, or the command leaves it out.
+        """Descriptions of what no entry covers: no check exists, or the command excludes it.
 
         It is the same for every pair of versions, and so no part of the verdict.
         """
         of_sides = [f"{SHORT[side.label]}: {x}" for side in (self.a, self.b)
                     for x in side.not_checked]  # fmt: skip
-        return [*of_sides, *(f"{of.title}: {x}" for of in self.frameworks for x in of.not_checked)]
+        return [
+            *of_sides,
+            *(
+                f"{framework.title}: {x}"
+                for framework in self.frameworks
+                for x in framework.not_checked
+            ),
+        ]
 
     @property
     def verdict(self) -> str:
@@ -783,10 +790,10 @@ class Upgrade:
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """How much was compared of what there is."""
+        """Amount compared out of what exists, by kind."""
         checked = self.judgement.coverage
         tallies = {"changed pieces": Tally(checked=checked.checked, all=checked.all)}
-        details = [of.details for of in self.frameworks]
+        details = [framework.details for framework in self.frameworks]
         tallies["details"] = Tally(
             checked=sum(detail.probed for detail in details),
             all=sum(detail.all for detail in details),
@@ -802,11 +809,11 @@ class Upgrade:
     def costs(self) -> tuple[Cost, ...]:
         """Time and memory of trainings that execute changed code."""
         own = self.script.costs if self.script is not None else ()
-        return (*(cost for of in self.frameworks for cost in of.costs), *own)
+        return (*(cost for framework in self.frameworks for cost in framework.costs), *own)
 
     @property
     def traced(self) -> list[Traced]:
         """Every training that was traced on both sides."""
         own = self.script.held if self.script is not None else None
-        every = [traced for of in self.frameworks for traced in of.traced]
-        return [*every, own] if isinstance(own, Traced) else every
+        traced_pairs = [traced for framework in self.frameworks for traced in framework.traced]
+        return [*traced_pairs, own] if isinstance(own, Traced) else traced_pairs

@@ -1,4 +1,4 @@
-"""What ``conftest.py`` switches on: options, parametrisation, order, evidence.
+"""The plugin of ``conftest.py``: options, parametrisation, order, evidence.
 
 Tests ask for what they need by argument name:
 
@@ -33,7 +33,7 @@ import pytest
 from rlregress import evidence as evidence_file
 from rlregress import frameworks, missing_packages, progress, suite
 from rlregress.details import catalogue, requested_names
-from rlregress.details.implementation import Implementation, documented, implementations
+from rlregress.details.implementation import Implementation, list_implementations, load_documented
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.gate_options import GateOptions
@@ -45,7 +45,7 @@ from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.probing.isolation import shift_seeds
 from rlregress.pytest_plugin import subjects, suite_options
 from rlregress.reporting import harmless, terminal, words
-from rlregress.training.budgets import budget
+from rlregress.training.budgets import load_budget
 
 if TYPE_CHECKING:
     # a test of formulas or behaviour needs nothing of the gate, which takes long to import
@@ -124,12 +124,12 @@ def pytest_configure(config: pytest.Config) -> None:
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
-        for chosen in requested_names.adapters(_names(config, "--framework")):
-            documented(chosen)
+        for requested in requested_names.find_adapters(_names(config, "--framework")):
+            load_documented(requested)
         for name in _names(config, "--framework"):
             frameworks.get(name).code.versions()
-        budget(config.getoption("--budget"))
-        requested_names.details(_names(config, "--detail"))
+        load_budget(config.getoption("--budget"))
+        requested_names.find_detail_ids(_names(config, "--detail"))
         if any(
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
@@ -140,10 +140,12 @@ def pytest_configure(config: pytest.Config) -> None:
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
-        known = requested_names.algorithms() | requested_names.behavior_only()
+        known_algorithms = requested_names.list_algorithms() | requested_names.list_behavior_only()
         for algorithm in _names(config, "--algorithm"):
-            if algorithm not in known:
-                raise UserError(f"unknown algorithm '{algorithm}'; {nearest(algorithm, known)}")
+            if algorithm not in known_algorithms:
+                raise UserError(
+                    f"unknown algorithm '{algorithm}'; {nearest(algorithm, known_algorithms)}"
+                )
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
     if hasattr(config.option, "maxschedchunk") and config.option.maxschedchunk is None:
@@ -162,7 +164,7 @@ def _refuse_what_is_not_there(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """What records and nights hold stands in failures, too; a terminal obeys none of it."""
+    """Escape text of records in failures, because terminals obey control sequences."""
     if not session.config.pluginmanager.has_plugin("terminalreporter"):
         return
     writer: Any = session.config.get_terminal_writer()
@@ -179,31 +181,34 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """The frameworks with their folders; and what of a study is not trained, and why."""
+    """Return frameworks with folders, and excluded cells of a study with reasons."""
     lines = []
     with suppress(pytest.Collector.CollectError):
         for adapter in _adapters(config):
-            versions = ", ".join(f"{name} {of}" for name, of in adapter.code.versions().items())
+            versions = ", ".join(
+                f"{name} {version}" for name, version in adapter.code.versions().items()
+            )
             folders = ", ".join(map(str, adapter.code.folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
         from rlregress.gate import cell_selection
 
         lines += [
-            f"left out: {sentence}" for sentence in cell_selection.excluded(_selection(config))
+            f"left out: {sentence}"
+            for sentence in cell_selection.describe_exclusions(_selection(config))
         ]
     return lines
 
 
 def _names(config: pytest.Config, option: str) -> list[str]:
-    return requested_names.names(option, config.getoption(option))
+    return requested_names.split_names(option, config.getoption(option))
 
 
 def _adapters(config: pytest.Config) -> list[Adapter]:
     """The frameworks that the options select, found once per process."""
     if _ADAPTERS not in config.stash:
         try:
-            config.stash[_ADAPTERS] = requested_names.adapters(_names(config, "--framework"))
+            config.stash[_ADAPTERS] = requested_names.find_adapters(_names(config, "--framework"))
         except UserError as error:
             raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_ADAPTERS]
@@ -242,10 +247,10 @@ def session_of(config: pytest.Config) -> Session:
 
 
 def _replays_first(config: pytest.Config) -> bool:
-    """Whether stored runs are replayed before fresh seeds."""
+    """Return whether stored runs are replayed before fresh seeds."""
     fields = {
-        name: config.getoption(each.flag)
-        for name, (each, _) in option.of(GateOptions).items()
+        name: config.getoption(declared.flag)
+        for name, (declared, _) in option.list_options(GateOptions).items()
         if name in ("seeds", "one_look", "first_seed", "fresh_seeds")
     }
     return GateOptions(**fields).replays_first
@@ -257,8 +262,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "framework" in names:
         _parametrize_frameworks(metafunc)
     if "implementation" in names:
-        chosen = _implementations(metafunc)
-        metafunc.parametrize("implementation", chosen, ids=[i.name for i in chosen])
+        selected = _implementations(metafunc)
+        metafunc.parametrize("implementation", selected, ids=[i.name for i in selected])
     if not {"training", "replayed_cell", *subjects.JUDGED} & set(names):
         return
     try:
@@ -282,14 +287,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         ]
         metafunc.parametrize("judged_cell", cells, ids=[cell.name for cell in cells])
     if "judged_group" in names:
-        groups = [subjects.JudgedSubject(session, name) for name in session.groups()]
+        groups = [subjects.JudgedSubject(session, name) for name in session.group_names()]
         metafunc.parametrize("judged_group", groups, ids=[group.name for group in groups])
     for quantity in (TRAINING, CRITIC):
         if (fixture := f"judged_{quantity.name}") in names:
-            of = [quantity.named(cell.id) for cell in session.judged_by(quantity)]
-            of += session.groups(quantity)
+            subject_names = [quantity.named(cell.id) for cell in session.cells_judged_by(quantity)]
+            subject_names += session.group_names(quantity)
             metafunc.parametrize(
-                fixture, [subjects.JudgedSubject(session, name) for name in of], ids=of
+                fixture,
+                [subjects.JudgedSubject(session, name) for name in subject_names],
+                ids=subject_names,
             )
 
 
@@ -302,17 +309,17 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     if "stored_kind" in metafunc.fixturenames:
         _parametrize_stored_kinds(metafunc, adapters, names)
         return
-    beside = metafunc.definition.get_closest_marker(_WITHOUT_CELLS)
-    chosen = [
+    marker = metafunc.definition.get_closest_marker(_WITHOUT_CELLS)
+    pairs = [
         (adapter, algorithm)
         for adapter in adapters
-        for algorithm in (*adapter.framework.algorithms, *_without_cells(adapter, beside))
+        for algorithm in (*adapter.framework.algorithms, *_without_cells(adapter, marker))
         if not names or algorithm in names
     ]
     metafunc.parametrize(
         ("framework", "algorithm"),
-        chosen,
-        ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in chosen],
+        pairs,
+        ids=[f"{adapter.full_name}-{algorithm}" for adapter, algorithm in pairs],
     )
 
 
@@ -329,7 +336,7 @@ def _parametrize_stored_kinds(
     from rlregress.upgrade import saved_store
 
     try:
-        chosen = [
+        kinds = [
             (adapter, algorithm, kind)
             for adapter in adapters
             for algorithm, kind in saved_store.kinds(adapter.name)
@@ -339,8 +346,8 @@ def _parametrize_stored_kinds(
         raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize(
         ("framework", "algorithm", "stored_kind"),
-        chosen,
-        ids=[f"{adapter.full_name}-{kind.replace(' ', '_')}" for adapter, _, kind in chosen],
+        kinds,
+        ids=[f"{adapter.full_name}-{kind.replace(' ', '_')}" for adapter, _, kind in kinds],
     )
 
 
@@ -357,7 +364,7 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
             implementation
             for id in ids
             for adapter in _adapters(metafunc.config)
-            for implementation in implementations(adapter, id)
+            for implementation in list_implementations(adapter, id)
         ]
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
@@ -376,26 +383,26 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what an item is about, for -m "sac and not slow"."""
+    """Mark an item by its subject, for -m "sac and not slow"."""
     if not subjects.is_empty(item):
         for name in sorted(subjects.marks_of(item, item.config.stash[_SELECTABLE])):
             item.add_marker(name)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop what nobody asks for, put what explains most first, note what each test is about.
+    """Deselect excluded items, sort the rest, and note the subject of each test.
 
     That is a framework, and of trainings what is judged.
     """
     empty = {item for item in items if subjects.is_empty(item)}
-    details = requested_names.details(_names(config, "--detail"))
-    others = requested_names.other_families(_names(config, "--algorithm"))
+    details = requested_names.find_detail_ids(_names(config, "--detail"))
+    excluded = requested_names.excluded_families(_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
         if item in empty
         or (details and subjects.detail_of_item(item) not in details)
-        or subjects.detail_of_item(item).partition(".")[0] in others
+        or subjects.detail_of_item(item).partition(".")[0] in excluded
     ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -434,7 +441,7 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
         stream = config.get_terminal_writer()._file
         displayed = progress.kept_alive(lambda line: _write_line(config, line), tiers.line, stream)
         config.stash[_PROGRESS].enter_context(displayed)
-    config.stash[_TIERS].begun(tests)
+    config.stash[_TIERS].start_tests(tests)
 
 
 def _processes(config: pytest.Config) -> int:
@@ -442,19 +449,21 @@ def _processes(config: pytest.Config) -> int:
 
 
 def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
-    """Ended trainings, how many there are at most, and seconds of the others; see its reader."""
+    """Return finished trainings, their largest number, and seconds of the others; see
+    its reader.
+    """
     from rlregress.gate import judging
 
     entries = config.stash[_COLLECTED]
-    session = session_of(config).without(evidence_file.reproduced(entries))
-    most, ended = session.size, evidence_file.replays(entries)
-    pending = {cell: of for cell, of in session.replays.items() if cell.id not in ended}
-    expected = [cell.id for cell, of in pending.items() if of.is_expected]
+    session = session_of(config).without_cells(evidence_file.reproduced(entries))
+    most, finished = session.max_runs, evidence_file.replays(entries)
+    pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in finished}
+    expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
     measured = evidence_file.measured(entries)
     start = progress.stored_durations().start
-    replays = sum(start + of.run.time.cpu_seconds for of in pending.values())
-    left = judging.seconds_to_do(session.without(expected), measured) + replays
-    return sum("record" in entry for entry in entries), most, left, bool(measured)
+    replays = sum(start + replay.run.time.cpu_seconds for replay in pending.values())
+    seconds_left = judging.seconds_to_do(session.without_cells(expected), measured) + replays
+    return sum("record" in entry for entry in entries), most, seconds_left, bool(measured)
 
 
 def _write_line(config: pytest.Config, line: str) -> None:
@@ -494,8 +503,8 @@ def pytest_report_teststatus(
     """No letter for a test of which the lines on tiers tell."""
     if not config.getoption("--progress") or report.failed:
         return None
-    ended = report.when == "call" or report.skipped
-    return (report.outcome, "", "") if ended and not hasattr(report, "wasxfail") else None
+    finished = report.when == "call" or report.skipped
+    return (report.outcome, "", "") if finished and not hasattr(report, "wasxfail") else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -530,7 +539,7 @@ def pytest_runtest_makereport(
         item.user_properties.append(("detail", implementation.detail.id))
         item.user_properties.append(("scope", implementation.scope))
         if implementation.judgements:
-            item.user_properties.append(("found", implementation.judgements[-1].found))
+            item.user_properties.append(("found", implementation.judgements[-1].variant_or_reason))
         if call.excinfo and call.excinfo.errisinstance(AssertionError):
             _name_line_at_fault(call.excinfo.value, implementation)
     report = yield
@@ -553,9 +562,9 @@ def _name_line_at_fault(error: BaseException, implementation: Implementation) ->
     """Below the first line of a message, which every report quotes and not all quote sections."""
     from rlregress.faults import places
 
-    first, *rest = str(error).splitlines() or [""]
+    first, *further = str(error).splitlines() or [""]
     lines = places.sentences(implementation, _variant(implementation))
-    error.args = ("\n".join([first, *(f"  {line}" for line in lines), *rest]),)
+    error.args = ("\n".join([first, *(f"  {line}" for line in lines), *further]),)
 
 
 def _variant(implementation: Implementation) -> str | None:
@@ -569,9 +578,9 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     config = _CONFIG.get("config")
     if config is None or report.outcome != "failed":
         return
-    entries, found = config.stash[_COLLECTED], evidence_file.uncollected(report)
-    if all(entry["test"] != found["test"] for entry in entries):
-        entries.append(found)
+    entries, new_entry = config.stash[_COLLECTED], evidence_file.uncollected(report)
+    if all(entry["test"] != new_entry["test"] for entry in entries):
+        entries.append(new_entry)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -584,8 +593,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
     if "record" in entry and not is_xdist_worker(config):
-        done, most, left, _ = _runs(config)
-        _write_line(config, terminal.training_line(entry, done, most, left / _processes(config)))
+        done, most, seconds_left, _ = _runs(config)
+        _write_line(
+            config, terminal.training_line(entry, done, most, seconds_left / _processes(config))
+        )
 
 
 def is_xdist_worker(config: pytest.Config) -> bool:
@@ -604,11 +615,11 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
     for adapter in _adapters(config):
-        wanted = requested_names.to_probe(adapter, _names(config, "--algorithm"))
-        missing = requested_names.not_probed(
-            wanted, evidence_file.answered(entries, adapter.full_name)
+        probes = requested_names.list_probes(adapter, _names(config, "--algorithm"))
+        missing = requested_names.describe_not_probed(
+            probes, evidence_file.answered(entries, adapter.full_name)
         )
-        details = len({id for id, _ in wanted})
+        details = len({id for id, _ in probes})
         yield f"{adapter.full_name}: {words.details_probed(details, missing, by)}"
 
 
@@ -620,14 +631,15 @@ def _folded(entries: list[dict[str, Any]]) -> Iterator[str]:
             about.setdefault(entry["about"], []).append(entry)
     failed = sum(map(len, about.values()))
     if failed > len(about):
-        yield f"{failed} failed tests are about {words.counted(len(about), 'detail')}:"
-        for id, of in about.items():
-            code = next((entry["code"] for entry in of if "code" in entry), "")
-            yield f"  {id}: {words.counted(len(of), 'test')}{f'; {code}' if code else ''}"
+        yield f"{failed} failed tests are about {words.count_words(len(about), 'detail')}:"
+        for id, detail_entries in about.items():
+            code = next((entry["code"] for entry in detail_entries if "code" in entry), "")
+            tests = words.count_words(len(detail_entries), "test")
+            yield f"  {id}: {tests}{f'; {code}' if code else ''}"
 
 
 def _selected_by(config: pytest.Config, *only: str) -> list[str]:
-    """What chose among the tests, as it was given.
+    """Return the options that selected tests, as given.
 
     Args:
         only: the options that are looked at; none: all.
@@ -644,8 +656,12 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     """The verdicts, below pytest's own lines; the evidence file, if asked for."""
     entries = config.stash[_COLLECTED]
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-        given = _selected_by(config)
-        text = terminal.nothing_left(given) if given else terminal.nothing_collected(config.args)
+        selection = _selected_by(config)
+        text = (
+            terminal.nothing_left(selection)
+            if selection
+            else terminal.nothing_collected(config.args)
+        )
         terminalreporter.write_line(text)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
@@ -686,12 +702,15 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 
 def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
-    """What the gate says of a session of pytest, whatever it was asked."""
+    """Return the result of the gate for any session of pytest."""
     from rlregress.gate import cell_selection, gate_run, report_data
 
     algorithms = _names(config, "--algorithm")
     # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
-    wanted = {of.full_name: requested_names.to_probe(of, algorithms) for of in _adapters(config)}
+    probes = {
+        adapter.full_name: requested_names.list_probes(adapter, algorithms)
+        for adapter in _adapters(config)
+    }
     # under xdist its workers have made theirs, and this process none
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None
@@ -699,8 +718,10 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     info = gate_run.SessionInfo(
         config.getoption("--alpha"),
         config.getoption("--budget"),
-        report_data.now(seconds),
+        report_data.format_time(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
-    lacking = cell_selection.lacking(_selection(config)) if trained else {}
-    return gate_run.conclude(_adapters(config), session, entries, wanted, info, seconds, lacking)
+    lacking = cell_selection.cells_without_package(_selection(config)) if trained else {}
+    return gate_run.build_result(
+        _adapters(config), session, entries, probes, info, seconds, lacking
+    )

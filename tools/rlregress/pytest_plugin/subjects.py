@@ -1,4 +1,4 @@
-"""What a test is about: a framework, a detail, a training, or what is judged of trainings."""
+"""The subject of a test: a framework, a detail, a training, or judged trainings."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ class SessionRun:
 
         Skips the test if the run is of a later look, and its cell was decided before.
         """
-        from rlregress.gate.judging import why_not_needed
+        from rlregress.gate.judging import explain_not_needed
 
-        if reason := why_not_needed(self.session.with_fresh_seeds, self.job):
+        if reason := explain_not_needed(self.session.with_fresh_seeds, self.job):
             pytest.skip(reason)
-        return self.session.train(self.job)
+        return self.session.run_job(self.job)
 
     def summary(self, record: dict[str, Any]) -> dict[str, Any]:
-        """What a report keeps of a record."""
+        """Return the part of a record that a report keeps."""
         return {
             "cell": self.job.cell.id,
             "seed": self.job.seed,
             "protocol": asdict(self.job.protocol),
             "hyperparameters": dict(self.job.hyperparameters),
             "platform": record["platform"],
-            **asdict(RunResult.of(record)),
+            **asdict(RunResult.from_record(record)),
         }
 
 
@@ -74,31 +74,31 @@ class JudgedSubject:
         return verdicts[self.name]
 
     def replay(self) -> Replay:
-        """What the replay of the cell comes to."""
+        """The result of the cell's replay."""
         [cell] = [cell for cell in self.session.replays if cell.id == self.name]
         return self.session.replay(cell)
 
     def diagnostics(self) -> dict[str, Verdict]:
         """The verdicts on what the framework logs of the same cell or group, by name."""
-        every = _verdicts(self.session.with_fresh_seeds)
+        all_verdicts = _verdicts(self.session.with_fresh_seeds)
         names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
-        return {name: every[name] for name in names if name in every}
+        return {name: all_verdicts[name] for name in names if name in all_verdicts}
 
     def not_judged(self) -> dict[str, str]:
-        """What a cell could be judged by beside its returns and is not -> why."""
-        of = [cell for cell in self.session.stored if cell.id == self.name]
-        return self.session.not_judged(of[0]) if of else {}
+        """Return the quantities that could judge a cell but do not -> the reason."""
+        matching = [cell for cell in self.session.stored if cell.id == self.name]
+        return self.session.unjudged_quantities(matching[0]) if matching else {}
 
 
 @cache
 def _verdicts(session: Session) -> dict[str, Verdict]:
-    from rlregress.gate.judging import judge
+    from rlregress.gate.judging import judge_session
 
-    return judge(session)
+    return judge_session(session)
 
 
 def parameters(item: pytest.Item) -> Mapping[str, Any]:
-    """What a test is parametrised with, by argument name."""
+    """Return the parameters of a test, by argument name."""
     return getattr(getattr(item, "callspec", None), "params", {})
 
 
@@ -117,12 +117,12 @@ def framework_of(item: pytest.Item) -> str:
         return params["training"].job.cell.framework
     for name in JUDGED:
         if name in params:
-            return params[name].session.framework_of(params[name].name)
+            return params[name].session.find_framework(params[name].name)
     return ""
 
 
 def is_empty(item: pytest.Item) -> bool:
-    """Whether the item stands for an empty list: a budget that is not judged has no verdicts."""
+    """Return whether the item stands for an empty list: an unjudged budget has no verdicts."""
     params = parameters(item)
     kinds = {"framework", "framework_of_claim", "implementation", *JUDGED}
     parametrized = kinds & set(params)
@@ -133,7 +133,7 @@ def is_empty(item: pytest.Item) -> bool:
 
 
 def judgement_of(item: pytest.Item) -> tuple[str, str] | None:
-    """What a test trains or judges: one of ``evidence.JUDGED``, and its name."""
+    """Return what a test trains or judges: one of ``evidence.JUDGED``, and its name."""
     params = parameters(item)
     if "training" in params:
         return "cell", params["training"].job.cell.id
@@ -155,25 +155,25 @@ def detail_of_item(item: pytest.Item) -> str:
 def selectable_names() -> set[str]:
     """The names that -m knows: frameworks, algorithms, and families of details."""
     families = {detail.family for detail in catalogue.all_details()}
-    return {*frameworks.names(), *requested_names.algorithms(), *families}
+    return {*frameworks.names(), *requested_names.list_algorithms(), *families}
 
 
 def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:
-    """What -m knows an item by, beside the markers that it has; ``selectable``: all names."""
+    """Return the names by which -m selects an item besides its markers."""
     params = parameters(item)
     algorithm = params.get("algorithm", detail_of_item(item).partition(".")[0])
     if "training" in params:
         algorithm = params["training"].job.cell.algorithm
     for name in JUDGED:
         if isinstance(judged := params.get(name), JudgedSubject):
-            algorithm = judged.session.algorithm_of(judged.name)
+            algorithm = judged.session.find_algorithm(judged.name)
     marks = {framework_of(item).partition("@")[0], algorithm} & selectable
     slow = "training" in params or judgement_of(item) or item.get_closest_marker(NIGHTLY)
     return marks | ({SLOW} if slow else set())
 
 
 def rank_of(item: pytest.Item) -> int:
-    """What explains most comes first: specification, other details, the rest, claims."""
+    """Return the order of an item: specification, other details, the rest, claims."""
     params = parameters(item)
     if "implementation" in params:
         return 0 if item.get_closest_marker("detail") else 1

@@ -10,7 +10,11 @@ from rlregress import frameworks
 from rlregress.gate_options import PYTEST, GateOptions
 from rlregress.model import option
 
-_SHARED = {name: each for name, each in option.of(GateOptions).items() if name in PYTEST}
+_SHARED = {
+    name: option_field
+    for name, option_field in option.list_options(GateOptions).items()
+    if name in PYTEST
+}
 #: other defaults than those of ``rlregress check``.
 _DEFAULTS = {"budget": "smoke"}
 #: what of them also says which tests run.
@@ -18,12 +22,18 @@ _OF_TESTS = ("frameworks", "algorithms", "budget")
 
 #: those that concern trainings alone, with their defaults.
 OF_TRAININGS = {
-    each.flag: default for name, (each, default) in _SHARED.items() if name not in _OF_TESTS
+    option_field.flag: default
+    for name, (option_field, default) in _SHARED.items()
+    if name not in _OF_TESTS
 }
 
 #: what may not be empty.
 NAMING = (
-    *(each.flag for each, default in _SHARED.values() if isinstance(default, str | None)),
+    *(
+        option_field.flag
+        for option_field, default in _SHARED.values()
+        if isinstance(default, str | None)
+    ),
     "--detail", "--evidence", "--rlregress-report",
     *(f"--{name}" for name in frameworks.names()),
 )  # fmt: skip
@@ -32,14 +42,17 @@ NAMING = (
 def add(parser: pytest.Parser) -> None:
     """The options of the suite."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
-    for name, (each, usual) in _SHARED.items():
+    for name, (declared, usual) in _SHARED.items():
         default = _DEFAULTS.get(name, usual)
-        how: dict[str, Any] = {"default": default, "help": _help(each.help, default, usual)}
+        how: dict[str, Any] = {"default": default, "help": _help(declared.help, default, usual)}
         if isinstance(default, bool):
             how["action"] = "store_true"
         else:
-            how |= {"type": type(default) if default is not None else str, "metavar": each.metavar}
-        group.addoption(each.flag, **how)
+            how |= {
+                "type": type(default) if default is not None else str,
+                "metavar": declared.metavar,
+            }
+        group.addoption(declared.flag, **how)
     group.addoption(
         "--detail",
         metavar="IDS",

@@ -1,1 +1,1 @@
-"""What people and programs read: terminal, Markdown, JSON."""
+"""Reports for people and programs: terminal, Markdown, JSON, HTML."""

@@ -1,4 +1,4 @@
-"""What a bisection found, in words and as data."""
+"""The result of a bisection, in words and as data."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _FEW = 3
 def lines(result: Bisected) -> list[str]:
     """The report; the answer comes last."""
     text = [f"{result.symptom}: {result.values[0]} (old), {result.values[1]} (new)"]
-    text += [f"not searched: {what}" for what in result.unsearched]
+    text += [f"not searched: {unsearched_part}" for unsearched_part in result.unsearched]
     text += [f"skipped {name}: {why}" for name, why in result.skipped]
     for rows in dict.fromkeys(rows for _, rows in result.apart):
-        apart = ", ".join(name for name, its in result.apart if its == rows)
-        text.append(f"checked with {rows}: {apart}")
+        apart_text = ", ".join(name for name, its in result.apart if its == rows)
+        text.append(f"checked with {rows}: {apart_text}")
     for step in result.steps:
         text += ["", *_step(step)]
-    counted = words.counted(result.candidates, "version")
+    count_text = words.count_words(result.candidates, "version")
     if result.checked > result.candidates:
         # sets of packages are versions, too
-        text += ["", f"checked {words.counted(result.checked, 'version')}"]
+        text += ["", f"checked {words.count_words(result.checked, 'version')}"]
     else:
-        text += ["", f"checked {result.checked} of {counted}"]
+        text += ["", f"checked {result.checked} of {count_text}"]
     if result.verdict == SAME and result.why:
         text.append(f"it failed in both: {result.why}")
     if result.error is not None:
@@ -76,8 +76,8 @@ def answer(result: Bisected) -> str:
     if result.verdict == SAME and result.error is not None:
         return f"no difference shown: the runs do not tell the {result.symptom} apart"
     if result.verdict == SAME:
-        rest = ", of what was searched" if result.unsearched else ""
-        return f"no difference: {result.symptom} is the same in both versions{rest}"
+        ending = ", of what was searched" if result.unsearched else ""
+        return f"no difference: {result.symptom} is the same in both versions{ending}"
     answers = []
     for step in result.steps:
         name = _named(step, step.new)

@@ -1,4 +1,4 @@
-"""What hosts of code show of a verdict: annotations, comments and summaries.
+"""Formats for code hosts: annotations, comments and summaries.
 
 GitHub: "Workflow commands" (at most 10 annotations of a kind for each step), "Adding a job
 summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Unit test
@@ -35,15 +35,15 @@ COMMENT = 65_536
 GATE, UPGRADE = "<!-- rlregress gate -->", "<!-- rlregress upgrade -->"
 
 
-def annotated(found: Sequence[Finding]) -> list[str]:
+def format_annotations(findings: Sequence[Finding]) -> list[str]:
     """Workflow commands of GitHub, as many of a kind as it shows; the last counts the rest."""
     lines = []
     for level in LEVELS:
-        of = [finding for finding in found if finding.level == level]
-        listed = of if len(of) <= MOST else of[: MOST - 1]
-        lines += [_annotation(finding) for finding in listed]
-        if listed != of:
-            text = f"{len(of) - len(listed)} more are in the report"
+        same_level = [finding for finding in findings if finding.level == level]
+        shown = same_level if len(same_level) <= MOST else same_level[: MOST - 1]
+        lines += [_annotation(finding) for finding in shown]
+        if shown != same_level:
+            text = f"{len(same_level) - len(shown)} more are in the report"
             lines.append(_annotation(Finding(level, "", "rlregress", text)))
     return lines
 
@@ -58,9 +58,9 @@ def _fingerprint(finding: Finding) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sarif(found: Sequence[Finding]) -> dict[str, Any]:
-    """What analysers tell code hosts: SARIF 2.1.0 (OASIS), of all that was found."""
-    rules = [{"id": check} for check in dict.fromkeys(finding.check for finding in found)]
+def build_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Build SARIF 2.1.0 (OASIS), the format by which code hosts read findings."""
+    rules = [{"id": check} for check in dict.fromkeys(finding.check for finding in findings)]
     driver = {"name": "rlregress", "version": __version__, "rules": rules}
     results = [
         {
@@ -70,7 +70,7 @@ def sarif(found: Sequence[Finding]) -> dict[str, Any]:
             "partialFingerprints": {"rlregress/v1": _fingerprint(finding)},
             "locations": [_location(finding)] if finding.file else [],
         }
-        for finding in found
+        for finding in findings
     ]
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -97,14 +97,14 @@ def comment(mark: str, brief: Sequence[str], text: str) -> str:
     head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
     fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
     room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
-    return "\n".join(head) + fold + cut(harmless.markdown(text), room, len) + end
+    return "\n".join(head) + fold + cut_text(harmless.markdown(text), room, len) + end
 
 
 def _bytes(text: str) -> int:
     return len(text.encode())
 
 
-def cut(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
+def cut_text(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
     """The text, or as many of its first lines as there is room for, and how many are left out.
 
     Args:
@@ -114,14 +114,14 @@ def cut(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
         return text
     lines = text.splitlines(keepends=True)
     message = f"\n... {len(lines)} lines in all; the whole report is in the artifact\n"
-    kept: list[str] = []
+    kept_lines: list[str] = []
     size = measure(message)
     for line in lines:
         size += measure(line)
         if size > room:
             break
-        kept.append(line)
-    return "".join(kept) + message if measure(message) <= room else ""
+        kept_lines.append(line)
+    return "".join(kept_lines) + message if measure(message) <= room else ""
 
 
 def junit(result: Upgrade, seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The state of a store of runs in one screen, and what is wrong with its records."""
+"""The state of a run store in one screen, and the problems of its records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
     if len(survey.counts) > 1:
         rows.append(("all", *_numbers(total)))
     lines = tables.columns(rows)
-    lines += _left(survey, total)
+    lines += _format_time_left(survey, total)
     lines += _attempts(survey)
     lines += _some(
         [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
@@ -58,9 +58,9 @@ def _numbers(counts: Counter[str]) -> list[str]:
     return [*(str(counts[state] or "-") for state in STATES), str(counts.total())]
 
 
-def _left(survey: Survey, total: Counter[str]) -> list[str]:
-    ended = total["done"] + total["failed"]
-    if ended == total.total():
+def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
+    finished = total["done"] + total["failed"]
+    if finished == total.total():
         return ["nothing is left to do"]
     if survey.seconds_left is not None:
         return [f"time left: about {duration(survey.seconds_left)}, with as many at a time as now"]
@@ -70,20 +70,22 @@ def _left(survey: Survey, total: Counter[str]) -> list[str]:
 
 
 def _attempts(survey: Survey) -> list[str]:
-    of_states: dict[str, list[Attempt]] = {state: [] for state in ("stuck", "stopped", "running")}
+    attempts_by_state: dict[str, list[Attempt]] = {
+        state: [] for state in ("stuck", "stopped", "running")
+    }
     for attempt in survey.attempts:
-        of_states[attempt.state].append(attempt)
+        attempts_by_state[attempt.state].append(attempt)
     lines = _some(
         [
             f"stuck: {row.run} at {row.share:.0%} on {row.where}, silent for {duration(row.silent)}"
-            for row in of_states["stuck"]
+            for row in attempts_by_state["stuck"]
         ]
     )
     lines += _some(
         [
             f"stopped: {row.run}{f' at {row.share:.0%}' * (row.share > 0)} on {row.where}: "
             f"{row.why}" + f" (attempt {row.restarts + 1})" * (row.restarts > 0)
-            for row in of_states["stopped"]
+            for row in attempts_by_state["stopped"]
         ]
     )
     if survey.unbegun:
@@ -91,7 +93,7 @@ def _attempts(survey: Survey) -> list[str]:
             f"stopped: {survey.unbegun} runs before they began: Slurm no longer has their tasks; "
             "they were cancelled, or the logs in slurm/ of the store say why"
         )
-    running = sorted(of_states["running"], key=lambda item: item.share)
+    running = sorted(attempts_by_state["running"], key=lambda item: item.share)
     return lines + _some(
         [
             f"running: {row.run} at {row.share:.0%} after {duration(row.wall_seconds)} on "
@@ -103,31 +105,31 @@ def _attempts(survey: Survey) -> list[str]:
 
 
 def _some(lines: Sequence[str], most: int = _LISTED) -> list[str]:
-    more = len(lines) - most
-    return [*lines[:most], *([f"  and {more} more"] if more > 0 else [])]
+    hidden = len(lines) - most
+    return [*lines[:most], *([f"  and {hidden} more"] if hidden > 0 else [])]
 
 
-def audit(of: Audit) -> list[str]:
-    """What is wrong with the records of a store, all of it, and what is to be known of them."""
-    wrong = [*of.damaged.values(), *of.wrong]
+def format_audit(result: Audit) -> list[str]:
+    """Return all problems with the records of a store, and notes about them."""
+    wrong = [*result.damaged.values(), *result.wrong]
     lines = [f"wrong: {problem}" for problem in wrong] + [
-        f"note: {problem}" for problem in of.notes
+        f"note: {problem}" for problem in result.notes
     ]
     lines.append(
-        f"{of.records} records are whole, {of.failed} of them of failed runs; "
+        f"{result.records} records are whole, {result.failed} of them of failed runs; "
         f"{len(wrong) or 'nothing'} wrong"
     )
-    if of.missing is not None:
-        lines.append(f"{of.missing or 'none'} of the manifest's runs without a record")
+    if result.missing is not None:
+        lines.append(f"{result.missing or 'none'} of the manifest's runs without a record")
     return lines
 
 
-def merged(of: Merged, target: str) -> list[str]:
-    """What a merge did."""
-    lines = [f"damaged, left out: {sentence}" for sentence in of.damaged.values()]
-    lines += [f"another result: {sentence}; both are kept" for sentence in of.differing]
+def format_merge(result: Merged, target: str) -> list[str]:
+    """Describe the result of a merge."""
+    lines = [f"damaged, left out: {sentence}" for sentence in result.damaged.values()]
+    lines += [f"another result: {sentence}; both are kept" for sentence in result.differing]
     return [
         *lines,
-        f"{target}: {of.new} records are new, {of.equal} were there already, "
-        f"{len(of.differing)} have another result, {len(of.damaged)} are damaged",
+        f"{target}: {result.new} records are new, {result.equal} were there already, "
+        f"{len(result.differing)} have another result, {len(result.damaged)} are damaged",
     ]

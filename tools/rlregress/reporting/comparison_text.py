@@ -60,7 +60,7 @@ def _differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
 
 
 def show(comparison: Comparison) -> None:
-    """Print the differences with their consequences, then what is the same."""
+    """Print the differences with their consequences, then equal details."""
     for title, rows in (
         ("details differ", comparison.different),
         ("cannot be compared", comparison.undecided),
@@ -85,13 +85,13 @@ def titled(name: str, version: str) -> str:
 def counts(comparison: Comparison) -> str:
     """How many details differ, and how many do not."""
     if comparison.left_out:
-        others = f"{len(comparison.left_out)} that do not differ are left out"
+        ending = f"{len(comparison.left_out)} that do not differ are left out"
     else:
-        others = (
+        ending = (
             f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something "
             "that only one of them has"
         )
-    return f"{len(comparison.different)} details differ, {others}"
+    return f"{len(comparison.different)} details differ, {ending}"
 
 
 def as_json(comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""What describes the runs of a cell beside the verdict on them, and decides nothing."""
+"""Describes the runs of a cell in addition to the verdict. Nothing here decides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rlregress.reporting import words
 
 
 def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
-    """Where the runs of a verdict lie, and what the later ones say; nothing of a group.
+    """Describe the distribution of runs behind a verdict, and later runs; empty for a group.
 
     Args:
         name: under which it is judged.
@@ -27,37 +27,37 @@ def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[
 
 
 def _later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
-    """That runs came after the look that decided, and what the mean is with them; or nothing."""
+    """Describe the runs after the deciding look and the mean with them; empty without any."""
     if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
         return ""
-    more = words.counted(len(runs.new) - verdict["new_seeds"], "later run")
-    text = f"not judged here: {more}, trained for other verdicts on this cell"
+    count_text = words.count_words(len(runs.new) - verdict["new_seeds"], "later run")
+    text = f"not judged here: {count_text}, trained for other verdicts on this cell"
     quantity, before = quantity_of(name), verdict["stored_mean"]
-    every = _finite(quantity, runs.new)
-    if len(every) < len(runs.new) or before is None or not verdict["scale"]:
+    finite = _finite(quantity, runs.new)
+    if len(finite) < len(runs.new) or before is None or not verdict["scale"]:
         return text
-    mean = sum(every) / len(every)
+    mean = sum(finite) / len(finite)
     if quantity is CRITIC:
-        return f"{text}; of all {len(every)} the error is x{math.exp(before - mean):.2f}"
+        return f"{text}; of all {len(finite)} the error is x{math.exp(before - mean):.2f}"
     share = words.percent((mean - before) / verdict["scale"])
-    return f"{text}; the mean of all {len(every)} is {words.number(mean)} ({share})"
+    return f"{text}; the mean of all {len(finite)} is {words.number(mean)} ({share})"
 
 
 def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
     if runs is None or quantity not in (RETURNS, TRAINING):
         return []
     sides = {"stored": runs.stored, "new": runs.new[: verdict["new_seeds"]]}
-    return [", ".join(_range(quantity, side, of) for side, of in sides.items())]
+    return [", ".join(_range(quantity, side, pick) for side, pick in sides.items())]
 
 
 def _range(quantity: Quantity, side: str, runs: Sequence[ReportedRun]) -> str:
     values = _finite(quantity, runs)
     failed = len(runs) - len(values)
     why = "failed, each counts as the worst return of the environment"
-    lost = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
+    loss = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
     if not values:
-        return f"no {side} run with a return{lost}"
-    return f"{side} runs between {words.number(min(values))} and {words.number(max(values))}{lost}"
+        return f"no {side} run with a return{loss}"
+    return f"{side} runs between {words.number(min(values))} and {words.number(max(values))}{loss}"
 
 
 def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from rlregress.model.detail_answers import Entry, Item, Missing, ProbeCounts, variant_words
 from rlregress.reporting import terminal_tables
 from rlregress.reporting.html.page import Table
-from rlregress.reporting.words import counted
+from rlregress.reporting.words import count_words
 
 
 def _families(details: Sequence[Entry]) -> Table:
@@ -16,8 +16,8 @@ def _families(details: Sequence[Entry]) -> Table:
     for detail in details:
         families.setdefault(detail.family, []).append(detail)
     rows = [
-        [family, len(of), sum(len(detail.variants) for detail in of)]
-        for family, of in (*families.items(), ("all", details))
+        [family, len(family_details), sum(len(detail.variants) for detail in family_details)]
+        for family, family_details in (*families.items(), ("all", details))
     ]
     return Table(("family", "details", "variants"), rows)
 
@@ -37,9 +37,9 @@ def _sources(items: Sequence[Item]) -> Table:
 
 def _frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
     rows = [
-        [f"{of.framework} {of.version}", of.details, of.scopes, of.variants, of.deviations,
-         of.absent, of.faults]
-        for of in frameworks
+        [f"{counts.framework} {counts.version}", counts.details, counts.scopes, counts.variants,
+         counts.deviations, counts.absent, counts.faults]
+        for counts in frameworks
     ]  # fmt: skip
     columns = ("details", "in scopes", "variants", "known deviations", "has no such", "faults")
     return Table(("framework", *columns), rows)
@@ -61,10 +61,10 @@ def several(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
     rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
     terminal_tables.show(Table(("detail", "question", "variants"), rows), lines=False)
-    print(f"{counted(len(details), 'detail')}; rlregress details ID prints one in full")
+    print(f"{count_words(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
-def missing(who: str, lacking: Sequence[Missing], of: int) -> None:
+def missing(who: str, lacking: Sequence[Missing], total: int) -> None:
     """Print what a framework lacks to be checked for details.
 
     Args:
@@ -75,11 +75,11 @@ def missing(who: str, lacking: Sequence[Missing], of: int) -> None:
     if rows:
         terminal_tables.show(Table(("detail", "lacks", "measured elsewhere by"), rows), lines=False)
     without = sum(row.lacks == "probe" for row in lacking)
-    print(f"{who}: {of - without} of {counted(of, 'detail')} probed")
+    print(f"{who}: {total - without} of {count_words(total, 'detail')} probed")
 
 
-def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) -> None:
-    """Print one entry of the catalogue and what is documented of it.
+def print_detail(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) -> None:
+    """Print one entry of the catalogue with its documented variants.
 
     Args:
         documented: full name of a framework -> detail and scope -> documented variant.
@@ -89,8 +89,8 @@ def one(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str], str]]) 
         frameworks = [
             f"{framework} [{scope}]"
             for framework, entries in documented.items()
-            for (of, scope), found in entries.items()
-            if of == detail.id and found == variant.name
+            for (detail_id, scope), variant_found in entries.items()
+            if detail_id == detail.id and variant_found == variant.name
         ]
         rows.append([variant.name, variant.meaning, ", ".join(frameworks)])
     texts = (
@@ -117,10 +117,10 @@ def _variants(scopes: dict[str, Any]) -> str:
     )
 
 
-def installed(fingerprint: dict[str, Any], differing: Sequence[str]) -> None:
-    """Print the table; what is not as documented has both names."""
+def print_fingerprint(fingerprint: dict[str, Any], differing: Sequence[str]) -> None:
+    """Print the table of found variants; undocumented ones show both names."""
     versions = fingerprint["versions"]
-    titles = [f"{name} {next(iter(of.values()))}" for name, of in versions.items()]
+    titles = [f"{name} {next(iter(packages.values()))}" for name, packages in versions.items()]
     rows = [
         [id, *(_variants(frameworks[name]) if name in frameworks else "-" for name in versions)]
         for id, frameworks in fingerprint["details"].items()

@@ -1,4 +1,4 @@
-"""What a gate found, one by one, each with its place in the user's repository."""
+"""The findings of a gate, each with its place in the user's repository."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def findings(result: GateResult, top: Path) -> list[Finding]:
     Args:
         top: folder of the repository.
     """
-    found = [
+    result_findings = [
         Finding(
             ERROR,
             f"detail {deviation.id}",
@@ -35,15 +35,15 @@ def findings(result: GateResult, top: Path) -> list[Finding]:
         for deviation in result.report_data.deviations
     ]
     for outcome in result.outcomes:
-        found += _of(outcome)
-    found += [
+        result_findings += _outcome_findings(outcome)
+    result_findings += [
         Finding(WARNING, "suite", "the suite itself failed", _first_line(failure))
         for failure in result.broken
     ]
     if result.unjudged:
         text = f"{len(result.unjudged)}: {', '.join(result.unjudged[:5])}"
-        found.append(Finding(WARNING, "unjudged", "no verdict was reached", text))
-    return ordered(found)
+        result_findings.append(Finding(WARNING, "unjudged", "no verdict was reached", text))
+    return ordered(result_findings)
 
 
 def _place(path: Path | None, line: int, top: Path) -> tuple[str, int]:
@@ -51,7 +51,7 @@ def _place(path: Path | None, line: int, top: Path) -> tuple[str, int]:
     return (file, line) if file else ("", 1)
 
 
-def _of(outcome: FrameworkOutcome) -> Iterable[Finding]:
+def _outcome_findings(outcome: FrameworkOutcome) -> Iterable[Finding]:
     for failure in outcome.failed_tests:
         name = failure["test"].rpartition("::")[2]
         yield Finding(ERROR, "test", f"{outcome.framework}: {name} failed", _first_line(failure))

@@ -1,4 +1,4 @@
-"""What ``rlregress check`` comes to: as plain data, in words, and in its last lines."""
+"""The result of ``rlregress check``: as plain data, in words, and in its last lines."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def as_json(result: GateResult) -> dict[str, Any]:
         "started": result.report_data.started,
         "command": result.report_data.command,
         "machine": result.report_data.machine,
-        "extent": {name: asdict(of) for name, of in result.report_data.coverage.items()},
+        "extent": {
+            name: asdict(coverage) for name, coverage in result.report_data.coverage.items()
+        },
         "alpha": result.alpha,
         "budget": result.budget,
         "seconds": result.seconds,
@@ -74,13 +76,15 @@ def verdict_lines(result: GateResult) -> list[str]:
         missing = (
             words.details_probed(outcome.details, outcome.not_asked) if outcome.not_asked else ""
         )
-        of = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
+        coverage = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
         lacking = "; ".join(
             (*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded))
         )
         numbers = OTHER_NUMBERS if outcome.has_other_numbers else ""
         holds = numbers if outcome.verdict == HOLDS else ""
-        text = "; ".join(filter(None, (holds, lacking, missing, words.algorithm_coverage(of))))
+        text = "; ".join(
+            filter(None, (holds, lacking, missing, words.algorithm_coverage(coverage)))
+        )
         why = f" ({text})" if text else ""
         lines.append(f"verdict {outcome.framework}: {outcome.verdict}{why}")
     return lines

@@ -21,20 +21,20 @@ def reason(message: str) -> str:
     return unasked[1] if unasked is not None else message
 
 
-def together(
+def group_by_reason(
     findings: Iterable[_Finding], message: Callable[[_Finding], str]
 ) -> list[list[_Finding]]:
-    """What has one reason in one list each, in the order of their first."""
+    """Group items by their reason, in the order of first occurrence."""
     groups: dict[str, list[_Finding]] = {}
     for finding in findings:
         groups.setdefault(reason(message(finding)), []).append(finding)
     return list(groups.values())
 
 
-def others(names: Sequence[str]) -> str:
-    """How many failed in the same way as the first of these, and some of them by name."""
-    rest = names[1:]
-    if not rest:
+def describe_others(names: Sequence[str]) -> str:
+    """Describe how many items failed in the same way as the first, with some names."""
+    further = names[1:]
+    if not further:
         return ""
-    more = f" and {len(rest) - _NAMED} more" if len(rest) > _NAMED else ""
-    return f"{len(rest)} more failed in the same way: {', '.join(rest[:_NAMED])}{more}"
+    ending = f" and {len(further) - _NAMED} more" if len(further) > _NAMED else ""
+    return f"{len(further)} more failed in the same way: {', '.join(further[:_NAMED])}{ending}"

@@ -32,8 +32,8 @@ _MARKUP = re.compile(
 _FENCES = re.compile("`{2,}|~{3,}")
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def terminal(text: str, before: str = "", colours: bool = False) -> str:
@@ -45,16 +45,17 @@ def terminal(text: str, before: str = "", colours: bool = False) -> str:
     """
     text = text.replace(_FENCE, "")
     if colours and "\x1b" in text:
-        places = [found.span() for found in _COLOUR.finditer(text)]
+        places = [match.span() for match in _COLOUR.finditer(text)]
         ends = [0, *(place for span in places for place in span), len(text)]
-        kept = [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        plain_parts = [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
         text = "".join(
-            part if number % 2 else _OBEYED.sub(_escaped, part) for number, part in enumerate(kept)
+            part if number % 2 else _OBEYED.sub(_escaped, part)
+            for number, part in enumerate(plain_parts)
         )
     else:
         text = _OBEYED.sub(_escaped, text)
-    begun = (found.span() for found in re.finditer(r"##\w*\[", before + text))
-    if any(start < len(before) < end for start, end in begun):
+    command_spans = (match.span() for match in re.finditer(r"##\w*\[", before + text))
+    if any(start < len(before) < end for start, end in command_spans):
         text = f" {text}"
     text = _COMMAND.sub(r"\1: ", before + text)[len(before) :]
     return _ANYWHERE.sub("# #", text)
@@ -73,7 +74,7 @@ def quoted(text: str) -> list[str]:
 
 
 def markdown(text: str) -> str:
-    """A whole text of Markdown: what is no mark of ours is no markup, link, name or fence.
+    """Escape a whole Markdown text, so that only our own marks are markup.
 
     Texts of several lines stand in it as ``quoted`` has them.
     """
@@ -99,8 +100,8 @@ def _markdown_line(line: str) -> str:
     )
 
 
-def _as_entity(found: re.Match[str]) -> str:
-    return "".join(f"&#{ord(character)};" for character in found[0])
+def _as_entity(match: re.Match[str]) -> str:
+    return "".join(f"&#{ord(character)};" for character in match[0])
 
 
 def workflow(level: str, properties: dict[str, str], message: str) -> str:

@@ -67,11 +67,11 @@ def _titled(title: str, items: Sequence[object]) -> list[str]:
 
 def _list(items: Sequence[object], most: int | None = None) -> list[str]:
     lines = [f"- {_line(item)}" for item in items[:most]]
-    return [*lines, *_rest(len(items[len(lines) :])), ""]
+    return [*lines, *_describe_hidden(len(items[len(lines) :])), ""]
 
 
-def _rest(left: int) -> list[str]:
-    return ["", f"and {left} more, on the page"] if left > 0 else []
+def _describe_hidden(hidden: int) -> list[str]:
+    return ["", f"and {hidden} more, on the page"] if hidden > 0 else []
 
 
 def _table(table: Table, most: int | None = None) -> list[str]:
@@ -80,15 +80,15 @@ def _table(table: Table, most: int | None = None) -> list[str]:
         for row in table.rows[:most]
     ]
     head = tables.head(*table.head, numbers=table.numbers)
-    return [*head, *rows, *_rest(len(table.rows) - len(rows)), ""]
+    return [*head, *rows, *_describe_hidden(len(table.rows) - len(rows)), ""]
 
 
 def _source(pair: SourcePair | None, most: int = _SOURCE) -> list[str]:
     if not pair:
         return []
     lines = [f"{mark} {line}" for mark, line in pair.lines]
-    left = _rest(len(lines) - most + pair.hunk.left_out)
-    return [*harmless.quoted("\n".join(lines[:most])), *left, ""]
+    ending = _describe_hidden(len(lines) - most + pair.hunk.left_out)
+    return [*harmless.quoted("\n".join(lines[:most])), *ending, ""]
 
 
 def _finding(finding: Finding) -> list[str]:

@@ -1,4 +1,4 @@
-"""What to do next, in words: the last line of a command whose page does not say it."""
+"""The next step in words: the last line of a command without a page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from rlregress.model.golden_result import GoldenResult
 
 
-def _quoted(given: str | Path) -> str:
+def _quoted(text: str | Path) -> str:
     """As a shell takes it: a command is there to be copied."""
-    return shlex.quote(str(given))
+    return shlex.quote(str(text))
 
 
 def after_probe(differing: Sequence[str]) -> str:
@@ -56,26 +56,28 @@ def after_golden_difference(
     result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
 ) -> str:
     """After comparing a script, run with arguments, with its golden file."""
-    moved = [*result.versions, *result.sources]
-    if result.is_same and not moved:
+    has_moved = [*result.versions, *result.sources]
+    if result.is_same and not has_moved:
         return "Nothing: the script has the same results."
-    given = "".join(f" {word}" for word in ("--", *map(_quoted, arguments))) if arguments else ""
+    arguments_text = (
+        "".join(f" {word}" for word in ("--", *map(_quoted, arguments))) if arguments else ""
+    )
     old = [
         f"{name}=={pair[0]}"
         for name, pair in result.versions.items()
         if name != "python" and all(pair)
     ]
     upgrade = f"rlregress upgrade {_quoted(' '.join(old))} installed"
-    again = f"rlregress trace {_quoted(script)} --golden {_quoted(output)}{given}"
+    record_command = f"rlregress trace {_quoted(script)} --golden {_quoted(output)}{arguments_text}"
     if result.is_same:
         # the script says nothing of what it does not execute
         if old:
             return f"See what this script does not execute of the packages that moved: {upgrade}"
-        return f"Record again, so that what moved is compared with from now on: {again}"
+        return f"Record again, so that what moved is compared with from now on: {record_command}"
     if old:
-        script_ = f"--script {_quoted(script)}{given}"
+        script_ = f"--script {_quoted(script)}{arguments_text}"
         return f"See which change of the packages does it: {upgrade} {script_}"
-    return f"Read what changed in these files; if it is meant, record again: {again}"
+    return f"Read what changed in these files; if it is meant, record again: {record_command}"
 
 
 def after_launch(store: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a session would do, before it does it."""
+"""The plan of a session in words."""
 
 from __future__ import annotations
 
@@ -27,30 +27,37 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     most = [cell.seconds * max(plan.looks[-1] - cell.done, 0) for cell in open_]
     longest = max((cell.seconds for cell in open_), default=0.0)
     before = tests / processes / 60
-    first, last = (max(sum(of) / processes, longest * any(of)) / 60 for of in (least, most))
+    first, last = (
+        max(sum(seconds) / processes, longest * any(seconds)) / 60 for seconds in (least, most)
+    )
     spoken = f"{processes} processes" if processes > 1 else "one process"
     trained = f"{_span(first, last)} for trainings" if open_ else "no trainings"
-    made = [
+    answer_lines = [
         f"{_span(before + first, before + last).capitalize()} here with {spoken}: "
         f"{_minutes(before)} for tests, {trained}."
     ]
     replays = [cell for cell in plan.cells if cell.replay]
     if replays:
         alone = sum(cell.replay_seconds for cell in replays) / processes / 60
-        rest = [cell for cell in open_ if not cell.replay]
-        fresh = sum(cell.seconds * cell.undone for cell in rest) / processes / 60
-        made = [
+        fresh_cells = [cell for cell in open_ if not cell.replay]
+        fresh = sum(cell.seconds * cell.undone for cell in fresh_cells) / processes / 60
+        answer_lines = [
             f"If nothing changed, {_minutes(before + alone + fresh)} here with {spoken}: "
             f"{_minutes(before)} for tests, {_minutes(alone)} for {len(replays)} replays"
-            + (f", {_minutes(fresh)} for fresh seeds of cells without one." if rest else "."),
+            + (
+                f", {_minutes(fresh)} for fresh seeds of cells without one." if fresh_cells else "."
+            ),
             f"If torch changed, {_span(before + alone + first, before + alone + last)}: "
             "every replay differs, and fresh seeds are trained.",
             "A replay would detect any change of a number that it computes; nothing that it does "
             "not execute.",
         ]
     if not plan.detects:
-        return [*made, "No returns are judged: it would detect what formulas and behaviour show."]
-    made.append(
+        return [
+            *answer_lines,
+            "No returns are judged: it would detect what formulas and behaviour show.",
+        ]
+    answer_lines.append(
         f"{'Fresh seeds' if replays else 'It'} would detect (80 % power) a drop of training or "
         "evaluation returns (of evaluation alone) of at least:"
     )
@@ -59,8 +66,8 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
             f"{name} {_drop(either)} ({_drop(alone)})"
             for name, (either, alone) in algorithms.items()
         )
-        made.append(f"  {framework}: {', '.join(drops)}")
-    return made
+        answer_lines.append(f"  {framework}: {', '.join(drops)}")
+    return answer_lines
 
 
 def _drop(share: float | None) -> str:
@@ -69,7 +76,7 @@ def _drop(share: float | None) -> str:
 
 def _minutes(minutes: float) -> str:
     rounded = round(minutes)
-    return words.counted(rounded, "minute") if rounded else "less than a minute"
+    return words.count_words(rounded, "minute") if rounded else "less than a minute"
 
 
 def _span(least: float, most: float) -> str:
@@ -79,43 +86,47 @@ def _span(least: float, most: float) -> str:
 
 
 def lines(plan: SessionPlan, processes: int) -> list[str]:
-    """One line per cell, what the session costs, what each gate sees, which one is proposed."""
-    made = [f"{plan.description}, {processes} at a time"]
-    made += [f"  left out: {sentence}" for sentence in plan.excluded]
+    """Return a line per cell, the cost of the session, the power of each gate, and the
+    proposals.
+    """
+    plan_lines = [f"{plan.description}, {processes} at a time"]
+    plan_lines += [f"  left out: {sentence}" for sentence in plan.excluded]
     most = plan.looks[-1]
     for cell in plan.cells:
-        again = "not needed" if cell.decided else "done again"
-        made += [f"  {sentence}; its run is {again}" for sentence in cell.damaged]
+        consequence = "not needed" if cell.decided else "done again"
+        plan_lines += [f"  {sentence}; its run is {consequence}" for sentence in cell.damaged]
         if cell.decided:
-            made.append(f"  {cell.name}: decided ({words.counted(cell.done, 'run')} done)")
+            plan_lines.append(
+                f"  {cell.name}: decided ({words.count_words(cell.done, 'run')} done)"
+            )
             continue
-        made += [f"  {cell.name}: replay first: {cell.replay}"] if cell.replay else []
-        made.append(f"  {cell.name}: {cell.undone} of {cell.until} runs to do")
+        plan_lines += [f"  {cell.name}: replay first: {cell.replay}"] if cell.replay else []
+        plan_lines.append(f"  {cell.name}: {cell.undone} of {cell.until} runs to do")
         if most > cell.until:
-            made[-1] += f", {most - cell.until} more if it is not decided by them"
+            plan_lines[-1] += f", {most - cell.until} more if it is not decided by them"
         if plan.judged:
-            made[-1] += f", {cell.seconds:.0f} CPU seconds each"
-            made[-1] += "; against a published band" * cell.banded
+            plan_lines[-1] += f", {cell.seconds:.0f} CPU seconds each"
+            plan_lines[-1] += "; against a published band" * cell.banded
     if all(cell.decided for cell in plan.cells):
-        made.append("every cell is decided: a check trains no more, and judges")
+        plan_lines.append("every cell is decided: a check trains no more, and judges")
     elif plan.judged or plan.makespan is not None:
-        made.append(_cost(plan, processes))
+        plan_lines.append(_cost(plan, processes))
         if plan.makespan is not None:
-            made.append(_makespan(plan.makespan, processes))
+            plan_lines.append(_makespan(plan.makespan, processes))
     if plan.gates:
-        made += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
+        plan_lines += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
     for wanted in plan.wanted:
-        made += ["", *_proposed(wanted, plan.begun)]
-    return made
+        plan_lines += ["", *_proposed(wanted, plan.begun)]
+    return plan_lines
 
 
 def _cost(plan: SessionPlan, processes: int) -> str:
-    """What the runs cost, and what that rests on."""
+    """Describe the cost of the runs and the basis of the estimate."""
     total, unit = _in_units(plan.seconds)
     first, most = plan.looks[0], plan.looks[-1]
     look = "next" if any(cell.until > first for cell in plan.cells) else "first"
-    of = f"of the {look} look" if most > first else "in all"
-    text = f"{of} {total:.1f} core-{unit}: " + (
+    scope = f"of the {look} look" if most > first else "in all"
+    text = f"{scope} {total:.1f} core-{unit}: " + (
         f"at the speed of the {plan.measured} runs that are done"
         if plan.measured
         else "as fast as the stored runs; a busy or slower machine takes longer"
@@ -125,12 +136,13 @@ def _cost(plan: SessionPlan, processes: int) -> str:
     return text
 
 
-def _makespan(of: Makespan, processes: int) -> str:
+def _makespan(makespan: Makespan, processes: int) -> str:
     """When the last run ends."""
     # a range and its middle are told in one unit
-    _, unit = _in_units(of.high)
+    _, unit = _in_units(makespan.high)
     seconds, low, high, bound = (
-        amount / _SECONDS[unit] for amount in (of.seconds, of.low, of.high, of.bound)
+        amount / _SECONDS[unit]
+        for amount in (makespan.seconds, makespan.low, makespan.high, makespan.bound)
     )
     return (
         f"makespan with {processes} at a time, longest first, starts included: {seconds:.1f} "
@@ -171,24 +183,24 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
     return tables.columns(rows)
 
 
-def _drops(of_gates: list[Mapping[str, float | None]], name: str) -> list[str]:
-    drops = [of[name] for of in of_gates]
+def _drops(drops_by_gate: list[Mapping[str, float | None]], name: str) -> list[str]:
+    drops = [gate_drops[name] for gate_drops in drops_by_gate]
     return [_drop(drop) for drop in drops]
 
 
-def _proposed(wanted: Wanted, begun: bool) -> list[str]:
-    if wanted.unknown:
-        return [f"{wanted.what}: what a check detects is not known: {wanted.unknown}"]
-    if wanted.gate is not None:
-        if begun and wanted.gate.chosen:
-            return [f"{wanted.what}: {wanted.gate.name}, which has begun, detects it"]
+def _proposed(proposal: Wanted, begun: bool) -> list[str]:
+    if proposal.unknown:
+        return [f"{proposal.what}: what a check detects is not known: {proposal.unknown}"]
+    if proposal.gate is not None:
+        if begun and proposal.gate.chosen:
+            return [f"{proposal.what}: {proposal.gate.name}, which has begun, detects it"]
         fresh = ", with fresh seeds" * begun
         return [
-            f"{wanted.what}: {wanted.gate.name} detects it at the lowest cost: "
-            f"{wanted.gate.expected / 60:.1f} CPU minutes if no returns fell, "
-            f"{wanted.gate.most / 60:.1f} at most{fresh}"
+            f"{proposal.what}: {proposal.gate.name} detects it at the lowest cost: "
+            f"{proposal.gate.expected / 60:.1f} CPU minutes if no returns fell, "
+            f"{proposal.gate.most / 60:.1f} at most{fresh}"
         ]
     return [
-        f"{wanted.what}: none of these checks detects it in every one",
-        *(f"  {name}: {missing}" for name, missing in wanted.missing.items()),
+        f"{proposal.what}: none of these checks detects it in every one",
+        *(f"  {name}: {missing}" for name, missing in proposal.missing.items()),
     ]

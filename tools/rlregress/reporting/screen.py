@@ -42,16 +42,16 @@ class _List:
 
     def lines(self, most: int) -> list[Text]:
         """Return the first items, and how many more there are."""
-        left = len(self.items) - most + self.left_out
-        listed = [line for item in self.items[:most] for line in item]
-        rest = [Text(f"    and {left} more, on the page")] if left else []
-        return [Text(f"  {self.title}"), *listed, *rest]
+        hidden = len(self.items) - most + self.left_out
+        item_lines = [line for item in self.items[:most] for line in item]
+        ending = [Text(f"    and {hidden} more, on the page")] if hidden else []
+        return [Text(f"  {self.title}"), *item_lines, *ending]
 
 
 def lines(
     cards: Sequence[Card], closing: Sequence[tuple[str, str]], width: int = WIDEST
 ) -> list[Text]:
-    """Return the lines of a screen: what each card says first, then as much as has room.
+    """Return the lines of a screen: the first line of each card, then as much as fits.
 
     What has no room is counted. A card that holds has nothing but its verdict, which is closing.
 
@@ -66,28 +66,28 @@ def lines(
         if not last or len(last) > LINES // 2:
             last = [Text("")]
             for text, word in closing:
-                last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).of], most)
+                last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).effective_tone], most)
     heads = [_head(card, width) for card in visible]
     while heads and sum(map(len, heads)) > LINES - len(last):
         heads.pop()
     lists = [_lists(card, width) for card in visible[: len(heads)]]
     room = LINES - len(last) - sum(map(len, heads))
-    counts = _counts([own for of_card in lists for own in of_card], room)
+    counts = _counts([own for card_lists in lists for own in card_lists], room)
     body: list[Text] = []
-    for head, of_card in zip(heads, lists, strict=True):
+    for head, card_lists in zip(heads, lists, strict=True):
         body += head
-        for own in of_card:
+        for own in card_lists:
             body += own.lines(count) if (count := next(counts)) is not None else []
     return [*body, *last][-LINES:]
 
 
 def next_steps(cards: Sequence[Card], width: int) -> list[str]:
-    """Return what to do next; a command that does not fit goes on as a shell reads it."""
+    """Return the next steps; long commands are continued in shell syntax."""
     lines: list[str] = []
     for step in short_summary.first_steps(cards, STEPS):
-        whole = f"next: {step.text} {step.command}".strip()
-        if not step.command or len(whole) <= width:
-            lines.append(whole)
+        step_line = f"next: {step.text} {step.command}".strip()
+        if not step.command or len(step_line) <= width:
+            lines.append(step_line)
             continue
         lines += [f"next: {step.text}", ""]
         # a word in quotes may hold spaces
@@ -104,53 +104,53 @@ def _counts(lists: Sequence[_List], room: int) -> Iterator[int | None]:
 
     None: there is no room for its title.
     """
-    kept = list(lists)
-    while kept and sum(len(own.lines(0)) for own in kept) > room:
-        kept.pop()
-    counts = [0] * len(kept)
-    longest = max((len(own.items) for own in kept), default=0)
+    shown = list(lists)
+    while shown and sum(len(own.lines(0)) for own in shown) > room:
+        shown.pop()
+    counts = [0] * len(shown)
+    longest = max((len(own.items) for own in shown), default=0)
     for number in range(longest):
-        for place, own in enumerate(kept):
-            more = [*counts]
-            more[place] = number + 1
-            used = sum(len(o.lines(n)) for o, n in zip(kept, more, strict=True))
+        for place, own in enumerate(shown):
+            tried = [*counts]
+            tried[place] = number + 1
+            used = sum(len(o.lines(n)) for o, n in zip(shown, tried, strict=True))
             if counts[place] == number < len(own.items) and used <= room:
-                counts = more
-    return iter([*counts, *[None] * (len(lists) - len(kept))])
+                counts = tried
+    return iter([*counts, *[None] * (len(lists) - len(shown))])
 
 
 def _head(card: Card, width: int) -> list[Text]:
     verdict = ": ".join(filter(None, (card.badge.word, card.sentence)))
     twice = card.share in card.sentence
     share = [] if twice else _wrapped(card.share, width, 2)
-    colour = _COLOURS[card.badge.of]
+    colour = _COLOURS[card.badge.effective_tone]
     return [*_wrapped(card.title, width), *_wrapped(verdict, width, 2, 4, colour), *share]
 
 
 def _lists(card: Card, width: int) -> list[_List]:
     culprits = [_culprit(culprit, width) for culprit in card.culprits]
-    found = [_List(card.heading, culprits, 0)]
+    all_lists = [_List(card.heading, culprits, 0)]
     for title, name in _LISTS:
         texts = getattr(card, name)
         items = [_wrapped(f"- {text}", width, 4, 6) for text in texts[:LINES]]
         heading = card.heading if name == "changed" and not culprits else title
-        found.append(_List(heading, items, len(texts) - len(items)))
-    return [own for own in found if own.items]
+        all_lists.append(_List(heading, items, len(texts) - len(items)))
+    return [own for own in all_lists if own.items]
 
 
 def _culprit(culprit: Culprit, width: int) -> list[Text]:
-    found = _wrapped(culprit.title, width, 4, 6)
+    culprit_lines = _wrapped(culprit.title, width, 4, 6)
     if source := culprit.source:
         for mark, line in source.lines:
             style = "red" if mark == "-" else "green"
-            found += _wrapped(f"{mark} {line.strip()}", width, 8, 10, style)
+            culprit_lines += _wrapped(f"{mark} {line.strip()}", width, 8, 10, style)
         if source.hunk.left_out:
-            found.append(Text(f"        and {source.hunk.left_out} more rows"))
-    found += [line for text in culprit.effects for line in _wrapped(text, width, 6)]
-    if len(found) > _CULPRIT:
-        rest = len(found) - _CULPRIT + 1
-        found[_CULPRIT - 1 :] = [Text(f"      and {rest} more lines, on the page")]
-    return found
+            culprit_lines.append(Text(f"        and {source.hunk.left_out} more rows"))
+    culprit_lines += [line for text in culprit.effects for line in _wrapped(text, width, 6)]
+    if len(culprit_lines) > _CULPRIT:
+        hidden = len(culprit_lines) - _CULPRIT + 1
+        culprit_lines[_CULPRIT - 1 :] = [Text(f"      and {hidden} more lines, on the page")]
+    return culprit_lines
 
 
 def _wrapped(
@@ -161,7 +161,7 @@ def _wrapped(
     style: str = "",
     most: int = _SENTENCE,
 ) -> list[Text]:
-    """Return the lines of a sentence, broken between words; what is far too long is counted.
+    """Return the wrapped lines of a sentence; excess lines are counted.
 
     Args:
         indent: of the first line; ``hanging``: of the others, by default the same.
@@ -172,11 +172,11 @@ def _wrapped(
     # a sentence of one line has no others
     room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
     text = terminal_tables.broken(safe, room)
-    found = Text(text, style=style).wrap(Console(width=width, file=StringIO()), room)
-    kept = list(found) if len(found) <= most else list(found)[: most - 1]
-    if len(kept) < len(found):
-        kept.append(Text(f"and {len(found) - len(kept)} more lines, on the page"))
-    for number, line in enumerate(kept):
+    wrapped = Text(text, style=style).wrap(Console(width=width, file=StringIO()), room)
+    shown = list(wrapped) if len(wrapped) <= most else list(wrapped)[: most - 1]
+    if len(shown) < len(wrapped):
+        shown.append(Text(f"and {len(wrapped) - len(shown)} more lines, on the page"))
+    for number, line in enumerate(shown):
         line.rstrip()
         line.pad_left(after if number else indent)
-    return kept
+    return shown

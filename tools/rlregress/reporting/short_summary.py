@@ -11,44 +11,44 @@ _MOST = 280
 
 
 def lines(facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] = ()) -> list[str]:
-    """Verdict, what was not judged, what changed, what to do, and where more stands.
+    """Return verdict, unjudged parts, changes, next steps, and where to find more.
 
     Args:
         report: where the page is.
         own: what became of the user's own script or file, one line each.
     """
-    several = len(cards) > 1
+    has_several = len(cards) > 1
     return [
         facts.title,
         *own,
-        _line("Not judged", _of(cards, several, "not_judged")),
-        _line("What changed", _of(cards, several, "changed")),
+        _line("Not judged", _first_sentences(cards, has_several, "not_judged")),
+        _line("What changed", _first_sentences(cards, has_several, "changed")),
         _line("Next", steps(cards)),
         f"{facts.started}, {facts.duration}, {facts.machine}: {report}",
     ]
 
 
 def steps(cards: Sequence[Card], most: int = 1) -> list[str]:
-    """What to do next, in words, with the command."""
+    """Return the next steps in words, with commands."""
     return [f"{step.text} {step.command}".strip() for step in first_steps(cards, most)]
 
 
 def first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
-    """What to do next, the first steps of each card; once if it is the same."""
+    """Return the first steps of each card; identical ones once."""
     return list(dict.fromkeys(step for card in cards for step in card.steps[:most]))
 
 
-def _of(cards: Sequence[Card], several: bool, name: str) -> list[str]:
+def _first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> list[str]:
     """The first sentence of each card, the worst first, and how many more there are."""
     sentences: list[str] = []
     for card in cards:
-        given = list(getattr(card, name))
+        card_sentences = list(getattr(card, name))
         if name == "changed":
-            given = [culprit.title for culprit in card.culprits] + given
-        if given:
-            rest = f" (and {len(given) - 1} more)" if given[1:] else ""
-            title = f"{card.title.partition(' (')[0]}: " if several else ""
-            sentences.append(f"{title}{given[0].rstrip('.')}{rest}")
+            card_sentences = [culprit.title for culprit in card.culprits] + card_sentences
+        if card_sentences:
+            ending = f" (and {len(card_sentences) - 1} more)" if card_sentences[1:] else ""
+            title = f"{card.title.partition(' (')[0]}: " if has_several else ""
+            sentences.append(f"{title}{card_sentences[0].rstrip('.')}{ending}")
     return sentences
 
 
@@ -56,8 +56,8 @@ def _line(title: str, sentences: Sequence[str]) -> str:
     """As many whole sentences as have room, one at least, and how many more there are."""
     texts = [" ".join(text.split()).rstrip(".") for text in sentences]
     for room in range(len(texts), 0, -1):
-        rest = [f"and {len(texts) - room} more"] if room < len(texts) else []
-        line = f"{title}: {'; '.join([*texts[:room], *rest])}."
+        ending = [f"and {len(texts) - room} more"] if room < len(texts) else []
+        line = f"{title}: {'; '.join([*texts[:room], *ending])}."
         if len(line) <= _MOST or room == 1:
             return line
     return f"{title}: nothing."

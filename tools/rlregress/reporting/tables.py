@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def row(*cells: object) -> str:
-    """One row; what would end a cell or a row inside of one is escaped."""
+    """Format one row, escaping text that would end a cell or a row."""
     escaped = (str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 

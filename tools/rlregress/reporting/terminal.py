@@ -1,4 +1,4 @@
-"""What a session of pytest says beside pytest's own lines."""
+"""Lines that a session of pytest prints in addition to pytest's own."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def interrupted(store: Path) -> str:
-    """What is kept of a session that was interrupted."""
+    """Describe the results kept from an interrupted session."""
     return (
         f"interrupted; finished trainings are kept in {store}, and the same command continues "
         "from there"
     )
 
 
-def nothing_left(given: Sequence[str]) -> str:
-    """What to do where no test is left to run.
+def nothing_left(options: Sequence[str]) -> str:
+    """Suggest how to proceed when the options exclude every test.
 
     Args:
         given: the options that chose among the tests, with their values.
     """
     return (
-        f"no test is left after {', '.join(given)}: none of the files named is about all of it; "
+        f"no test is left after {', '.join(options)}: none of the files named is about all of it; "
         "leave one of these options out, or name other files or folders, such as tests_unit"
     )
 
 
 def nothing_collected(named: Sequence[str]) -> str:
-    """What to do where no option chose among the tests, and there is none.
+    """Suggest how to proceed when no tests exist and no option excluded any.
 
     Args:
         named: files and folders, as they were given.
@@ -66,9 +66,9 @@ def training_line(entry: dict[str, Any], done: int, most: int, seconds_left: flo
     spent = record["time"].get("wall_seconds", 0.0)
     rate = record["time"].get("steps_per_cpu_second")
     returned = words.number(record["final_return"])
-    left = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
+    remaining = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
         f"[{done}/{most}] {record['cell']} seed {record['seed']}: {record['status']}, return "
         f"{returned}{words.critic(record.get('critic'))}, {spent:.0f} s at {rate or 0:.0f} steps "
-        f"per CPU second{left}"
+        f"per CPU second{remaining}"
     )

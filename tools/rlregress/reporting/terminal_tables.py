@@ -27,13 +27,13 @@ def show(table: Table, title: str = "", lines: bool = True) -> None:
         lines: whether there is a line between two rows.
     """
     terminal = console()
-    made = rich_tables.Table(title=title, show_lines=lines)
+    rich_table = rich_tables.Table(title=title, show_lines=lines)
     for name in table.head:
-        made.add_column(name, overflow="fold")
+        rich_table.add_column(name, overflow="fold")
     widest = (terminal.width - 1) // len(table.head) - 3
     for row in table.rows:
-        made.add_row(*(Text(broken(str(cell), widest)) for cell in row))
-    terminal.print(made)
+        rich_table.add_row(*(Text(broken(str(cell), widest)) for cell in row))
+    terminal.print(rich_table)
 
 
 def broken(text: str, room: int) -> str:

@@ -1,4 +1,4 @@
-"""``rlregress trace``, and golden files: what was recorded, and what differs, in words."""
+"""Traces and golden files in words: recordings and differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LISTED = 5
 
 
 def recorded(repeated: Repeated, output: Path, size: int) -> list[str]:
-    """What a trace of so many bytes holds, and whether it repeats itself."""
+    """Describe the content and size of a trace, and whether it repeats itself."""
     trace = repeated.trace
     counts = explain.counts(trace)
     return [
@@ -26,7 +26,7 @@ def recorded(repeated: Repeated, output: Path, size: int) -> list[str]:
 
 
 def golden_file(trace: Trace, single: int, blocks: int, output: Path) -> list[str]:
-    """What a golden file holds.
+    """Describe the content of a golden file.
 
     Args:
         single: events that have a digest each.
@@ -41,7 +41,7 @@ def golden_file(trace: Trace, single: int, blocks: int, output: Path) -> list[st
 
 
 def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
-    """Whether a script is the same as in its golden file, or where it differs first."""
+    """Describe whether a script matches its golden file, or its first difference."""
     comparison = result.comparison
     if result.is_same:
         lines = [f"same to the bit: {explain.counts(trace)}"]
@@ -53,7 +53,7 @@ def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
         lines = [f"differs at event {at} of {result.length}"]
         lines += explain.divergence(first) if first is not None else []
     for label, side in (("A", "golden file"), ("B", "new recording")):
-        extra = [event for of, event in comparison.extra if of == label]
+        extra = [event for extra_side, event in comparison.extra if extra_side == label]
         if extra:
             begin = explain.event(extra[0])
             lines.append(f"only the {side} has {len(extra)} events, the first: {begin}")
@@ -75,9 +75,9 @@ def _functions(functions: Sequence[str]) -> str:
     return f": {'; '.join(_first_few(functions, 'and {} more'))}" if functions else ""
 
 
-def _first_few(entries: Sequence[str], more: str) -> list[str]:
-    left = len(entries) - _LISTED
-    return [*entries[:_LISTED], *([more.format(left)] if left > 0 else [])]
+def _first_few(entries: Sequence[str], template: str) -> list[str]:
+    hidden = len(entries) - _LISTED
+    return [*entries[:_LISTED], *([template.format(hidden)] if hidden > 0 else [])]
 
 
 def _block(block: Block, equal: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What many nightly runs show: in words, and as data."""
+"""The trend over many nightly runs: in words, and as data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def title(trend: Trend) -> str:
 def date(trend: Trend, night: int) -> str:
     """Return the day of a night; with the time where another night has the same day."""
     day, around = trend.dates[night][:10], trend.dates[max(0, night - 5) : night + 6]
-    alone = sum(other[:10] == day for other in around) == 1
+    alone = sum(night_date[:10] == day for night_date in around) == 1
     return day if alone else trend.dates[night][:16].replace("T", " ")
 
 
@@ -36,7 +36,7 @@ def change(row: Row, shift: Shift) -> str:
     levels = f"{words.number(shift.before)} -> {words.number(shift.after)}"
     if row.quantity in _MEASURED:
         return f"{_MEASURED[row.quantity]}: {levels} ({shift.share:+.0%})"
-    text = BY_NAME[row.quantity].moved(shift.share)
+    text = BY_NAME[row.quantity].describe_change(shift.share)
     return text if row.quantity == "critic" else f"{text}: {levels}"
 
 
@@ -47,14 +47,16 @@ def shift_line(trend: Trend, row: Row, shift: Shift) -> str:
         since = f"first night {date(trend, shift.night)}"
         since += "" if shift.earliest == shift.latest else f" (95 % interval: {interval})"
         versions = [f"{name} {old} -> {new}" for name, old, new in shift.versions]
-        found = ", ".join([*versions, *shift.conditions])
-        there = f"changed there: {found}" if found else "nothing that a night records changed there"
+        changes = ", ".join([*versions, *shift.conditions])
+        changes_text = (
+            f"changed there: {changes}" if changes else "nothing that a night records changed there"
+        )
     else:
-        since, there = "in all checks that could tell", "nothing to compare with"
+        since, changes_text = "in all checks that could tell", "nothing to compare with"
     count = f"{row.verdicts[row.verdict]} of {sum(row.verdicts.values())} checks {row.verdict}"
     if row.verdict == REGRESSED and row.first is not None:
         count += f", the first of {date(trend, row.first)}"
-    parts = [part for part in (change(row, shift), since, there, count) if part]
+    parts = [part for part in (change(row, shift), since, changes_text, count) if part]
     return f"{row.verdict:<10} {row.name}: {'; '.join(parts)}"
 
 
@@ -64,13 +66,13 @@ def shift_lines(trend: Trend) -> list[str]:
 
 
 def table(trend: Trend) -> list[list[str]]:
-    """Return a row for each framework, cell and training; of what is judged beside, of changes."""
-    listed = [
+    """Return rows for frameworks, cells and trainings; of secondary quantities only changes."""
+    rows_shown = [
         row
         for row in trend.rows
         if row.verdict in CHANGES or row.quantity not in ("", "training", "critic")
     ]
-    return [_table_row(trend, row) for row in (*trend.frameworks, *listed)]
+    return [_table_row(trend, row) for row in (*trend.frameworks, *rows_shown)]
 
 
 def _table_row(trend: Trend, row: Row) -> list[str]:

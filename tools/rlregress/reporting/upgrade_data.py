@@ -1,4 +1,4 @@
-"""What ``rlregress upgrade A B`` has found, as plain data."""
+"""The result of ``rlregress upgrade`` as plain data."""
 
 from __future__ import annotations
 
@@ -58,9 +58,11 @@ def as_json(result: Upgrade) -> dict[str, Any]:
             for side in (result.a, result.b)
         },
         "versions": result.differing,
-        "frameworks": {of.name: _plain(result, of) for of in result.frameworks},
+        "frameworks": {
+            framework.name: _plain(result, framework) for framework in result.frameworks
+        },
         "script": _script(result.script),
-        "physics": [asdict(moved) for moved in result.physics],
+        "physics": [asdict(moved_defaults) for moved_defaults in result.physics],
         "costs": [asdict(cost) for cost in result.costs],
     }
 
@@ -102,16 +104,16 @@ def _script(result: OfScript | None) -> dict[str, Any] | None:
     }
 
 
-def _plain(result: Upgrade, of: OfFramework) -> dict[str, Any]:
+def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
     returns = None
-    if of.returns is not None:
-        returns = {"verdict": of.returns.verdict, "lines": of.returns.lines}
-    changed = [execution.function for execution in of.executions]
+    if framework.returns is not None:
+        returns = {"verdict": framework.returns.verdict, "lines": framework.returns.lines}
+    changed = [execution.function for execution in framework.executions]
     return {
-        "verdict": of.verdict,
-        "headline": of.judgement.part_of(result.verdict).headline,
-        "versions": [dict(versions) for versions in of.versions],
-        "details_alike": of.details.same,
+        "verdict": framework.verdict,
+        "headline": framework.judgement.part_of(result.verdict).headline,
+        "versions": [dict(versions) for versions in framework.versions],
+        "details_alike": framework.details.same,
         "details": [
             {
                 "id": d.id,
@@ -119,30 +121,35 @@ def _plain(result: Upgrade, of: OfFramework) -> dict[str, Any]:
                 "a": d.a.text,
                 "b": d.b.text,
                 "observed": [d.a.observed, d.b.observed],
-                "documented": of.standing.get((d.id, d.scope), UNDOCUMENTED),
+                "documented": framework.standing.get((d.id, d.scope), UNDOCUMENTED),
                 "functions": [f"{f.file} {f.name}" for f in finding.functions],
             }
-            for finding in findings(of.details.changed, changed)
+            for finding in findings(framework.details.changed, changed)
             for d in finding.details
         ],
-        "not_asked": [_not_probed(not_probed) for not_probed in of.details.not_probed],
-        "absent": [_not_probed(missing) for missing in of.details.absent],
-        "defaults": [asdict(default) for default in of.defaults],
-        "defaults_unread": of.unread,
+        "not_asked": [_not_probed(not_probed) for not_probed in framework.details.not_probed],
+        "absent": [_not_probed(missing) for missing in framework.details.absent],
+        "defaults": [asdict(default) for default in framework.defaults],
+        "defaults_unread": framework.unread,
         "returns": returns,
-        "traces": {t.name: _trace(t, of.causes.get(t.name), of.details.changed) for t in of.traced},
+        "traces": {
+            t.name: _trace(t, framework.causes.get(t.name), framework.details.changed)
+            for t in framework.traced
+        },
         "not_traced": [
             {"name": lost.name, "sides": dict(lost.sides), "counts": lost.counts}
-            for lost in of.not_traced
+            for lost in framework.not_traced
         ],
-        "same_code": of.same_code,
-        "proof": of.proof and _proof(of.proof),
+        "same_code": framework.same_code,
+        "proof": framework.proof and _proof(framework.proof),
     }
 
 
 def _not_probed(detail: NotProbed) -> dict[str, Any]:
     # "whose" is what CI reads
-    return {{"error_origin": "whose"}.get(name, name): of for name, of in asdict(detail).items()}
+    return {
+        {"error_origin": "whose"}.get(name, name): item for name, item in asdict(detail).items()
+    }
 
 
 def _trace(traced: Traced, cause: Cause | None, details: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an upgrade has changed, one by one, each with its place in the user's repository."""
+"""The changes of an upgrade, each with its place in the user's repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import Entry
 from rlregress.model.upgrade_result import Upgrade, explained
 from rlregress.model.verdict import REGRESSED
-from rlregress.reporting.words import some
+from rlregress.reporting.words import join_some
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 LEVELS = (ERROR, WARNING, NOTICE)
@@ -36,9 +36,9 @@ class Finding:
     line: int = 1
 
 
-def ordered(found: Iterable[Finding]) -> list[Finding]:
+def ordered(all_findings: Iterable[Finding]) -> list[Finding]:
     """The worst first, of one level those with a place."""
-    return sorted(found, key=lambda item: (LEVELS.index(item.level), not item.file))
+    return sorted(all_findings, key=lambda item: (LEVELS.index(item.level), not item.file))
 
 
 def below(path: Path, top: Path) -> str:
@@ -82,26 +82,26 @@ class PinnedRepository:
 
 
 def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
-    """Return every entry that differs, the worst first; of code what no training has shown.
+    """Return every entry that differs, the worst first; for code, only what no training shows.
 
     Its place is the function in a working tree, or the line of the pin in a lock file.
     """
     functions: dict[tuple[str, str], Sequence[Changed]] = {}
     hunks: dict[Changed, Hunk] = {}
     pinned = {"": sorted(result.pinned)}
-    for of in result.frameworks:
-        functions |= {(of.name, name): own for name, own in explained(of).items()}
-        hunks.update(of.hunks)
-        pinned[of.name] = list(of.versions[1])
+    for framework in result.frameworks:
+        functions |= {(framework.name, name): own for name, own in explained(framework).items()}
+        hunks.update(framework.hunks)
+        pinned[framework.name] = list(framework.versions[1])
     # trainings that diverge at one place are one finding
     groups: dict[object, list[tuple[Entry, tuple[str, int]]]] = {}
     for entry in result.entries:
-        of_code = entry.kind in model.CODE and entry.state != model.BEYOND
-        if entry.state in model.DIFFERENT and not entry.accepted and not of_code:
+        is_code = entry.kind in model.CODE and entry.state != model.BEYOND
+        if entry.state in model.DIFFERENT and not entry.accepted and not is_code:
             place = repository.place(functions.get((entry.framework, entry.name), ()), hunks)
             place = place if place[0] else repository.pin(pinned.get(entry.framework, ()))
-            together = (entry.framework, entry.verdict, place)
-            key = together if entry.kind == model.TRAINING else entry
+            related = (entry.framework, entry.verdict, place)
+            key = related if entry.kind == model.TRAINING else entry
             groups.setdefault(key, []).append((entry, place))
     return ordered(
         _finding([entry for entry, _ in group], *group[0][1]) for group in groups.values()
@@ -112,8 +112,13 @@ def _finding(group: Sequence[Entry], file: str, line: int) -> Finding:
     entry = group[0]
     level = {REGRESSED: ERROR, model.NEW_FAILS: ERROR, model.CHANGED: WARNING}
     check = entry.kind if entry.kind != model.DETAIL else f"detail {entry.name.split()[0]}"
-    others = some([other.name for other in group[1:]], 5)
-    texts = (entry.summary, entry.reason, entry.standing, others and f"the same: {others}")
+    other_names = join_some([further.name for further in group[1:]], 5)
+    texts = (
+        entry.summary,
+        entry.reason,
+        entry.standing,
+        other_names and f"the same: {other_names}",
+    )
     return Finding(
         level.get(entry.verdict, NOTICE),
         check,

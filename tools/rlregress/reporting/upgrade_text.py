@@ -10,7 +10,7 @@ from rlregress.model.upgrade_result import Upgrade
 
 
 def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[str]:
-    """Where the report is, what became of the user's script if there is one, and the verdict.
+    """Return the path of the report, the result of the user's script, and the verdict.
 
     Args:
         width: columns that the verdict has; None: it gives all reasons.
@@ -21,16 +21,20 @@ def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[
     fitting = (reason for reason in reasons if len(head + reason) <= (width or len(head + reason)))
     return [
         f"report: {folder / 'upgrade.html'}",
-        *of_own_files(result),
+        *describe_own_files(result),
         head + next(fitting, reasons[-1]),
     ]
 
 
-def of_own_files(result: Upgrade) -> list[str]:
-    """What became of the user's script, or of the user's file and the episodes of its agent."""
+def describe_own_files(result: Upgrade) -> list[str]:
+    """Describe the result of the user's script, file or recorded episodes."""
     if result.script is not None:
-        held = result.script.held
-        script = f" {held.name}: {held.word}" if isinstance(held, Traced) else f": {held}"
+        script_result = result.script.held
+        script = (
+            f" {script_result.name}: {script_result.word}"
+            if isinstance(script_result, Traced)
+            else f": {script_result}"
+        )
         return [f"your script{script}"]
     unplayed = {model.CANNOT: "it played no episodes"}
     named_none = "it played no episodes, as --environment names none"

@@ -6,29 +6,29 @@ from rlregress.model.planned_session import Standing
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 
-def wave(number: int, most: int, runs: int, cells: int, left: int) -> str:
+def wave(number: int, most: int, runs: int, cells: int, remaining: int) -> str:
     """Which runs come next: how many, of how many cells, and how many of them are to be done."""
     return (
         f"wave {number} of at most {most}: {runs} runs of {cells} undecided cells, "
-        f"{left} of them to do"
+        f"{remaining} of them to do"
     )
 
 
-def standing(of: Standing | None) -> list[str]:
-    """What the waves so far say; nothing before the first is judged."""
-    if of is None:
+def describe_standing(state: Standing | None) -> list[str]:
+    """Describe the verdicts of the waves so far; empty before the first is judged."""
+    if state is None:
         return []
     lines = [
         f"{name} regressed: {verdict.reason}"
-        for name, verdict in of.verdicts.items()
+        for name, verdict in state.verdicts.items()
         if verdict.verdict == REGRESSED
     ]
-    found = [verdict.verdict for verdict in of.verdicts.values()]
-    counted = [
-        f"{found.count(word)} {word}"
+    words_found = [verdict.verdict for verdict in state.verdicts.values()]
+    count_text = [
+        f"{words_found.count(word)} {word}"
         for word in (REGRESSED, IMPROVED, MOVED, HOLDS, INCONCLUSIVE)
-        if word in found
+        if word in words_found
     ]
-    text = ", ".join(counted) or "nothing is decided"
-    more = f"; undecided: {', '.join(of.undecided)}" if of.undecided else ""
-    return [*lines, f"after wave {of.look}: {text}{more}"]
+    text = ", ".join(count_text) or "nothing is decided"
+    ending = f"; undecided: {', '.join(state.undecided)}" if state.undecided else ""
+    return [*lines, f"after wave {state.look}: {text}{ending}"]

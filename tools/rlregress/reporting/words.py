@@ -42,15 +42,15 @@ def duration(seconds: float) -> str:
     return f"{hours} h" if hours < 48 else f"{hours / 24:.1f} days"
 
 
-def counted(count: int, noun: str) -> str:
+def count_words(count: int, noun: str) -> str:
     """``1 detail``, ``3 details``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def some(names: Sequence[str], most: int = 12) -> str:
+def join_some(names: Sequence[str], most: int = 12) -> str:
     """Return the first of some names, and how many more there are."""
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
+    ending = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + ending
 
 
 def leading(text: str, most: int) -> str:
@@ -84,24 +84,24 @@ def adjusted_p(verdict: Mapping[str, Any]) -> str:
     """Holm's p-value of the side that a verdict is about."""
     if not has_stored(verdict):
         return number(verdict["adjusted_p"])
-    upwards = verdict["verdict"] == "improved" or _is_about(verdict) in DIAGNOSTICS
+    upwards = verdict["verdict"] == "improved" or _verdict_subject(verdict) in DIAGNOSTICS
     return number(verdict["adjusted_gain" if upwards else "adjusted_drop"])
 
 
-def _is_about(verdict: Mapping[str, Any]) -> str:
-    """Name of what a verdict is about: ``returns``, ``critic`` or a diagnostic."""
+def _verdict_subject(verdict: Mapping[str, Any]) -> str:
+    """Return the subject of a verdict: ``returns``, ``critic`` or a diagnostic."""
     return str(verdict.get("quantity", RETURNS.name))
 
 
 def _visible(verdict: Mapping[str, Any]) -> str:
-    """What a verdict of a cell or a group would have seen."""
-    detectable, about = verdict["visible_fraction"], _is_about(verdict)
+    """Describe the change that a verdict of a cell or a group would have detected."""
+    detectable, about = verdict["visible_fraction"], _verdict_subject(verdict)
     if detectable is None:
         return BY_NAME[about].nothing_detectable()
-    what = BY_NAME[about].loss(detectable)
+    loss = BY_NAME[about].loss(detectable)
     if about == CRITIC.name:
-        what = f"an error x{math.exp(detectable):.2f}"
-    return f"would detect {what} with 80 % power"
+        loss = f"an error x{math.exp(detectable):.2f}"
+    return f"would detect {loss} with 80 % power"
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ def effect(verdict: Mapping[str, Any]) -> Effect:
         # the difference is in returns
         between = _between(interval, 1.0, number)
         return Effect("published", "", number(verdict["effect"]), between)
-    before, after = (verdict.get(of) for of in ("stored_mean", "new_mean"))
-    if _is_about(verdict) == CRITIC.name:
+    before, after = (verdict.get(field_name) for field_name in ("stored_mean", "new_mean"))
+    if _verdict_subject(verdict) == CRITIC.name:
         # minus the logarithms of errors
         old, new = ("-" if mean is None else f"{math.exp(-mean):.3g}" for mean in (before, after))
         falling = interval and None not in interval and [-bound for bound in reversed(interval)]
@@ -140,15 +140,15 @@ def effect(verdict: Mapping[str, Any]) -> Effect:
 
 
 def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """What is said of cells that are judged by their returns alone, a line for each reason.
+    """Describe the cells that are judged by returns only, a line for each reason.
 
     Args:
         reasons: name of the cell -> what it is not judged by -> why.
     """
     cells: dict[tuple[str, str], list[str]] = {}
-    for name, of in reasons.items():
-        for why in dict.fromkeys(of.values()):
-            without = ", ".join(reason for reason in of if of[reason] == why)
+    for name, cell_reasons in reasons.items():
+        for why in dict.fromkeys(cell_reasons.values()):
+            without = ", ".join(reason for reason in cell_reasons if cell_reasons[reason] == why)
             cells.setdefault((without, why), []).append(name)
     return [
         f"{without} not judged of {', '.join(sorted(names))}: {why}"
@@ -178,29 +178,35 @@ def runs(verdict: Mapping[str, Any]) -> str:
     return new if stored is None else f"{stored} + {new}"
 
 
-def algorithm_coverage(of: AlgorithmCoverage) -> str:
-    """Of which algorithms returns were judged, and of which they were not; empty: nothing known."""
-    others = ", ".join(name.upper() for name in of.others)
-    returns = ", ".join(name.upper() for name in of.returns)
+def algorithm_coverage(coverage: AlgorithmCoverage) -> str:
+    """Describe the algorithms whose returns were judged or not; empty if unknown."""
+    other_algorithms = ", ".join(name.upper() for name in coverage.others)
+    returns = ", ".join(name.upper() for name in coverage.returns)
     if not returns:
-        return f"no returns; {others}: formulas and behaviour" if others else ""
-    return f"returns: {returns} only; {others}: formulas and behaviour" if others else ""
+        return f"no returns; {other_algorithms}: formulas and behaviour" if other_algorithms else ""
+    return (
+        f"returns: {returns} only; {other_algorithms}: formulas and behaviour"
+        if other_algorithms
+        else ""
+    )
 
 
-def lacking(of: Mapping[str, Sequence[str]]) -> list[str]:
-    """What was not checked as a package is not installed, a sentence for each package.
+def lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
+    """Describe the checks skipped for missing packages, a sentence for each package.
 
     Args:
         of: that it is not installed, in a sentence -> the tests and the cells that need it.
     """
     lines = []
-    for sentence, names in of.items():
+    for sentence, names in names_by_sentence.items():
         cells = [name for name in names if "::" not in name]
-        tests = counted(len(names) - len(cells), "test") if len(names) > len(cells) else ""
-        some = ", ".join(cells[:_NAMED]) + (", ..." if len(cells) > _NAMED else "")
-        returns = f"the returns of {counted(len(cells), 'cell')} ({some})" if cells else ""
-        what = " and ".join(filter(None, (tests, returns)))
-        lines.append(f"not checked: {what}: {sentence}")
+        tests = count_words(len(names) - len(cells), "test") if len(names) > len(cells) else ""
+        cell_names = ", ".join(cells[:_NAMED]) + (", ..." if len(cells) > _NAMED else "")
+        returns = (
+            f"the returns of {count_words(len(cells), 'cell')} ({cell_names})" if cells else ""
+        )
+        skipped = " and ".join(filter(None, (tests, returns)))
+        lines.append(f"not checked: {skipped}: {sentence}")
     return lines
 
 
@@ -235,7 +241,7 @@ LEGEND = (
 
 
 def has_stored(verdict: Mapping[str, Any]) -> bool:
-    """Whether a verdict is by stored runs, not by a published band."""
+    """Return whether a verdict comes from stored runs, not from a published band."""
     return "adjusted_p" not in verdict
 
 
@@ -246,7 +252,7 @@ def line(name: str, verdict: Mapping[str, Any]) -> str:
     critic is the root of the mean squared error, the geometric mean over runs, in standard
     deviations of the returns.
     """
-    of, about = effect(verdict), _is_about(verdict)
+    verdict_effect, about = effect(verdict), _verdict_subject(verdict)
     head = f"{verdict['verdict']:<12} {name}"
     judged = f"adjusted p {adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
     seeds = f"{verdict['new_seeds']} new seeds"
@@ -254,15 +260,17 @@ def line(name: str, verdict: Mapping[str, Any]) -> str:
         drop = verdict["visible_drop"]
         detects = f"would detect a drop of {number(drop)}"
         detects = "no drop would be detected" if drop is None else detects
-        against = f"{of.change} against the published mean"
+        against = f"{verdict_effect.change} against the published mean"
         return f"{head}: {against}; {seeds}; {judged}; a coarse check: {detects} with 80 % power"
     seeds += _at_look(verdict)
     judged += f"; {_visible(verdict)}"
-    change = of.change + (f", 95 % interval {of.interval}" if of.interval else "")
+    change = verdict_effect.change + (
+        f", 95 % interval {verdict_effect.interval}" if verdict_effect.interval else ""
+    )
     if "cells" in verdict:
         error = "error " if about == CRITIC.name else ""
         return f"{head} over {len(verdict['cells'])} cells: {error}{change}; {seeds}; {judged}"
-    means = f"{of.stored} -> {of.new}"
+    means = f"{verdict_effect.stored} -> {verdict_effect.new}"
     lacking = "failed" if about == RETURNS.name else "without it"
     if about == CRITIC.name:
         means, lacking = f"error {means} sd of the returns", "without a critic's error"
@@ -289,27 +297,30 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def replays(found: Mapping[str, Replay]) -> list[str]:
-    """What replays came to: a line each, or one where a version explains all of them."""
-    moved = {of.moved for of in found.values()}
-    explained = all(of.moved and of.from_start for of in found.values())
-    if len(found) > 1 and len(moved) == 1 and explained:
+def replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
+    """Describe the results of replays: a line each, or one if the versions explain all."""
+    versions_moved = {replay.moved for replay in replays_by_cell.values()}
+    explained = all(replay.moved and replay.from_start for replay in replays_by_cell.values())
+    if len(replays_by_cell) > 1 and len(versions_moved) == 1 and explained:
         return [
-            f"{DIFFERS}: all {len(found)} replays have other numbers from update 1 on; since their "
-            f"records: {moved.pop()}; fresh seeds are judged"
+            f"{DIFFERS}: all {len(replays_by_cell)} replays have other numbers from update 1 "
+            "on; since their "
+            f"records: {versions_moved.pop()}; fresh seeds are judged"
         ]
-    made = [
-        f"{of.state:<12} {cell}: {of.reason} ({of.replayed})"
-        + ("" if of.is_reproduced else "; fresh seeds are judged")
-        for cell, of in found.items()
+    replay_lines = [
+        f"{replay.state:<12} {cell}: {replay.reason} ({replay.replayed})"
+        + ("" if replay.is_reproduced else "; fresh seeds are judged")
+        for cell, replay in replays_by_cell.items()
     ]
-    unchecked = dict.fromkeys(of.not_checked for of in found.values() if of.not_checked)
-    return made + [f"replays did not check: {text}" for text in unchecked]
+    unchecked = dict.fromkeys(
+        replay.not_checked for replay in replays_by_cell.values() if replay.not_checked
+    )
+    return replay_lines + [f"replays did not check: {text}" for text in unchecked]
 
 
-def old_files(found: Mapping[str, Sequence[str]]) -> list[str]:
-    """What became of files that past releases wrote: a line for each kind."""
-    return [f"old files {kind}: {'; '.join(of)}" for kind, of in found.items()]
+def old_files(outcomes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Describe the results for files of past releases: a line for each kind."""
+    return [f"old files {kind}: {'; '.join(clauses)}" for kind, clauses in outcomes.items()]
 
 
 def not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
@@ -321,4 +332,7 @@ def not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
     because: dict[str, list[str]] = {}
     for kind, why in kinds.items():
         because.setdefault("; ".join(why), []).append(kind)
-    return [f"not checked: old files {', '.join(of)}: {why}" for why, of in because.items()]
+    return [
+        f"not checked: old files {', '.join(kind_names)}: {why}"
+        for why, kind_names in because.items()
+    ]

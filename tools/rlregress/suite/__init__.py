@@ -52,12 +52,12 @@ def data_of(package: ModuleType, name: str) -> Path:
 
 
 def installed() -> bool:
-    """Whether tests and data are those of an installed wheel."""
+    """Return whether tests and data are those of an installed wheel."""
     return root() == Path(__file__).resolve().parent
 
 
 def checkout(purpose: str) -> Path:
-    """The top of the checkout, for what writes into it; UserError if a wheel is installed.
+    """Return the top of the checkout, for commands that write into it; UserError for a wheel.
 
     Args:
         purpose: what needs it, such as "recording stored runs".
@@ -71,7 +71,7 @@ def checkout(purpose: str) -> Path:
 
 
 def workplace() -> Path:
-    """Where pytest is started, and below which results lie unless a folder is named.
+    """Return the folder where pytest starts and results lie by default.
 
     The top of a checkout; the current folder if a wheel is installed.
     """
@@ -101,7 +101,7 @@ def safe_path() -> dict[str, str]:
 
 
 def cache() -> Path:
-    """The folder of what is made once and kept, such as environments.
+    """Return the folder of cached things, such as environments.
 
     Raises:
         UserError: this user has no home folder.

@@ -19,11 +19,11 @@ def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
     """The parts that differ, in the order in which one follows from the other, and by how much."""
     differences = []
     for name, part in a.parts.items():
-        other = b.parts.get(name)
-        if other is None:
+        new_part = b.parts.get(name)
+        if new_part is None:
             differences.append((name, math.inf))
-        elif part.digest != other.digest:
-            differences.append((name, difference(part, other)))
+        elif part.digest != new_part.digest:
+            differences.append((name, difference(part, new_part)))
     return differences
 
 
@@ -33,7 +33,7 @@ def event_difference(a: Event, b: Event) -> tuple[str, float]:
 
 
 def similar(a: Event, b: Event, limit: float) -> bool:
-    """Whether two events are the same, or no further apart than the limit."""
+    """Return whether two events are the same or differ within the limit."""
     if a.key != b.key:
         return False
     return all(gap < limit for _, gap in event_differences(a, b))
@@ -53,21 +53,21 @@ def resume(
         on_a = range(skipped + 1) if both else (0, skipped)
         for n in sorted(on_a, key=lambda n: min(n, skipped - n)):
             i2, j2 = i + n, j + skipped - n
-            if i2 <= len(a) and j2 <= len(b) and _believable(a, b, i2, j2, limit):
+            if i2 <= len(a) and j2 <= len(b) and _is_plausible(a, b, i2, j2, limit):
                 return i2, j2
     return None
 
 
-def _believable(a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float) -> bool:
-    """Whether from here on enough is alike, and something among it that tells."""
+def _is_plausible(a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float) -> bool:
+    """Return whether enough of the following events agree, including a decisive one."""
     count, decisive = 0, False
     while i + count < len(a) and j + count < len(b):
         if count >= AGREEING and decisive:
             return True
-        one, other = a[i + count], b[j + count]
-        if not similar(one, other, limit):
+        old_event, new_event = a[i + count], b[j + count]
+        if not similar(old_event, new_event, limit):
             return False
-        decisive = decisive or one.kind in _ALIGNED
+        decisive = decisive or old_event.kind in _ALIGNED
         count += 1
     # both have ended, after nothing but the same
     return i + count == len(a) and j + count == len(b)

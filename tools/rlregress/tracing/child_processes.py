@@ -30,9 +30,9 @@ class Deadline:
         cut: in words, what was not done because of it.
     """
 
-    def __init__(self, minutes: float = 0.0, begun: float = 0.0) -> None:
+    def __init__(self, minutes: float = 0.0, start_time: float = 0.0) -> None:
         self.minutes = minutes
-        self.at = begun + 60 * minutes if minutes else float("inf")
+        self.at = start_time + 60 * minutes if minutes else float("inf")
         self.cut: list[str] = []
 
     @property
@@ -56,7 +56,7 @@ def limited(deadline: Deadline) -> Iterator[None]:
 
 
 def is_over(until: float | None = None) -> bool:
-    """Whether the time of the command is over, or that of a part of it."""
+    """Return whether the time of the command, or of a part of it, is over."""
     return time.time() >= _end(until)
 
 
@@ -66,15 +66,15 @@ def check_time(until: float | None = None) -> None:
         raise OutOfTime(_deadline.reason)
 
 
-def note_cut(what: str) -> str:
-    """Note what is not done because time is over; return the reason."""
-    if what not in _deadline.cut:
-        _deadline.cut.append(what)
+def note_cut(task: str) -> str:
+    """Note a task that is skipped because time is over. Return the reason."""
+    if task not in _deadline.cut:
+        _deadline.cut.append(task)
     return _deadline.reason
 
 
 def is_cut() -> bool:
-    """Whether anything was not done because time is over."""
+    """Return whether anything was skipped because time is over."""
     return bool(_deadline.cut)
 
 
@@ -155,7 +155,7 @@ def call(
 
 
 def last_words(stderr: str) -> str:
-    """What a process said last: of a traceback the error, however many lines it has."""
+    """Return the last message of a process: of a traceback the whole error."""
     lines = stderr.strip().splitlines() or ["nothing was said"]
     frames = [n for n, line in enumerate(lines) if line.startswith('  File "')]
     below = [line for line in lines[frames[-1] :] if not line.startswith(" ")] if frames else []

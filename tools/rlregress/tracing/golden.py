@@ -54,7 +54,7 @@ _REMEDY = "record it again with: rlregress trace SCRIPT --golden FILE"
 class _Schema:
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    schema: Annotated[int, expected(str(SCHEMA), lambda function: function == SCHEMA)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ class Golden:
             events.append(self._event(index, int(number), map(_digest_alone, digests)))
         return Trace(header={"failure": ""}, events=tuple(events))
 
-    def known(self) -> list[tuple[int, Event]]:
+    def events_with_values(self) -> list[tuple[int, Event]]:
         """Return the events whose values are known; how many of kind and name precede each."""
         return [
             (row.before, self._event(row.event, row.site, starmap(trace_reader.part_of, row.parts)))
@@ -141,10 +141,12 @@ class Golden:
         ]
 
     def _event(self, index: int, site: int, parts: Iterable[Part]) -> Event:
-        of = self.sites[site]
+        event_site = self.sites[site]
         # a file that was edited may have fewer parts
-        named = dict(zip(of.parts, parts, strict=False))
-        return trace_reader.event_of(index, of.kind, of.name, of.at, named)
+        named = dict(zip(event_site.parts, parts, strict=False))
+        return trace_reader.build_event(
+            index, event_site.kind, event_site.name, event_site.at, named
+        )
 
 
 def _digest_alone(digest: str) -> Part:
@@ -208,10 +210,10 @@ def _content(trace: Trace) -> dict[str, Any]:
         "values": values,
     }
     room = LARGEST - len(_text(content).encode()) - _FRAME
-    return {**content, **_listed(events, sites, max(room, 1))}
+    return {**content, **_select_events(events, sites, max(room, 1))}
 
 
-def _listed(events: Sequence[Event], sites: dict[str, int], room: int) -> dict[str, Any]:
+def _select_events(events: Sequence[Event], sites: dict[str, int], room: int) -> dict[str, Any]:
     """Return as many single events as there is room for, and blocks of the others.
 
     Args:
@@ -223,23 +225,23 @@ def _listed(events: Sequence[Event], sites: dict[str, int], room: int) -> dict[s
     size = sum(len(site) + 4 for site in sites)
     single, single_sites = 0, len(sites)
     for event in events:
-        known = len(sites)
+        site_count = len(sites)
         digests = (part.digest[:_DIGEST] for part in event.parts.values())
         rows.append(" ".join([str(_site(event, sites)), *digests]))
-        size += len(rows[-1]) + 6 + sum(len(site) + 4 for site in islice(sites, known, None))
+        size += len(rows[-1]) + 6 + sum(len(site) + 4 for site in islice(sites, site_count, None))
         # blocks begin after a step or an update, where two recordings can be cut
         if size <= room * _SINGLE and event.kind in _DECISIVE:
             single, single_sites = len(rows), len(sites)
     if size <= room:
         single, single_sites = len(rows), len(sites)
-    rest = [event for event in events[single:] if event.kind in _DECISIVE]
-    block = max(math.ceil(len(rest) * (_BLOCK + 6) / (room * (1 - _SINGLE))), 1)
+    remaining = [event for event in events[single:] if event.kind in _DECISIVE]
+    block = max(math.ceil(len(remaining) * (_BLOCK + 6) / (room * (1 - _SINGLE))), 1)
     return {
         "sites": [json.loads(site) for site in islice(sites, single_sites)],
         "events": rows[:single],
         "block": block,
-        "blocked": len(rest),
-        "blocks": [_chain(piece) for piece in _blocks(rest, block)],
+        "blocked": len(remaining),
+        "blocks": [_chain(piece) for piece in _blocks(remaining, block)],
     }
 
 
@@ -258,8 +260,8 @@ def _site(event: Event, sites: dict[str, int]) -> int:
     if event.file:
         callers = [[place.file, place.line, place.function] for place in event.callers]
         at = [event.file, event.line, event.function, callers]
-    of = {"kind": event.kind, "name": event.name, "at": at, "parts": list(event.parts)}
-    return sites.setdefault(json.dumps(of), len(sites))
+    site = {"kind": event.kind, "name": event.name, "at": at, "parts": list(event.parts)}
+    return sites.setdefault(json.dumps(site), len(sites))
 
 
 def _row(part: Part) -> list[Any]:
@@ -329,7 +331,7 @@ def _source_files(trace: Trace) -> dict[str, Path]:
     """Return the files of the script and the library that the training imported."""
     script = Path(trace.header["job"]["script"])
     roots = {root.name: root for root in [*map(Path, trace.header["folders"]), script]}
-    found = {
+    files_by_name = {
         name: roots[root].parent / name
         for name in trace.header["imported"]
         if (root := name.partition("/")[0]) in roots
@@ -337,8 +339,8 @@ def _source_files(trace: Trace) -> dict[str, Path]:
     # modules beside the script that belong to no package
     for place in map(Path, {*trace.header["folders_imported"]} - {*trace.header["folders"]}):
         if script.parent in place.parents and "site-packages" not in place.parts:
-            found |= {str(m.relative_to(script.parent)): m for m in below(place)}
-    return {name: path for name, path in sorted(found.items()) if path.suffix == ".py"}
+            files_by_name |= {str(m.relative_to(script.parent)): m for m in below(place)}
+    return {name: path for name, path in sorted(files_by_name.items()) if path.suffix == ".py"}
 
 
 def _digest_of(content: bytes, length: int) -> str:
@@ -355,8 +357,8 @@ def _functions(path: Path) -> list[tuple[Function, str]]:
     """Return the functions of a source file, each with a digest of its lines."""
     source, lines = of_file(str(path)), path.read_bytes().splitlines()
     return [
-        (of, _digest_of(b"\n".join(lines[of.first - 1 : of.last]), _FUNCTION))
-        for of in (source.functions if source is not None else ())
+        (function, _digest_of(b"\n".join(lines[function.first - 1 : function.last]), _FUNCTION))
+        for function in (source.functions if source is not None else ())
     ]
 
 
@@ -366,15 +368,15 @@ def _changed_functions(old: str, path: Path) -> list[str]:
     pieces = [old[at : at + _FUNCTION] for at in range(0, len(old), _FUNCTION)]
     matcher = SequenceMatcher(None, pieces, [digest for _, digest in new], autojunk=False)
     changed = [
-        of
+        function
         for kind, _, _, first, last in matcher.get_opcodes()
-        for of, _ in new[first:last]
+        for function, _ in new[first:last]
         if kind != "equal"
     ]
     return [
-        f"{of.name}, lines {of.first} to {of.last}"
-        for of in changed
-        if not any(inner.name.startswith(f"{of.name}.") for inner in changed)
+        f"{function.name}, lines {function.first} to {function.last}"
+        for function in changed
+        if not any(inner.name.startswith(f"{function.name}.") for inner in changed)
     ]
 
 
@@ -441,16 +443,16 @@ def differences(golden: Golden, trace: Trace) -> GoldenResult:
         block=block,
         failure=trace.ending if trace.failure else "",
         checkpoints=_differing_checkpoints(golden, events, after),
-        versions=_moved(golden.versions, _versions(trace)),
+        versions=_table_differences(golden.versions, _versions(trace)),
         sources=_changed_sources(golden, trace),
-        seeds=_moved(golden.seeds, trace.header["seeds"]),
+        seeds=_table_differences(golden.seeds, trace.header["seeds"]),
     )
 
 
 def _with_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> Divergence:
     """Return the first difference with the values that are known of either event."""
-    known = {event.index: event for _, event in golden.known()}
-    a = first.a and known.get(first.a.index, first.a)
+    events_by_index = {event.index: event for _, event in golden.events_with_values()}
+    a = first.a and events_by_index.get(first.a.index, first.a)
     b = first.b and events[first.b.index]
     if b is not None and a is first.a:
         # the types of the old event are known no more than its values
@@ -458,12 +460,12 @@ def _with_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> 
     return replace(first, a=a, b=b)
 
 
-def _first_block(golden: Golden, count: int, rest: Sequence[Event]) -> Block | None:
-    pairs = zip_longest(golden.blocks, _blocks(rest, golden.block))
+def _first_block(golden: Golden, count: int, events: Sequence[Event]) -> Block | None:
+    pairs = zip_longest(golden.blocks, _blocks(events, golden.block))
     for number, (recorded, block) in enumerate(pairs):
         if block is None or _chain(block) != recorded:
             start = number * golden.block
-            stop = min(start + golden.block, max(golden.blocked, len(rest)))
+            stop = min(start + golden.block, max(golden.blocked, len(events)))
             ends = (block[0], block[-1]) if block else (None, None)
             return Block(start=count + start, stop=count + stop, first=ends[0], last=ends[1])
     return None
@@ -474,7 +476,7 @@ def _differing_checkpoints(
 ) -> list[tuple[Event, Event]]:
     """Return old and new of the known events behind a number that have other digests."""
     new = {(*event.key, n): event for event, n in zip(events, _counts_before(events), strict=True)}
-    pairs = [(old, new.get((*old.key, before))) for before, old in golden.known()]
+    pairs = [(old, new.get((*old.key, before))) for before, old in golden.events_with_values()]
     return [
         (old, event)
         for old, event in pairs
@@ -482,8 +484,10 @@ def _differing_checkpoints(
     ]
 
 
-def _moved(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return what differs between two tables, old and new, each empty where it has none."""
+def _table_differences(
+    old: Mapping[str, str], new: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Return the differences of two tables; each side is empty where it has no entry."""
     names = dict.fromkeys([*old, *new])
     pairs = {name: (old.get(name, ""), new.get(name, "")) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

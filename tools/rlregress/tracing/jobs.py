@@ -11,7 +11,7 @@ from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
 
 
-def job(
+def build_job(
     script: Path | None,
     arguments: Sequence[str],
     framework: str,
@@ -33,18 +33,18 @@ def job(
     if script is not None:
         if algorithm:
             raise UserError("--algorithm chooses a built-in training; leave it out with a script")
-        return of_script(script, arguments, packages, steps)
+        return build_script_job(script, arguments, packages, steps)
     if arguments:
         raise UserError(f"'{' '.join(arguments)}' would be arguments of a script; name the script")
     adapter = frameworks.get(framework)
     adapter.code.versions()
     trainings = list(adapter.trace_trainings())
     if not algorithm:
-        known = (
+        algorithm_names = (
             ", ".join(sorted(t for t in trainings if " " not in t))
             or "none: it has no built-in training"
         )
-        raise UserError(f"--algorithm is missing; expected one of {framework}: {known}")
+        raise UserError(f"--algorithm is missing; expected one of {framework}: {algorithm_names}")
     if algorithm not in trainings:
         clause = nearest(algorithm, trainings)
         raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}")
@@ -52,7 +52,7 @@ def job(
     return {**training, "packages": list(packages)}
 
 
-def of_script(
+def build_script_job(
     script: Path, arguments: Sequence[str], packages: Sequence[str], steps: int
 ) -> dict[str, Any]:
     """The job of a script; UserError if there is none."""
@@ -62,8 +62,8 @@ def of_script(
         raise UserError(
             f"there is no script {script}; expected a Python file, the script of a training"
         )
-    known = [frameworks.get(name) for name in frameworks.names()]
-    modules = [module for adapter in known for module in adapter.framework.modules]
+    adapters = [frameworks.get(name) for name in frameworks.names()]
+    modules = [module for adapter in adapters for module in adapter.framework.modules]
     return {
         "script": str(absolute(script)),
         "arguments": list(arguments),

@@ -53,28 +53,28 @@ class Side:
 
     def environment(self) -> dict[str, str]:
         """The variables of a process on this side: one thread, fixed hashes, nothing of pytest."""
-        made = child_environment.make_environment(
+        variables = child_environment.make_environment(
             self.variables, compiled=False, portable=self.portable
         )
         paths = [*self.paths, str(suite.library())]
         if self.hidden or self.hidden_modules:
             names = {"modules": self.hidden_modules, "distributions": self.hidden}
-            made["RLREGRESS_HIDDEN"] = json.dumps(names)
+            variables["RLREGRESS_HIDDEN"] = json.dumps(names)
             # first, and it takes itself from the path: another sitecustomize would run in its place
             paths.insert(0, str(_HIDDEN))
-        made["PYTHONPATH"] = os.pathsep.join(paths)
+        variables["PYTHONPATH"] = os.pathsep.join(paths)
         # it would leave no folder of the process to be taken from the path; see _START
-        made.pop("PYTHONSAFEPATH", None)
-        made["PYTHONDONTWRITEBYTECODE"] = "1"
-        return made
+        variables.pop("PYTHONSAFEPATH", None)
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
+        return variables
 
 
 def current_paths() -> tuple[str, ...]:
-    """What stands on this process's path before the installed packages: changed copies."""
+    """Return the entries before the installed packages in this process's path: changed copies."""
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
     library = str(suite.library())
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return tuple(p for p in given if p and p not in installed and p != library)
+    path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return tuple(p for p in path_entries if p and p not in installed and p != library)
 
 
 def start(module: str, side: Side, job: Path) -> list[str]:
@@ -115,20 +115,20 @@ def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None
     """
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         path = Path(folder) / "job.json"
-        whole = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
+        full_job = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
         if side.portable:
-            whole["portable"] = True
-        path.write_text(json.dumps(whole), encoding="utf-8")
-        ended = child_processes.call(
+            full_job["portable"] = True
+        path.write_text(json.dumps(full_job), encoding="utf-8")
+        completed = child_processes.call(
             start("trace_worker", side, path),
             side.environment(),
             folder if job.get("script") is None else None,
             until,
         )
-    if ended.returncode < 0:
-        raise Killed(side.label, signal.Signals(-ended.returncode).name, ended.stderr)
-    if ended.returncode or not output.is_file():
-        text = child_processes.last_words(ended.stderr)
+    if completed.returncode < 0:
+        raise Killed(side.label, signal.Signals(-completed.returncode).name, completed.stderr)
+    if completed.returncode or not output.is_file():
+        text = child_processes.last_words(completed.stderr)
         raise UserError(f"no trace was recorded on {in_words(side.label)}: {text}")
     return trace_reader.load(output)
 
@@ -157,8 +157,8 @@ def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
 
 
 def repeat(job: Mapping[str, Any], first: Trace, side: Side) -> Repeated:
-    """Record again what was recorded, and compare the two."""
+    """Record a trace again and compare both."""
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
-        again = record(job, Path(folder) / "again.trace", side)
-    first = without_unsteady(first, again)
-    return Repeated(trace=first, with_itself=compare(first, again), repetition=again)
+        repetition = record(job, Path(folder) / "again.trace", side)
+    first = without_unsteady(first, repetition)
+    return Repeated(trace=first, with_itself=compare(first, repetition), repetition=repetition)

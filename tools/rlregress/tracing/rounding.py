@@ -22,22 +22,24 @@ COPIES, FURTHER = 8, 4.0
 _SMALL, _UNIT = 1e-4, 1e-6
 
 
-def begin(found: Comparison) -> int | None:
+def find_rounding_start(comparison: Comparison) -> int | None:
     """The number of the old version's event at which rounding may begin; None: it explains nothing.
 
     Of a difference in what is logged, or in names, types or shapes, it does not.
     """
-    first = found.rounding or found.first
-    if found.verdict == "equal" or first is None or first.a is None or first.b is None:
+    first = comparison.rounding or comparison.first
+    if comparison.verdict == "equal" or first is None or first.a is None or first.b is None:
         return None
-    if found.interface is not None or first.part in (*EXACT, ""):
+    if comparison.interface is not None or first.part in (*EXACT, ""):
         return None
     if first.a.kind in INCIDENTAL or first.gap > _SMALL:
         return None
     return first.a.index
 
 
-def measured(found: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]) -> Comparison:
+def measure_rounding(
+    comparison: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]
+) -> Comparison:
     """A comparison of two traces, with rounding measured.
 
     Args:
@@ -47,18 +49,22 @@ def measured(found: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]) -> 
     old, new = _main(a), _main(b)
     departs = _departs(old, new, _limits(old, [_main(copy) for copy in copies]))
     if departs is None:
-        if found.trains_the_same and found.first is not None and math.isinf(found.first.gap):
+        if (
+            comparison.trains_the_same
+            and comparison.first is not None
+            and math.isinf(comparison.first.gap)
+        ):
             # no rounding changes the words of a file, or whether there is one
-            return found
-        first = found.rounding or found.first
-        return replace(found, verdict="close", first=first, rounding=None, growth=())
+            return comparison
+        first = comparison.rounding or comparison.first
+        return replace(comparison, verdict="close", first=first, rounding=None, growth=())
     number, part = departs
-    if found.verdict == "diverged" or not part:
-        return found
+    if comparison.verdict == "diverged" or not part:
+        return comparison
     x, y = old[number], new[number]
     before = tuple(old[max(0, number - 3) : number])
     first = Divergence(kind=KINDS.get((x.kind, part), "data"), part=part, a=x, b=y, before=before)
-    return replace(found, verdict="diverged", first=first, rounding=found.first)
+    return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
 
 
 def _main(trace: Trace) -> list[Event]:
@@ -66,7 +72,7 @@ def _main(trace: Trace) -> list[Event]:
 
 
 def _limits(old: Sequence[Event], copies: Sequence[Sequence[Event]]) -> list[float]:
-    """Of each event up to where a copy does something else: how far the new version may depart.
+    """Return for each event the allowed deviation, up to where a copy diverges.
 
     As far as the furthest copy within the same update, or before it, and a few times more.
     """
@@ -80,12 +86,12 @@ def _limits(old: Sequence[Event], copies: Sequence[Sequence[Event]]) -> list[flo
                 break
             gaps[number] = max([gaps[number], *(gap for _, gap in differing)])
     limits: list[float] = []
-    largest, begun = 0.0, 0
+    largest, start_event = 0.0, 0
     for number in range(end):
         largest = max(largest, gaps[number])
         if old[number].kind == "optimizer" or number == end - 1:
-            limits += [FURTHER * largest + _UNIT] * (number + 1 - begun)
-            begun = number + 1
+            limits += [FURTHER * largest + _UNIT] * (number + 1 - start_event)
+            start_event = number + 1
     return limits
 
 

@@ -66,8 +66,8 @@ class _Walk:
 
     def __init__(self, a: Trace, b: Trace) -> None:
         (events_a, self.end_a), (events_b, self.end_b) = _split(a.events), _split(b.events)
-        self.a, beside_a = _common(events_a, events_b)
-        self.b, beside_b = _common(events_b, events_a)
+        self.a, beside_a = _split_common(events_a, events_b)
+        self.b, beside_b = _split_common(events_b, events_a)
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
         self.losses = _Losses(events_a, events_b)
@@ -89,7 +89,7 @@ class _Walk:
             self.b[self.j] if self.j < len(self.b) else None,
         )
 
-    def here(self, kind: str, part: str) -> Divergence:
+    def divergence_here(self, kind: str, part: str) -> Divergence:
         """A difference of the next events."""
         x, y = self.heads()
         return Divergence(
@@ -100,16 +100,16 @@ class _Walk:
         while self.i < len(self.a) or self.j < len(self.b):
             divergence = self._next()
             if divergence is not None:
-                return self._ended("diverged", divergence)
+                return self._has_ended("diverged", divergence)
         divergence = self._at_the_end()
         if divergence is not None:
-            return self._ended("diverged", divergence)
+            return self._has_ended("diverged", divergence)
         if self.interface is not None:
-            return self._ended("diverged", self.interface)
-        return self._ended("equal" if self.rounding is None else "close", self.rounding)
+            return self._has_ended("diverged", self.interface)
+        return self._has_ended("equal" if self.rounding is None else "close", self.rounding)
 
     def _at_the_end(self) -> Divergence | None:
-        """What the networks say in the end, which shows what no event does."""
+        """Compare the final outputs of the networks, which no event shows."""
         x, y = self.end_a, self.end_b
         if x is None or y is None:
             # without it nothing acquits an update that only one side has made
@@ -130,18 +130,18 @@ class _Walk:
         return self.trains or divergence
 
     def _renumbered(self) -> bool:
-        """Whether an event that trains was skipped on both sides, as its numbers are others."""
+        """Return whether a training event was skipped on both sides, so that numbers differ."""
         a, b = (
             Counter(
                 (event.key, event.digests)
-                for of, event in self.extra
-                if of == label and event.kind in TRAINING
+                for side_label, event in self.extra
+                if side_label == label and event.kind in TRAINING
             )
             for label in "AB"
         )
         return bool({key for key, _ in a - b} & {key for key, _ in b - a})
 
-    def _ended(self, verdict: str, first: Divergence | None) -> Comparison:
+    def _has_ended(self, verdict: str, first: Divergence | None) -> Comparison:
         rounding = self.rounding if first is not self.rounding else None
         numbers = None
         if verdict == "diverged":
@@ -176,10 +176,10 @@ class _Walk:
             if part not in EXACT and self._skip(both=False):
                 return None
             self.compared += 1
-            return self._diverged(self.here(self._kind(x, y, part), part), gap)
+            return self._diverged(self.divergence_here(self._kind(x, y, part), part), gap)
         if self._skip(both=True):
             return None
-        return self._diverged(self.here("order", ""), math.inf)
+        return self._diverged(self.divergence_here("order", ""), math.inf)
 
     def _worst(self, x: Event, y: Event) -> tuple[str, float]:
         """The first part that no rounding explains, or else the first that differs at all.
@@ -205,15 +205,15 @@ class _Walk:
         if self.interface is not None and self.interface.retypes:
             return
         for part in _retyped(x, y):
-            found = Divergence(kind="interface", part=part, a=x, b=y, before=before)
-            if self.interface is None or found.retypes:
-                self.interface = found
+            type_difference = Divergence(kind="interface", part=part, a=x, b=y, before=before)
+            if self.interface is None or type_difference.retypes:
+                self.interface = type_difference
                 return
 
     def _count(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
-            self.rounding = self.here(self._kind(x, self.b[self.j], part), part)
+            self.rounding = self.divergence_here(self._kind(x, self.b[self.j], part), part)
         self.worst = max(self.worst, gap)
         self.equal += self._so_far_equal()
         if part and x.kind == "backward":
@@ -225,7 +225,7 @@ class _Walk:
         self.i, self.j = self.i + 1, self.j + 1
 
     def _skip(self, both: bool) -> bool:
-        """Skip what only one side has, if both go on alike after it."""
+        """Skip events of one side if both sides agree afterwards."""
         limit = GROWN if self.rounding is not None else 0.0
         resumed = resume(self.a, self.b, self.i, self.j, limit, both)
         if resumed is None:
@@ -239,16 +239,16 @@ class _Walk:
         if ends and any(event.kind in ("optimizer", "step") for event in only):
             return False
         if self.suspect is None:
-            self.suspect, self.since = self.here("order", ""), 0
+            self.suspect, self.since = self.divergence_here("order", ""), 0
         if self.trains is None and any(event.kind in TRAINING for event in only):
-            self.trains = self.here("order", "")
+            self.trains = self.divergence_here("order", "")
         self.extra += [("A", event) for event in self.a[self.i : resumed[0]]]
         self.extra += [("B", event) for event in self.b[self.j : resumed[1]]]
         self.i, self.j = resumed
         return True
 
     def _diverged(self, divergence: Divergence, gap: float) -> Divergence:
-        """What to blame for the difference that is found here."""
+        """Return the cause to blame for a difference at this place."""
         if self.suspect is not None:
             return self.suspect
         # rounding that has grown, or a difference of its own that comes on top?
@@ -275,7 +275,7 @@ class _Walk:
         return KINDS.get((x.kind, part), "order")
 
     def _begins(self) -> bool:
-        """Whether what differs here makes networks begin with other parameters."""
+        """Return whether this difference gives networks other initial parameters."""
         pair = [_first(events) for events in (self.a[self.i :], self.b[self.j :])]
         if pair[0] is None or pair[1] is None:
             return False
@@ -292,7 +292,7 @@ def _retyped(x: Event, y: Event) -> list[str]:
 
 
 def _comparable(x: Event, y: Event) -> bool:
-    """Whether a difference of the two is one of numbers, not two other events."""
+    """Return whether two events differ only in numbers."""
     if x.key != y.key:
         return False
     # a function may be renamed, but draws of two functions are two draws, and losses two losses
@@ -313,25 +313,29 @@ def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
 _NAMED = (("reset", "step"), ("output",), ("loss",))
 
 
-def _common(events: Sequence[Event], others: Sequence[Event]) -> tuple[list[Event], list[Event]]:
+def _split_common(
+    events: Sequence[Event], other_events: Sequence[Event]
+) -> tuple[list[Event], list[Event]]:
     """Events without those that the other side never has, by name, and these.
 
     Environments, outputs and losses: unless the other side has none of the kind at all.
     """
-    kept, beside = list(events), []
+    common, exclusive = list(events), []
     for kinds in _NAMED:
-        there = {event.key[1] for event in others if event.kind in kinds}
-        if there or kinds != _NAMED[0]:
-            beside += [e for e in kept if e.kind in kinds and e.key[1] not in there]
-            kept = [e for e in kept if e.kind not in kinds or e.key[1] in there]
-    return kept, beside
+        other_names = {event.key[1] for event in other_events if event.kind in kinds}
+        if other_names or kinds != _NAMED[0]:
+            exclusive += [e for e in common if e.kind in kinds and e.key[1] not in other_names]
+            common = [e for e in common if e.kind not in kinds or e.key[1] in other_names]
+    return common, exclusive
 
 
 def _output_divergence(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
-    """What a part of the library answers on one side alone, such as that it refuses."""
-    one, other = (next((e for e in side if e.is_answer), None) for side in (a, b))
+    """Return a difference in what the library returns on one side only, such as an error."""
+    old_event, new_event = (next((e for e in side if e.is_answer), None) for side in (a, b))
     return (
-        Divergence(kind="interface", part="", a=one, b=other, before=()) if one or other else None
+        Divergence(kind="interface", part="", a=old_event, b=new_event, before=())
+        if old_event or new_event
+        else None
     )
 
 
@@ -350,7 +354,7 @@ def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
 
 
 def compare(a: Trace, b: Trace) -> Comparison:
-    """Walk both traces side by side to the first event that is not the same; then what is beside.
+    """Walk both traces to the first difference, then compare incidental events.
 
     What modules return, what is logged and what is written moves nothing by itself: it is compared
     name by name, as far as it repeats itself.
@@ -361,15 +365,23 @@ def compare(a: Trace, b: Trace) -> Comparison:
         replace(side, events=tuple(event for event in side.events if event.kind not in INCIDENTAL))
         for side in (a, b)
     ]
-    found = _Walk(*sides).walk()
-    if found.verdict == "diverged" and found.first is not None and found.first.kind == "loss":
-        limit = CLOSE if found.rounding is None else GROWN
-        found = replace(found, first=_first_module(found.first, a, b, limit) or found.first)
+    comparison = _Walk(*sides).walk()
+    if (
+        comparison.verdict == "diverged"
+        and comparison.first is not None
+        and comparison.first.kind == "loss"
+    ):
+        limit = CLOSE if comparison.rounding is None else GROWN
+        comparison = replace(
+            comparison, first=_first_module(comparison.first, a, b, limit) or comparison.first
+        )
     for kind in INCIDENTAL:
-        if found.verdict != "diverged":
-            of_kind = [[event for event in side.events if event.kind == kind] for side in (a, b)]
-            found = _with_incidental(found, kind, *of_kind)
-    return found
+        if comparison.verdict != "diverged":
+            events_of_kind = [
+                [event for event in side.events if event.kind == kind] for side in (a, b)
+            ]
+            comparison = _with_incidental(comparison, kind, *events_of_kind)
+    return comparison
 
 
 def _first_module(loss: Divergence, a: Trace, b: Trace, limit: float) -> Divergence | None:
@@ -395,36 +407,36 @@ def _first_module(loss: Divergence, a: Trace, b: Trace, limit: float) -> Diverge
 
 
 def without_unsteady(trace: Trace, repetition: Trace) -> Trace:
-    """Return a trace that says which parts of what is written are others in its repetition."""
+    """Return a trace that marks the written parts that differ in its repetition."""
     unsteady = trace.unsteady | _unsteady_parts(trace, repetition)
     return replace(trace, header={**trace.header, "unsteady": sorted(unsteady)})
 
 
 def _unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
-    found: set[tuple[str, str, int, str]] = set()
-    one, other = (
+    unsteady: set[tuple[str, str, int, str]] = set()
+    first_events, repeated_events = (
         {key: event for key, event in _written(side.events) if key is not None}
         for side in (trace, repetition)
     )
-    for key in {**one, **other}:
-        if key not in one or key not in other:
-            found.add((*key, ""))
+    for key in {**first_events, **repeated_events}:
+        if key not in first_events or key not in repeated_events:
+            unsteady.add((*key, ""))
             continue
-        parts, parts_again = one[key].parts, other[key].parts
-        found |= {
+        parts, parts_again = first_events[key].parts, repeated_events[key].parts
+        unsteady |= {
             (*key, name)
             for name in {**parts, **parts_again}
             if name not in parts
             or name not in parts_again
             or parts[name].digest != parts_again[name].digest
         }
-    return found
+    return unsteady
 
 
 def _written(
     events: Sequence[Event],
 ) -> Iterator[tuple[tuple[str, str, int] | None, Event]]:
-    """Yield events, those of what is written with kind, name, and which one of that name."""
+    """Yield events of written output with kind, name, and index among those of that name."""
     counts: Counter[tuple[str, str]] = Counter()
     for event in events:
         if event.kind not in WRITTEN:
@@ -437,54 +449,56 @@ def _written(
 def _steady(
     events: Sequence[Event], unsteady: frozenset[tuple[str, str, int, str]]
 ) -> tuple[Event, ...]:
-    """Return events without what does not repeat itself."""
+    """Return events without the parts that do not repeat."""
     if not unsteady:
         return tuple(events)
-    kept = []
+    steady = []
     for key, event in _written(events):
         if key is None:
-            kept.append(event)
+            steady.append(event)
         elif (*key, "") not in unsteady:
             parts = {n: part for n, part in event.parts.items() if (*key, n) not in unsteady}
-            kept.append(replace(event, parts=parts))
-    return tuple(kept)
+            steady.append(replace(event, parts=parts))
+    return tuple(steady)
 
 
 def _with_incidental(
-    found: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]
+    comparison: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]
 ) -> Comparison:
     """The comparison, with what events of one kind say beside it."""
     # they are results of the training: they round where it does
-    limit = CLOSE if found.verdict == "equal" else GROWN
+    limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
-    for x, y in _by_name(a, b, whole=kind == "module"):
+    for x, y in _by_name(a, b, needs_same_length=kind == "module"):
         part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, limit)
-        here = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
+        divergence = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
         if gap > limit:
-            first = first or here
+            first = first or divergence
         elif part:
-            rounded = rounded or here
-    count = found.compared + len(a)
+            rounded = rounded or divergence
+    count = comparison.compared + len(a)
     if first is not None:
-        return replace(found, verdict="diverged", first=first, rounding=found.first, compared=count)
-    if rounded is not None and found.verdict == "equal":
-        return replace(found, verdict="close", first=rounded, compared=count)
-    return replace(found, compared=count, equal=found.equal + len(a))
+        return replace(
+            comparison, verdict="diverged", first=first, rounding=comparison.first, compared=count
+        )
+    if rounded is not None and comparison.verdict == "equal":
+        return replace(comparison, verdict="close", first=rounded, compared=count)
+    return replace(comparison, compared=count, equal=comparison.equal + len(a))
 
 
 def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
-    """Return the first part that differs; of what is written, the first beyond rounding."""
+    """Return the first differing part; for written output, the first beyond rounding."""
     if kind not in WRITTEN:
         return event_difference(x, y)
     # a line that only one version has is a difference, too
     differing = event_differences(x, y)
     differing += [(name, math.inf) for name in y.parts if name not in x.parts]
-    beyond = [found for found in differing if found[1] > limit]
+    beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
     return (beyond or differing or [("", 0.0)])[0]
 
 
 def _by_name(
-    a: Sequence[Event], b: Sequence[Event], whole: bool
+    a: Sequence[Event], b: Sequence[Event], needs_same_length: bool
 ) -> Iterator[tuple[Event | None, Event | None]]:
     """Events of one name, one after the other, in the order in which A has the names.
 
@@ -496,7 +510,7 @@ def _by_name(
         for event in side:
             of_names.setdefault(event.key[1], ([], []))[number].append(event)
     for first, second in of_names.values():
-        if not whole or len(first) == len(second):
+        if not needs_same_length or len(first) == len(second):
             yield from zip_longest(first, second)
 
 
@@ -505,7 +519,7 @@ class _Losses:
 
     def __init__(self, a: Sequence[Event], b: Sequence[Event]) -> None:
         self._next = {id(event): number for side in (a, b) for event, number in _stepping(side)}
-        self._found: dict[tuple[str, str], list[float]] = {}
+        self._differences: dict[tuple[str, str], list[float]] = {}
         self._first: dict[tuple[str, str], Event] = {}
 
     def _key(self, event: Event) -> tuple[str, str]:
@@ -513,25 +527,25 @@ class _Losses:
 
     def add(self, event: Event, gap: float) -> None:
         """Note the difference of a loss."""
-        self._found.setdefault(self._key(event), []).append(gap)
+        self._differences.setdefault(self._key(event), []).append(gap)
         self._first.setdefault(self._key(event), event)
 
     def follow(self, a: Sequence[Event], b: Sequence[Event]) -> None:
         """Note the differences of all losses that follow, one after the other."""
-        others: dict[tuple[str, str], list[Event]] = {}
+        events_by_key: dict[tuple[str, str], list[Event]] = {}
         for event in b:
             if event.kind == "backward":
-                others.setdefault(self._key(event), []).append(event)
+                events_by_key.setdefault(self._key(event), []).append(event)
         for event in a:
-            if event.kind == "backward" and others.get(self._key(event)):
-                other = others[self._key(event)].pop(0)
-                self.add(event, difference(event.parts["loss"], other.parts["loss"]))
+            if event.kind == "backward" and events_by_key.get(self._key(event)):
+                other_event = events_by_key[self._key(event)].pop(0)
+                self.add(event, difference(event.parts["loss"], other_event.parts["loss"]))
 
     def growth(self) -> tuple[Growth, ...]:
-        """What was noted, each loss by itself."""
+        """Return the noted differences of each loss."""
         return tuple(
             Growth(first=self._first[key], optimizer=key[1], gaps=tuple(gaps))
-            for key, gaps in self._found.items()
+            for key, gaps in self._differences.items()
         )
 
 

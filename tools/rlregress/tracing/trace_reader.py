@@ -157,7 +157,7 @@ def rewrite_header(path: Path, trace: Trace) -> None:
 
 
 def _check_size(packed: BinaryIO, file: gzip.GzipFile) -> None:
-    """OSError if what a file unpacks to is larger than a trace that can be compared."""
+    """Raise OSError if a file unpacks to more than a comparable trace."""
     # the end of a file says so, as far as 32 bits go (RFC 1952, ISIZE)
     packed.seek(-min(4, packed.seek(0, 2)), 2)
     size = int.from_bytes(packed.read(), "little")
@@ -180,27 +180,27 @@ def _reason(error: Exception) -> str:
 
 
 def _event_of(index: int, text: bytes, path: Path) -> Event:
-    """The event of one line of a file; that of another trace where it is the same."""
+    """Return the event of one line of a file; equal events of other traces are shared."""
     key = hashlib.blake2b(text, digest_size=16).digest()
-    known = _READ.get(key)
-    if known is None:
-        known = _event(index, datafiles.json_line(text.decode(), _Row, path, _REMEDY))
-        _READ[key] = known
-    return known if known.index == index else replace(known, index=index)
+    cached = _READ.get(key)
+    if cached is None:
+        cached = _event(index, datafiles.json_line(text.decode(), _Row, path, _REMEDY))
+        _READ[key] = cached
+    return cached if cached.index == index else replace(cached, index=index)
 
 
 def _event(index: int, row: _Row) -> Event:
     order = CAUSAL.get(row.kind, tuple(row.parts))
     parts = {name: part_of(*row.parts[name]) for name in order if name in row.parts}
-    made = event_of(index, row.kind, row.name, row.at, parts)
+    event = build_event(index, row.kind, row.name, row.at, parts)
     named = {name: part_of(*part) for name, part in row.named.items()}
-    return replace(made, named=named) if named else made
+    return replace(event, named=named) if named else event
 
 
-def event_of(index: int, kind: str, name: str, at: At, parts: Mapping[str, Part]) -> Event:
-    """Return an event of what a file has of it."""
+def build_event(index: int, kind: str, name: str, at: At, parts: Mapping[str, Part]) -> Event:
+    """Build an event from its parts in a file."""
     file, line, function, callers = at or ("", 0, "", ())
-    made = Event(
+    event = Event(
         index=index,
         kind=kind,
         name=name,
@@ -210,8 +210,8 @@ def event_of(index: int, kind: str, name: str, at: At, parts: Mapping[str, Part]
         parts=parts,
         callers=tuple(Place(file=f, line=n, function=name) for f, n, name in callers),
     )
-    error = made.is_answer and "value" in parts and parts["value"].types == RAISED
-    return replace(made, error=parts["value"].text) if error else made
+    error = event.is_answer and "value" in parts and parts["value"].types == RAISED
+    return replace(event, error=parts["value"].text) if error else event
 
 
 def part_of(

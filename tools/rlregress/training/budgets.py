@@ -1,4 +1,4 @@
-"""Budgets: ``baselines/budgets.toml``."""
+"""Training budgets, read from ``baselines/budgets.toml``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rlregress.hyperparameters import hyperparameter_set, names
 from rlregress.inside.worker import NATIVE
 from rlregress.training.cell import Arithmetic, Cell, Protocol
 
-#: runs of one cell, stored ones as well as new ones
-MOST_SEEDS = 1000
-#: where a set does not name them, its learning rate is meant
+#: limit for the runs of one cell, stored or new
+MAX_SEEDS = 1000
+#: rates that default to the learning rate of a set
 _FURTHER_RATES = ("critic_learning_rate", "temperature_learning_rate")
 
 
@@ -35,13 +35,13 @@ class _Table:
         arithmetic: of its runs.
         replay: budget of the runs that are replayed before fresh seeds; empty: none are.
         published: table of published returns for cells without stored runs; empty: none.
-        hyperparameters: by hyperparameter set and algorithm, what differs from the set.
+        hyperparameters: by hyperparameter set and algorithm, the values that differ from the set.
     """
 
     total_steps: Mapping[str, Count]
     evaluations: Count
     evaluation_episodes: Count
-    seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)]
+    seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)]
     judged: bool
     arithmetic: Arithmetic = NATIVE
     replay: str = ""
@@ -53,12 +53,12 @@ class _Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget(_Table):
-    """A budget of ``baselines/budgets.toml`` by its name."""
+    """A named budget of ``baselines/budgets.toml``."""
 
     name: str
 
     def protocol(self, algorithm: str) -> Protocol:
-        """The protocol of a run of ``algorithm``; UserError if the budget has none."""
+        """Return the protocol of a run of ``algorithm``; UserError if the budget has none."""
         if algorithm not in self.total_steps:
             raise UserError(
                 f"budget '{self.name}' has no step count for algorithm '{algorithm}'; "
@@ -68,18 +68,18 @@ class Budget(_Table):
         return Protocol(steps, -(-steps // self.evaluations), self.evaluation_episodes)
 
 
-def budget(name: str) -> Budget:
-    """The budget called ``name`` in ``baselines/budgets.toml``; UserError if there is none."""
+def load_budget(name: str) -> Budget:
+    """Return the budget called ``name``; UserError if there is none."""
     path = suite.baselines() / "budgets.toml"
-    known = datafiles.remembered(path, Mapping[str, _Table])
-    if not known:
+    tables = datafiles.remembered(path, Mapping[str, _Table])
+    if not tables:
         raise UserError(f"{path} holds no budgets; expected tables such as [short]: restore it")
-    if name not in known:
-        raise UserError(f"unknown budget '{name}'; {nearest(name, known)}")
-    return Budget(name=name, **vars(known[name]))
+    if name not in tables:
+        raise UserError(f"unknown budget '{name}'; {nearest(name, tables)}")
+    return Budget(name=name, **vars(tables[name]))
 
 
-def _of_algorithm(name: str, algorithm: str) -> Mapping[str, Any]:
+def _find_algorithm_set(name: str, algorithm: str) -> Mapping[str, Any]:
     sets = hyperparameter_set(name)
     if algorithm not in sets:
         raise UserError(
@@ -89,18 +89,20 @@ def _of_algorithm(name: str, algorithm: str) -> Mapping[str, Any]:
     return sets[algorithm]
 
 
-def hyperparameters(cell: Cell, of_budget: Budget) -> dict[str, Any]:
-    """The set of the cell with the budget's changes; UserError if the set has no such algorithm.
+def resolve_hyperparameters(cell: Cell, cell_budget: Budget) -> dict[str, Any]:
+    """Return the hyperparameters of a cell: its set with the changes of the budget.
 
-    What the set does not name is as in the framework's own set; but where a set has one learning
-    rate, it is that of all networks. Of another framework's set what the thesis' tables name is
-    taken: the rest, such as initial gains, belongs to that framework's code.
+    Values that the set lacks come from the framework's own set, except that a single learning rate
+    applies to all networks. Of another framework's set only the names in the thesis' tables are
+    used: the rest, such as initial gains, belongs to that framework's code.
     """
-    given = _of_algorithm(cell.hyperparameters, cell.algorithm)
+    values = _find_algorithm_set(cell.hyperparameters, cell.algorithm)
     if cell.hyperparameters in frameworks.names() and cell.hyperparameters != cell.framework:
-        shared = hyperparameter_names.named(cell.algorithm)
-        given = {name: value for name, value in given.items() if name in shared}
-    own = _of_algorithm(cell.framework, cell.algorithm) if cell.framework in names() else given
-    rates = {name: given["learning_rate"] for name in _FURTHER_RATES if name in own}
-    changes = of_budget.hyperparameters.get(cell.hyperparameters, {}).get(cell.algorithm, {})
-    return {**own, **rates, **given, **changes}
+        shared = hyperparameter_names.thesis_hyperparameters(cell.algorithm)
+        values = {name: value for name, value in values.items() if name in shared}
+    own = (
+        _find_algorithm_set(cell.framework, cell.algorithm) if cell.framework in names() else values
+    )
+    rates = {name: values["learning_rate"] for name in _FURTHER_RATES if name in own}
+    changes = cell_budget.hyperparameters.get(cell.hyperparameters, {}).get(cell.algorithm, {})
+    return {**own, **rates, **values, **changes}

@@ -1,4 +1,4 @@
-"""What is trained: a cell, and one run of it."""
+"""Cells and their runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from rlregress.datafiles import Component, Count, Line, Value, expected, one_of
 from rlregress.files import is_component
 from rlregress.inside.worker import NATIVE, PORTABLE
 
-#: the largest seed of a run: none that a framework derives from it is beyond 32 bits, which is what
-#: NumPy takes.
-LAST_SEED = 2_000_001_000
+#: the largest seed of a run: seeds that frameworks derive from it must fit NumPy's 32 bits
+MAX_SEED = 2_000_001_000
 
 
 def _is_environment(text: str) -> bool:
@@ -28,13 +27,13 @@ def _is_environment(text: str) -> bool:
 Environment = Annotated[
     str, expected("an environment as in 'Hopper-v4' or 'ALE/Pong-v5'", _is_environment)
 ]
-Seed = Annotated[int, Field(ge=0, le=LAST_SEED)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 Arithmetic = Annotated[str, one_of((NATIVE, PORTABLE))]
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """Framework x algorithm x environment x hyperparameter set x budget."""
+    """A combination of framework, algorithm, environment, hyperparameter set and budget."""
 
     framework: Component
     algorithm: Component
@@ -56,13 +55,13 @@ class Cell:
 
     @property
     def group(self) -> str:
-        """The cells that one implementation is responsible for: (framework, algorithm)."""
+        """Name of the cells that one implementation is responsible for: (framework, algorithm)."""
         return f"{self.framework}-{self.algorithm}"
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How long a run trains and how it is evaluated.
+    """Length of a training and its evaluations.
 
     Attributes:
         total_steps: environment steps.
@@ -94,30 +93,30 @@ class Job:
     arithmetic: Arithmetic = NATIVE
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Job:
-        """The run that ``as_dict`` made plain data of; what else it holds is left out.
+    def from_dict(cls, content: Mapping[str, Any]) -> Job:
+        """Build a run from the plain data of ``as_dict``; other keys are ignored.
 
         Raises:
             KeyError, TypeError: it is something else.
         """
         names = ("hyperparameters", "versions", "sources", "arithmetic")
-        rest = {name: content[name] for name in names}
+        values = {name: content[name] for name in names}
         return cls(
-            Cell(**content["cell"]), content["seed"], Protocol(**content["protocol"]), **rest
+            Cell(**content["cell"]), content["seed"], Protocol(**content["protocol"]), **values
         )
 
     @property
     def name(self) -> str:
-        """Where its record lies in a store, without the ending."""
+        """Path of its record in a store, without the suffix."""
         return f"{self.cell.id}/{self.seed:04d}-{self.key}"
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Name of the run in messages."""
         return f"{self.cell.id} seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for the worker and for the record."""
+        """Return plain data, for the worker and for the record."""
         # deep copies of what is never changed would take most of the time of a long manifest
         return {
             "cell": asdict(self.cell),
@@ -136,7 +135,7 @@ class Job:
         return hashlib.sha256(f"{before}{self.seed}{after}".encode()).hexdigest()[:16]
 
     def _parts_around_seed(self) -> tuple[str, str]:
-        """What stands before and after the seed in the sorted JSON of ``as_dict``."""
+        """Return the sorted JSON of ``as_dict`` before and after the seed."""
         content = self.as_dict()
         names = ("arithmetic", "cell", "hyperparameters", "protocol")
         first = {name: content.pop(name) for name in names}
@@ -145,15 +144,15 @@ class Job:
         return f'{before[:-1]}, "seed": ', f", {after[1:]}"
 
     def with_seeds(self, seeds: Iterable[int]) -> list[Job]:
-        """This run with each of these seeds; what they have in common is digested once."""
+        """Return this run with each of these seeds. The common part is digested once."""
         before, after = self._parts_around_seed()
         common = hashlib.sha256(before.encode())
-        made = []
+        jobs = []
         for seed in seeds:
             job = replace(self, seed=seed)
             digest = common.copy()
             digest.update(f"{seed}{after}".encode())
-            # as the cached property would keep it
+            # the cached property stores its value here
             job.__dict__["key"] = digest.hexdigest()[:16]
-            made.append(job)
-        return made
+            jobs.append(job)
+        return jobs

@@ -1,4 +1,4 @@
-"""The floor beside a training: the work that no implementation of the algorithm can leave out.
+"""The floor of a training: the work that every implementation of the algorithm must do.
 
 Bare stepping of the environment, and forward passes, backward passes and Adam of the same networks
 at the same batch sizes, in plain torch. Knows no framework, and is no implementation either: the
@@ -18,17 +18,17 @@ import torch
 from torch import nn
 
 
-def _network(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
+def _build_network(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
     layers: list[nn.Module] = []
     for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
         layers += [nn.Linear(inputs, outputs), activation()]
     return nn.Sequential(*layers[:-1])
 
 
-def _minimise(
+def take_adam_step(
     loss: torch.Tensor, parameters: Iterable[nn.Parameter], adam: torch.optim.Adam
 ) -> None:
-    """One step of Adam, with gradients of these parameters alone."""
+    """Take one step of Adam with the gradients of these parameters alone."""
     trained = list(parameters)
     for parameter, gradient in zip(trained, torch.autograd.grad(loss, trained), strict=True):
         parameter.grad = gradient
@@ -38,51 +38,58 @@ def _minimise(
 class _ActorCritic:
     """PPO's networks: one for the mean action, one for the value, one Adam for both."""
 
-    def __init__(self, observations: int, actions: int, given: Mapping[str, Any]) -> None:
-        hidden, batch = given["hidden_sizes"], given["minibatch_size"]
-        self.actor = _network([observations, *hidden, actions], nn.Tanh)
-        self._critic = _network([observations, *hidden, 1], nn.Tanh)
+    def __init__(self, observations: int, actions: int, hyperparameters: Mapping[str, Any]) -> None:
+        hidden, batch = hyperparameters["hidden_sizes"], hyperparameters["minibatch_size"]
+        self.actor = _build_network([observations, *hidden, actions], nn.Tanh)
+        self._critic = _build_network([observations, *hidden, 1], nn.Tanh)
         self._parameters = [*self.actor.parameters(), *self._critic.parameters()]
         self._adam = torch.optim.Adam(self._parameters)
-        self._batch = torch.randn(batch, observations)
+        self._observations = torch.randn(batch, observations)
 
     def update(self) -> None:
-        """One minibatch: both networks forward and backward, one step of Adam."""
-        loss = self.actor(self._batch).square().mean() + self._critic(self._batch).square().mean()
-        _minimise(loss, self._parameters, self._adam)
+        """Run both networks forward and backward on one minibatch and step Adam."""
+        loss = (
+            self.actor(self._observations).square().mean()
+            + self._critic(self._observations).square().mean()
+        )
+        take_adam_step(loss, self._parameters, self._adam)
 
 
 class _TwinCritics:
     """An actor, two action-value networks and the target networks of SAC or TD3."""
 
     def __init__(
-        self, observations: int, actions: int, given: Mapping[str, Any], deterministic: bool
+        self,
+        observations: int,
+        actions: int,
+        hyperparameters: Mapping[str, Any],
+        deterministic: bool,
     ) -> None:
-        hidden, batch = given["hidden_sizes"], given["minibatch_size"]
+        hidden, batch = hyperparameters["hidden_sizes"], hyperparameters["minibatch_size"]
         self._actions = actions
         # a standard deviation for each mean, where the policy is stochastic
         outputs = actions if deterministic else 2 * actions
-        self.actor = _network([observations, *hidden, outputs], nn.ReLU)
+        self.actor = _build_network([observations, *hidden, outputs], nn.ReLU)
         self._critics = nn.ModuleList(
-            _network([observations + actions, *hidden, 1], nn.ReLU) for _ in range(2)
+            _build_network([observations + actions, *hidden, 1], nn.ReLU) for _ in range(2)
         )
         self._targets = copy.deepcopy(self._critics)
-        # of a stochastic policy the present actor chooses the next action
+        # a stochastic policy chooses the next action with the present actor
         self._next_actor = copy.deepcopy(self.actor) if deterministic else self.actor
         self._actor_adam = torch.optim.Adam(self.actor.parameters())
         self._critic_adam = torch.optim.Adam(self._critics.parameters())
         # a deterministic policy is improved by the first critic, a stochastic one by the smaller
-        self._improving = list(self._critics)[: 1 if deterministic else 2]
-        self._delay = given["policy_delay"] if deterministic else 1
-        self._polyak = given["polyak_coefficient"]
-        self._batch, self._next = torch.randn(2, batch, observations)
-        self._taken = torch.rand(batch, actions) * 2 - 1
+        self._judging_critics = list(self._critics)[: 1 if deterministic else 2]
+        self._delay = hyperparameters["policy_delay"] if deterministic else 1
+        self._polyak = hyperparameters["polyak_coefficient"]
+        self._observations, self._next_observations = torch.randn(2, batch, observations)
+        self._taken_actions = torch.rand(batch, actions) * 2 - 1
         targets, sources = [*self._targets.parameters()], [*self._critics.parameters()]
         if deterministic:
             targets += self._next_actor.parameters()
             sources += self.actor.parameters()
-        self._moving: list[torch.Tensor] = [*targets]
-        self._followed: list[torch.Tensor] = [*sources]
+        self._target_tensors: list[torch.Tensor] = [*targets]
+        self._source_tensors: list[torch.Tensor] = [*sources]
         self._updates = 0
 
     def _action(self, actor: nn.Module, observations: torch.Tensor) -> torch.Tensor:
@@ -96,27 +103,28 @@ class _TwinCritics:
         return torch.stack([network(inputs) for network in networks])
 
     def update(self) -> None:
-        """One gradient step of the critics, of the actor where it is due, and of the targets."""
+        """Update the critics, the actor where it is due, and the targets."""
+        # targets carry no gradient, as in every implementation
         with torch.no_grad():
-            action = self._action(self._next_actor, self._next)
-            target = self._values(self._targets, self._next, action).amin(0)
-        values = self._values(self._critics, self._batch, self._taken)
+            action = self._action(self._next_actor, self._next_observations)
+            target = self._values(self._targets, self._next_observations, action).amin(0)
+        values = self._values(self._critics, self._observations, self._taken_actions)
         loss = (values - target).square().mean()
-        _minimise(loss, self._critics.parameters(), self._critic_adam)
+        take_adam_step(loss, self._critics.parameters(), self._critic_adam)
         self._updates += 1
         if self._updates % self._delay == 0:
-            action = self._action(self.actor, self._batch)
-            loss = -self._values(self._improving, self._batch, action).amin(0).mean()
-            _minimise(loss, self.actor.parameters(), self._actor_adam)
+            action = self._action(self.actor, self._observations)
+            loss = -self._values(self._judging_critics, self._observations, action).amin(0).mean()
+            take_adam_step(loss, self.actor.parameters(), self._actor_adam)
         with torch.no_grad():
-            torch._foreach_lerp_(self._moving, self._followed, self._polyak)
+            torch._foreach_lerp_(self._target_tensors, self._source_tensors, self._polyak)
 
 
 class Floor:
     """The unavoidable work of one algorithm, in blocks.
 
-    Made before a training, which seeds itself. Its work draws from no global random generator, so
-    that a training that it interrupts goes on as if it had not been there.
+    Built before a training, which seeds itself. Its work draws from no global random generator, so
+    an interrupted training continues unchanged.
 
     Args:
         algorithm: "ppo", "sac" or "td3".

@@ -1,4 +1,4 @@
-"""From names to jobs, with one clear sentence for a name that does not exist."""
+"""Plans jobs from names. An unknown name is one clear sentence."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.isolation import isolated
-from rlregress.training.budgets import MOST_SEEDS, Budget, budget, hyperparameters
-from rlregress.training.cell import LAST_SEED, Cell, Job
+from rlregress.training.budgets import MAX_SEEDS, Budget, load_budget, resolve_hyperparameters
+from rlregress.training.cell import MAX_SEED, Cell, Job
 
 
-def check(cell: Cell) -> None:
-    """UserError if the framework, its algorithm, the environment or the budget is unknown.
+def check_cell(cell: Cell) -> None:
+    """Raise UserError if the framework, its algorithm, the environment or the budget is unknown.
 
-    So, too, if the algorithm takes no such actions as the environment does.
+    Also raises if the algorithm cannot take the actions of the environment.
 
     Raises:
-        MissingPackage: all is known, and the environment needs a package that is not installed.
+        MissingPackage: all names are known, but the environment needs a package that is missing.
     """
     adapter = frameworks.get(cell.framework)
     if cell.algorithm not in adapter.framework.algorithms:
-        raise UserError(not_trained(cell.algorithm, [adapter], adapter.framework.algorithms))
+        raise UserError(describe_untrained(cell.algorithm, [adapter], adapter.framework.algorithms))
     try:
         spec = gymnasium.spec(cell.environment)
     except gymnasium.error.Error as error:
@@ -37,12 +37,12 @@ def check(cell: Cell) -> None:
             f"unknown environment '{cell.environment}': gymnasium {gymnasium.__version__} says: "
             f"{error}"
         ) from None
-    hyperparameters(cell, budget(cell.budget))
-    # what an environment is made of says what it needs: making it would import it
+    resolve_hyperparameters(cell, load_budget(cell.budget))
+    # the entry point names the package; building the environment would import it
     if "mujoco" in str(spec.entry_point).split("."):
         missing_packages.require("mujoco")
     elif cell.algorithm not in adapter.framework.discrete and (
-        actions := _other_actions(cell.environment)
+        actions := describe_discrete_actions(cell.environment)
     ):
         raise UserError(
             f"{cell.environment} takes actions of {actions}, and '{cell.algorithm}' of "
@@ -51,20 +51,21 @@ def check(cell: Cell) -> None:
 
 
 @cache
-def _other_actions(environment: str) -> str:
-    """The space of actions that are not continuous; empty: they are, or it cannot be made here."""
+def describe_discrete_actions(environment: str) -> str:
+    """Return the action space as text if it is not continuous, else ""."""
+    # empty also where the environment cannot be built here
     try:
-        with isolated(), closing(gymnasium.make(environment)) as made:
-            space = made.action_space
-    except Exception:  # foreign code; each training says so itself
+        with isolated(), closing(gymnasium.make(environment)) as gym_env:
+            space = gym_env.action_space
+    except Exception:  # foreign code; each training reports its error
         return ""
     return "" if isinstance(space, gymnasium.spaces.Box) else str(space)
 
 
 def exclusion_reason(cell: Cell) -> str:
-    """Which hyperparameters of its set the framework cannot take, in one sentence; empty: none.
+    """Return why the framework cannot take the hyperparameters of its set; empty if it can.
 
-    Asked of the framework itself, by building an agent; its own set is known to fit.
+    The framework itself checks them: an agent is built. Its own set always fits.
     """
     if cell.hyperparameters == cell.framework:
         return ""
@@ -76,83 +77,88 @@ def _exclusion_reason(cell: Cell) -> str:
     try:
         with isolated():
             frameworks.get(cell.framework).read.applied(
-                cell.algorithm, hyperparameters(cell, budget(cell.budget))
+                cell.algorithm, resolve_hyperparameters(cell, load_budget(cell.budget))
             )
     except (UserError, Unsupported) as error:
         return str(error)
     except ModuleNotFoundError as error:
-        # an adapter outside of this repository that trains nothing
-        return f"{cell.framework} cannot be asked which hyperparameters it takes: {error}"
+        # an external adapter without trainings
+        return f"the hyperparameters of {cell.framework} could not be checked: {error}"
     return ""
 
 
-def not_trained(algorithm: str, adapters: Sequence[Adapter], known: Sequence[str]) -> str:
-    """That an algorithm is none of those trained for their returns; and whether it is traced.
+def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Sequence[str]) -> str:
+    """Describe why an algorithm is not trained for returns, and whether it is traced.
 
     Args:
-        adapters: the frameworks that were asked for.
-        known: their algorithms that are trained.
+        adapters: the requested frameworks.
+        known: their trained algorithms.
     """
-    of = ", ".join(map(str, adapters))
-    every = {
-        name
-        for known_name in frameworks.names()
-        for name in frameworks.get(known_name).framework.algorithms
+    titles = ", ".join(adapter.framework.title for adapter in adapters)
+    trained_anywhere = {
+        algorithm
+        for name in frameworks.names()
+        for algorithm in frameworks.get(name).framework.algorithms
     }
     tested = {name for adapter in adapters for name in adapter.framework.behavior_only}
-    copies = " or ".join(f"--{own.name} FOLDER" for own in adapters if own.framework.checkout)
-    if copies and not known and not tested and algorithm in every:
+    folder_options = " or ".join(
+        f"--{adapter.name} FOLDER" for adapter in adapters if adapter.framework.checkout
+    )
+    if folder_options and not trained and not tested and algorithm in trained_anywhere:
         return (
-            f"'{algorithm}' of {of} cannot be trained with the copy that is here; name a checkout "
-            f"that can with {copies}"
+            f"'{algorithm}' of {titles} cannot be trained with the copy that is here; name a "
+            "checkout "
+            f"that can with {folder_options}"
         )
     for adapter in adapters:
         if algorithm in adapter.trace_trainings():
             return (
-                f"'{algorithm}' of {of} is traced, and not trained for its returns; to trace it: "
+                f"'{algorithm}' of {titles} is traced, and not trained for its returns; to "
+                "trace it: "
                 f"rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained for "
-                f"their returns: {', '.join(sorted(known)) or 'none'}"
+                f"their returns: {', '.join(sorted(trained)) or 'none'}"
             )
     if algorithm in tested:
         return (
-            f"'{algorithm}' of {of} is tested for its behaviour, and not trained for its returns; "
+            f"'{algorithm}' of {titles} is tested for its behaviour, and not trained for its "
+            "returns; "
             f"to test it: rlregress test tests_behavior --algorithm {algorithm}"
         )
-    own = known or sorted(tested or every)
-    return f"unknown algorithm '{algorithm}' of {of}; {nearest(algorithm, own)}"
+    candidates = trained or sorted(tested or trained_anywhere)
+    return f"unknown algorithm '{algorithm}' of {titles}; {nearest(algorithm, candidates)}"
 
 
-def check_first_seed(first_seed: int, least: int = 0) -> None:
-    """UserError that names ``--first-seed`` if runs can have no such seeds."""
-    if not least <= first_seed <= LAST_SEED - MOST_SEEDS:
+def check_first_seed(first_seed: int, minimum: int = 0) -> None:
+    """Raise UserError naming ``--first-seed`` if runs cannot have such seeds."""
+    if not minimum <= first_seed <= MAX_SEED - MAX_SEEDS:
         raise UserError(
-            f"--first-seed is {first_seed}, expected {least} to {LAST_SEED - MOST_SEEDS}: stored "
+            f"--first-seed is {first_seed}, expected {minimum} to {MAX_SEED - MAX_SEEDS}: stored "
             "runs have the seeds below, and frameworks take none far above"
         )
 
 
-def jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
-    """One job per seed, for the code that is here.
+def plan_jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
+    """Return one job per seed for the installed code.
 
     Raises:
-        UserError: the cell cannot be trained, or a seed is none that runs can have.
+        UserError: the cell cannot be trained, or a seed is out of range.
     """
     for seed in seeds[:1]:
         check_first_seed(seed)
-    check(cell)
+    check_cell(cell)
     reason = exclusion_reason(cell)
     if reason:
         raise UserError(reason)
     adapter = frameworks.get(cell.framework)
-    of_budget: Budget = budget(cell.budget)
+    cell_budget: Budget = load_budget(cell.budget)
     versions, sources = identity.versions(adapter), identity.sources(adapter)
     first = Job(
         cell=cell,
         seed=0,
-        protocol=of_budget.protocol(cell.algorithm),
-        hyperparameters=hyperparameters(cell, of_budget),
+        protocol=cell_budget.protocol(cell.algorithm),
+        hyperparameters=resolve_hyperparameters(cell, cell_budget),
         versions=versions,
         sources=sources,
-        arithmetic=of_budget.arithmetic,
+        arithmetic=cell_budget.arithmetic,
     )
     return first.with_seeds(seeds)

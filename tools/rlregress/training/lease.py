@@ -1,14 +1,13 @@
-"""Who does a run: a lease that one attempt holds, on this machine or on any that shares the store.
+"""Leases: only one attempt does a run, on this machine or on any that shares the store.
 
-A lease is a file that is made with ``O_EXCL``, says who holds it, and is touched by a thread while
-it is held. It is over when its process has ended, where that can be looked up (on one machine);
-when Slurm has started the same task again; or when it was not touched for ``STALE_SECONDS``, by the
-clock of the file server, never by that of a machine. Who finds a lease that is over makes a second
-file with ``O_EXCL``, the right to replace it, looks again, and replaces it: of many that try, one
-gets it.
+A lease is a file created with ``O_EXCL``. It names its holder, and a thread touches it while it is
+held. It is over in three cases: its process has ended (checked on the same machine only), Slurm has
+started the same task again, or it was not touched for ``STALE_SECONDS`` by the clock of the file
+server. To replace such a lease, a process creates a second file with ``O_EXCL``, checks again, and
+replaces it. Of many that try, one succeeds.
 
-A lease alone does not keep two attempts from ending the same run, since one that was taken for dead
-may wake up; see ``Store.put``.
+A lease alone does not stop two attempts from finishing the same run: one that was taken for dead
+may wake up. See ``Store.put``.
 """
 
 from __future__ import annotations
@@ -38,26 +37,26 @@ BEAT_SECONDS = 30.0
 #: ten beats: a file server that is restarted ends no lease.
 STALE_SECONDS = 300.0
 
-#: what Slurm says of a task in its environment; see "OUTPUT ENVIRONMENT VARIABLES" of sbatch.
+#: variables by which Slurm identifies a task; see "OUTPUT ENVIRONMENT VARIABLES" of sbatch.
 _SLURM = (
     "SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT",
     "SLURMD_NODENAME",
 )  # fmt: skip
 
 
-#: of why a lease was given back, so many characters are kept.
+#: stored characters of the reason why a lease was given back
 _REASON = 300
 _Natural = Annotated[int, Field(ge=0, le=10**15)]
 
 
 @dataclass(frozen=True)
 class Holder:
-    """What a lease says.
+    """The content of a lease file.
 
     Attributes:
         attempt: its id, unlike that of any other attempt.
         machine: boot and namespace of processes in which ``process`` counts; empty: not known.
-        begun: when the process was started, in ticks since the machine was.
+        begun: start time of the process, in ticks since the machine was started.
         slurm: its variables of Slurm, if there are any.
         restarts: earlier attempts at the same run that did not end it.
         ended: why the lease was given back; empty: it is held.
@@ -74,7 +73,7 @@ class Holder:
 
 
 @cache
-def _machine() -> str:
+def _identify_machine() -> str:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -82,8 +81,8 @@ def _machine() -> str:
         return ""
 
 
-def _begun(process: int) -> int:
-    """When a process was started, in ticks; 0 if there is none, or if it has ended already."""
+def _read_start_time(process: int) -> int:
+    """Return the start time of a process in ticks; 0 if there is none or it has ended."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -92,34 +91,34 @@ def _begun(process: int) -> int:
     return 0 if words[0] in "ZX" else int(words[19])
 
 
-def this_process() -> Holder:
-    """A new attempt of this process."""
+def describe_this_process() -> Holder:
+    """Return a holder for a new attempt of this process."""
     host, process = platform.node(), os.getpid()
-    # a host may be called as no file can be
+    # host names may contain characters that file names cannot
     named = re.sub(r"[^\w.+-]", "_", host)[:100]
     return Holder(
         attempt=f"at_{named}-{process}-{uuid.uuid4().hex[:8]}",
         host=host,
-        machine=_machine(),
+        machine=_identify_machine(),
         process=process,
-        begun=_begun(process),
+        begun=_read_start_time(process),
         slurm={name: os.environ[name] for name in _SLURM if name in os.environ},
     )
 
 
-def holder(path: Path) -> Holder | None:
-    """Who holds a lease, or held it; None if there is none, or none that can be read."""
+def read_holder(path: Path) -> Holder | None:
+    """Return the present or last holder of a lease; None if there is no readable one."""
     try:
-        found: Holder = datafiles.read(path, Holder)
+        content: Holder = datafiles.read(path, Holder)
     except UserError:
         return None
-    return found
+    return content
 
 
-def clock(folder: Path) -> float:
-    """The time of the file server that a folder lies on, in seconds since 1970.
+def read_server_time(folder: Path) -> float:
+    """Return the time of the file server of a folder, in seconds since 1970.
 
-    Where nothing can be written to the folder it is the time of this machine.
+    If the folder is not writable, it is the time of this machine.
     """
     try:
         with TemporaryFile(dir=folder) as file:
@@ -128,40 +127,46 @@ def clock(folder: Path) -> float:
         return time.time()
 
 
-def _restarts(of: Mapping[str, str]) -> int:
-    value = of.get("SLURM_RESTART_COUNT", "")
+def _parse_restarts(variables: Mapping[str, str]) -> int:
+    value = variables.get("SLURM_RESTART_COUNT", "")
     return int(value) if value.isdecimal() and len(value) < 10 else 0
 
 
-def why_over(of: Holder) -> str:
-    """Why an attempt holds its lease no more, as far as can be known without its age."""
-    if of.ended:
-        return of.ended
-    if of.machine and of.machine == _machine() and _begun(of.process) != of.begun:
-        return f"its process {of.process} has ended"
-    task = of.slurm.get("SLURM_JOB_ID")
-    again = _restarts(of.slurm) < _restarts(os.environ)
-    if task and task == os.environ.get("SLURM_JOB_ID") and again:
+def find_end_reason(attempt: Holder) -> str:
+    """Return why an attempt no longer holds its lease, without regard to its age; else ""."""
+    if attempt.ended:
+        return attempt.ended
+    if (
+        attempt.machine
+        and attempt.machine == _identify_machine()
+        and _read_start_time(attempt.process) != attempt.begun
+    ):
+        return f"its process {attempt.process} has ended"
+    task = attempt.slurm.get("SLURM_JOB_ID")
+    was_restarted = _parse_restarts(attempt.slurm) < _parse_restarts(os.environ)
+    if task and task == os.environ.get("SLURM_JOB_ID") and was_restarted:
         return f"Slurm has started its task {task} again"
     return ""
 
 
 def is_over(path: Path) -> bool:
-    """Whether nobody holds the lease any more."""
-    of = holder(path)
-    if of is not None and why_over(of):
+    """Return whether nobody holds the lease any more."""
+    last_holder = read_holder(path)
+    if last_holder is not None and find_end_reason(last_holder):
         return True
     try:
-        age = clock(path.parent) - path.stat().st_mtime
+        age = read_server_time(path.parent) - path.stat().st_mtime
     except FileNotFoundError:
         return True
-    # a process that is there may be slow or stopped, but nobody else does its run
-    there = of is not None and of.machine == _machine() != ""
-    return age > STALE_SECONDS and not there
+    # a live process may be slow or stopped, but nobody else may do its run
+    is_on_this_machine = (
+        last_holder is not None and last_holder.machine == _identify_machine() != ""
+    )
+    return age > STALE_SECONDS and not is_on_this_machine
 
 
-def put_once(source: Path, target: Path) -> bool:
-    """Rename a file to a name that is free; False if it is not, and then nothing is changed."""
+def rename_if_free(source: Path, target: Path) -> bool:
+    """Rename a file unless the target exists. Return whether it was renamed."""
     try:
         os.link(source, target)
     except FileExistsError:
@@ -181,56 +186,57 @@ class Lease:
 
     Attributes:
         holder: this attempt.
-        before: the attempt whose lease was over when this one was made, if there was one.
-        lost: another attempt has taken this one for dead, and has the lease.
-        on_lost: called once when that is seen, by another thread.
+        before: the attempt whose expired lease this one replaced, if any.
+        lost: whether another attempt took this one for dead and has the lease.
+        on_lost: called once when that is detected, by another thread.
     """
 
     def __init__(self, path: Path) -> None:
-        """Nothing is made yet."""
-        self.path, self.holder = path, this_process()
+        """Create no file yet."""
+        self.path, self.holder = path, describe_this_process()
         self.before: Holder | None = None
-        self.lost = False
+        self.is_lost = False
         self.on_lost: Callable[[], object] = lambda: None
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self._writing = threading.Lock()
 
     def take(self) -> bool:
-        """Get the lease if nobody has it; whether this attempt has it now."""
-        if not self._make() and not self._replace():
+        """Take the lease if nobody has it. Return whether this attempt has it now."""
+        if not self._create() and not self._take_over():
             return False
         threading.Thread(target=self._beat, daemon=True).start()
         return True
 
-    def _replace(self) -> bool:
-        """Take a lease that is over."""
+    def _take_over(self) -> bool:
+        """Take a lease that is over. Return whether that succeeded."""
         if not is_over(self.path):
             return False
         right = self.path.with_name(f"{self.path.name}.over")
         try:
+            # exclusive creation decides among several that see the same expired lease
             os.close(os.open(right, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
-            # who has it needs it for an instant, unless he died in it
+            # the right is held for an instant, unless its process died meanwhile
             with suppress(FileNotFoundError):
-                if clock(right.parent) - right.stat().st_mtime > STALE_SECONDS:
+                if read_server_time(right.parent) - right.stat().st_mtime > STALE_SECONDS:
                     right.unlink()
             return False
         try:
-            over = holder(self.path)
+            over = read_holder(self.path)
             if not is_over(self.path):
                 return False
             if over is not None:
                 self.before = over
                 self.holder = replace(self.holder, restarts=over.restarts + 1)
             if not self.path.exists():
-                return self._make()
+                return self._create()
             self._write(self.holder)
             return True
         finally:
             right.unlink(missing_ok=True)
 
     def _write(self, content: Holder) -> None:
-        """Put this in the place of what the file says."""
+        """Replace the content of the lease file."""
         written = self.path.with_name(f"{self.path.name}.{content.attempt}")
         try:
             written.write_text(json.dumps(asdict(content)), encoding="utf-8")
@@ -240,7 +246,7 @@ class Lease:
                 written.unlink()
             raise
 
-    def _make(self) -> bool:
+    def _create(self) -> bool:
         try:
             number = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
@@ -255,46 +261,49 @@ class Lease:
         return True
 
     def _beat(self) -> None:
-        while not self._over.wait(BEAT_SECONDS):
-            # a server that is away is no loss: what the lease says is seen when it is back
+        while not self._ended.wait(BEAT_SECONDS):
+            # an unreachable server is no loss: the lease is read again when it is back
             with suppress(OSError):
                 if not self._touch():
                     return
 
     def _touch(self) -> bool:
-        """One beat; False if this attempt has the lease no more."""
+        """Renew the lease. Return False if this attempt no longer has it."""
         with self._writing:
-            if self._over.is_set():
+            if self._ended.is_set():
                 return False
-            if self._is_mine() or (not self.path.exists() and self._make()):
+            if self._is_mine() or (not self.path.exists() and self._create()):
                 # the time is that of the file server
                 os.utime(self.path)
-            elif holder(self.path) is not None:
-                self.lost = True
+            elif read_holder(self.path) is not None:
+                self.is_lost = True
                 self.on_lost()
                 return False
             return True
 
     def _is_mine(self) -> bool:
-        of = holder(self.path)
-        return of is not None and of.attempt == self.holder.attempt
+        current = read_holder(self.path)
+        return current is not None and current.attempt == self.holder.attempt
 
-    def give_back(self, why: str = "") -> None:
-        """Let it go: without a reason the run is done, with one the next attempt takes it at once.
+    def give_back(self, reason: str = "") -> None:
+        """Give the lease back. With a reason, the run is not done and the next attempt starts at
+        once.
 
         Args:
-            why: what ended the attempt before the run was done.
+            reason: the error that ended the attempt before the run was done.
         """
-        self._over.set()
+        self._ended.set()
         with self._writing:
             if self._is_mine():
-                self._leave(why)
+                self._release(reason)
 
-    def _leave(self, why: str) -> None:
-        if why:
-            # on a full disk nothing is left of it
+    def _release(self, reason: str) -> None:
+        if reason:
+            # best effort: the disk may be full
             with suppress(OSError):
-                text = "".join(character if character.isprintable() else " " for character in why)
+                text = "".join(
+                    character if character.isprintable() else " " for character in reason
+                )
                 self._write(replace(self.holder, ended=text[:_REASON]))
                 return
         self.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The run records of a folder, each with the run that it is of."""
+"""Run records of a folder, each with its run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.training.cell import Job
 
 FINISHED, FAILED = "finished", "failed"
-#: a year is below it
+#: more than three years
 _Seconds = Annotated[Number, Field(ge=0, lt=1e8)]
-#: of a machine: text in one line, or how many threads
-Described = Annotated[
+#: a fact about a machine: one line of text, or a number of threads
+MachineFact = Annotated[
     Any,
     expected(
         "text in one line or a whole number",
@@ -33,7 +33,7 @@ Described = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """When a run was made, and how long it took."""
+    """Start time and duration of a run."""
 
     started_at: Time | None = None
     wall_seconds: _Seconds = 0.0
@@ -48,8 +48,8 @@ class Trail:
     """Digests along a training (``inside.trail.Trail``).
 
     Attributes:
-        lines: file of the algorithm -> lines of its functions (of a script: all) that ran, and how
-            many there are.
+        lines: file of the algorithm -> number of executed lines of its functions, and of all lines
+            (a script counts as a whole).
     """
 
     updates: Natural
@@ -60,21 +60,21 @@ class Trail:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """The result of one run: in a record, in a file of stored runs, and in evidence.
+    """The result of one run, as stored in records, in files of stored runs and in evidence.
 
     Attributes:
-        failure: why it failed.
+        failure: the error of a failed run.
         final_return: mean return of the last evaluation; None where the run failed.
-        episode_returns: of that evaluation; None where one is not finite.
+        episode_returns: of that evaluation; None for values that are not finite.
         steps: environment steps.
         training_return: mean return of the training episodes that ended in its last third; None
-            where the run failed, or nothing is known of it.
+            if the run failed or it was not recorded.
         critic: how well it predicts the returns of its policy; None as above.
         diagnostics: name -> number at the end of the training (``inside/diagnostics.py``), of
-            those that the framework exposes; None as above.
+            as far as the framework exposes them; None as above.
         learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
             of the training.
-        trail: of a run in portable arithmetic; None of others.
+        trail: only of runs in portable arithmetic.
     """
 
     status: Annotated[str, one_of((FINISHED, FAILED))]
@@ -93,24 +93,27 @@ class RunResult:
     def __post_init__(self) -> None:
         if (self.status == FINISHED) == (self.final_return is None):
             raise ValueError(
-                f"it contradicts itself: status '{self.status}' with the return {self.final_return}"
+                f"the record contradicts itself: status '{self.status}' with the return "
+                f"{self.final_return}"
             )
         if self.critic is not None:
             _check_critic(self.critic)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> RunResult:
+    def from_record(cls, content: Mapping[str, Any]) -> RunResult:
         """Return the run that a record holds, or what evidence keeps of one."""
-        held = {spec.name: content[spec.name] for spec in fields(RunResult) if spec.name in content}
+        values = {
+            spec.name: content[spec.name] for spec in fields(RunResult) if spec.name in content
+        }
         for name, kind in (("critic", CriticAccuracy), ("time", Times), ("trail", Trail)):
-            if held.get(name) is not None:
+            if values.get(name) is not None:
                 # a later version may write more
-                known = {spec.name for spec in fields(kind)} & set(held[name])
-                held[name] = kind(**{key: held[name][key] for key in known})
-        return cls(**held)
+                known = {spec.name for spec in fields(kind)} & set(values[name])
+                values[name] = kind(**{key: values[name][key] for key in known})
+        return cls(**values)
 
     def number(self, quantity: Quantity) -> float:
-        """Return the number that a quantity is; nan where there is none, or the run failed."""
+        """Return the value of a quantity; nan if the run has none or failed."""
         if self.status != FINISHED:
             return math.nan
         if quantity is CRITIC:
@@ -123,17 +126,17 @@ class RunResult:
             number = (self.diagnostics or {}).get(quantity.name)
         return math.nan if number is None else number
 
-    def has_number_of(self, quantity: Quantity) -> bool:
-        """Whether it is known if there is such a number: some runs were stored without."""
+    def has_value_of(self, quantity: Quantity) -> bool:
+        """Return whether the run recorded this quantity. Some stored runs lack it."""
         if quantity is TRAINING:
             return self.training_return is not None
         return (self.critic if quantity is CRITIC else self.diagnostics) is not None
 
 
 def _check_critic(critic: CriticAccuracy) -> None:
-    """Raise ValueError if a critic is none that ``inside.critic.assess`` can come to."""
+    """Raise ValueError if ``inside.critic.assess`` cannot have returned this critic."""
     explained, bias = critic.explained_variance, critic.bias
-    for name, fits, wanted in (
+    for name, fits, expectation in (
         ("states", critic.states >= 1, "a number of at least 1"),
         ("bootstrapped", 0 <= critic.bootstrapped <= 1, "a number from 0 to 1"),
         (
@@ -144,8 +147,8 @@ def _check_critic(critic: CriticAccuracy) -> None:
         ("bias", bias is None or math.isfinite(bias), "a finite number"),
     ):
         if not fits:
-            found = getattr(critic, name)
-            raise ValueError(f"key 'critic.{name}' is {found}, expected {wanted}")
+            value = getattr(critic, name)
+            raise ValueError(f"key 'critic.{name}' is {value}, expected {expectation}")
     if (explained is None) != (bias is None):
         raise ValueError(
             "key 'critic' has one of 'explained_variance' and 'bias', expected both or none"
@@ -178,44 +181,46 @@ class _Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class _Record(RunResult):
-    """A run with all that its worker writes beside the result.
+    """A run record: the result and everything else that its worker writes.
 
-    Keys that are not known are kept and not read: a store may hold what later versions write, and
-    a record that is refused is set aside and its run done again.
+    Unknown keys are kept and ignored: later versions may have written them, and a rejected record
+    would be set aside and its run repeated.
     """
 
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(run_record.SCHEMA), lambda of: of == run_record.SCHEMA)]
+    schema: Annotated[
+        int, expected(str(run_record.SCHEMA), lambda schema: schema == run_record.SCHEMA)
+    ]
     job: Job
     key: str
     curve: tuple[tuple[Natural, tuple[Number | None, ...]], ...]
-    platform: Mapping[Line, Described]
+    platform: Mapping[Line, MachineFact]
     memory: _Memory | None = None
     attempt: _Attempt | None = None
     curve_cpu_seconds: tuple[tuple[_Seconds, _Seconds], ...] = ()
     episodes: tuple[tuple[Natural, Number | None, Natural], ...] = ()
 
 
-def paths(folder: Path) -> list[Path]:
-    """The records of a store, by cell and seed; none if it is not there.
+def list_records(folder: Path) -> list[Path]:
+    """List the records of a store by cell and seed; empty if there is no store.
 
     Raises:
         UserError: it, or the folder of a cell, may not be read.
     """
-    cells = (path for path in datafiles.listed(folder, "*") if path.is_dir())
-    return [path for cell in cells for path in datafiles.listed(cell, "*.json")]
+    cells = (path for path in datafiles.list_files(folder, "*") if path.is_dir())
+    return [path for cell in cells for path in datafiles.list_files(cell, "*.json")]
 
 
-def read(path: Path) -> tuple[Job, dict[str, Any]]:
-    """The run that a record is of, and the record; UserError that says what is wrong with it."""
+def read_record(path: Path) -> tuple[Job, dict[str, Any]]:
+    """Return the run of a record, and the record. UserError names what is wrong with it."""
     content = run_record.read(path)
     try:
-        made: _Record = datafiles.checked(content, _Record, path)
+        record: _Record = datafiles.checked(content, _Record, path)
     except UserError as error:
         raise UserError(f"the run record {error}") from None
-    job = made.job
-    if content["job"] != {**job.as_dict(), "key": job.key} or made.key != job.key:
+    job = record.job
+    if content["job"] != {**job.as_dict(), "key": job.key} or record.key != job.key:
         raise UserError(
             f"the run record {path} does not say what was run: its 'job' does not fit its key, "
             f"expected {job.key}"

@@ -1,4 +1,4 @@
-"""The run store: a folder of run records, found by what was run, not by a name someone gave."""
+"""The run store: a folder of run records, found by the digest of their inputs."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ MANIFESTS, SLURM = "manifests", "slurm"
 _RECORD, _LEASE, _FAILED, _ATTEMPTS = ".json", ".lease", ".failed", ".attempts"
 _CHECKPOINT, _PROGRESS = ".checkpoint", ".progress"
 _DUPLICATE, _DAMAGED = ".duplicate", ".damaged"
-_OF_RUNS = (_RECORD, _LEASE, _FAILED, _CHECKPOINT, _DUPLICATE, _DAMAGED)
-#: how the files of a run are named: its seed and its key, and of some what tells them apart
-_RUN = re.compile(r"\d{4,10}-\w{1,64}(\.[\w.+@:=~-]+)?$")
-#: of why a run failed, so many characters are kept beside its record.
+RUN_SUFFIXES = (_RECORD, _LEASE, _FAILED, _CHECKPOINT, _DUPLICATE, _DAMAGED)
+#: file name of a run: seed, key and, for some files, a distinguishing suffix
+RUN_NAME = re.compile(r"\d{4,10}-\w{1,64}(\.[\w.+@:=~-]+)?$")
+#: stored characters of the reason why a run failed
 _REASON = 300
-_LONGEST_REASON = 10_000  # bytes
+_MAX_REASON_BYTES = 10_000  # bytes
 
 
 @dataclass
 class Contents:
-    """What the names of a store's files say; runs are called as ``Job.name`` has it.
+    """The runs of a store by state, according to its file names. Runs are named by ``Job.name``.
 
     Attributes:
         done: runs that have a record.
         failed: those of them whose training ended in an error.
-        leases: runs that somebody does, or has left undone.
+        leases: runs that are in progress or were abandoned.
         checkpoints: runs that can be continued.
         duplicates, damaged: files, relative to the store.
     """
@@ -59,7 +59,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training has come: environment steps, and seconds by the wall."""
+    """Progress of a training in environment steps and seconds."""
 
     steps: Annotated[int, Field(ge=0, le=10**12)]
     total_steps: Annotated[int, Field(ge=1, le=10**12)]
@@ -67,27 +67,32 @@ class Progress:
 
 
 class Attempt:
-    """One attempt at a run, in a folder of its own; a context, in which it holds the run's lease.
+    """One attempt at a run, in its own folder. As a context it holds the lease of the run.
 
     Attributes:
-        id: unlike that of any other attempt.
+        id: unique among all attempts.
         job, log, record: files of the worker.
-        checkpoint: of the run; it stays when the attempt ends.
-        begun_anew: why the training was not continued although there was a checkpoint; empty: it
-            was, or there was none.
+        checkpoint: of the run; it remains when the attempt ends.
+        begun_anew: why the training ignored its checkpoint; empty if it continued from it or there
+            was none.
     """
 
-    def __init__(self, store: Path, folder: Path, held: Lease, checkpoint: Path) -> None:
-        """``held`` is held already; ``folder`` lies in the folder of the store."""
+    def __init__(self, store: Path, folder: Path, taken_lease: Lease, checkpoint: Path) -> None:
+        """Expect a lease that is held already, and a folder inside that of the store."""
         self._store, self.checkpoint, self.begun_anew = store, checkpoint, ""
-        self.id, self.lease, self.folder = held.holder.attempt, held, folder
+        self.id, self.lease, self.folder = taken_lease.holder.attempt, taken_lease, folder
         self.job, self.log = folder / "job.json", folder / "log"
         self.record = folder / f"record{_RECORD}"
 
     def as_dict(self) -> dict[str, Any]:
-        """What its record says of it."""
-        of = self.lease.holder
-        return {"id": of.attempt, "host": of.host, "slurm": of.slurm, "restarts": of.restarts}
+        """Return the description of the attempt for its record."""
+        holder = self.lease.holder
+        return {
+            "id": holder.attempt,
+            "host": holder.host,
+            "slurm": holder.slurm,
+            "restarts": holder.restarts,
+        }
 
     def __enter__(self) -> Attempt:
         return self
@@ -116,69 +121,73 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
-        """UserError if ``folder`` can be no folder; nothing is made or written there yet."""
+        """Raise UserError if ``folder`` cannot be a folder. Nothing is created yet."""
         self.folder = folder
         try:
-            there = next(path for path in (folder, *folder.parents) if path.exists())
+            existing = next(path for path in (folder, *folder.parents) if path.exists())
         except OSError as error:
             raise UserError(
                 f"{folder} cannot be a folder of run records: {error.strerror}; name another one "
                 "with --store"
             ) from None
-        if not there.is_dir():
+        if not existing.is_dir():
             raise UserError(
-                f"{folder} cannot be a folder of run records: {there} is no folder; name another "
+                f"{folder} cannot be a folder of run records: {existing} is no folder; name "
+                "another "
                 "one with --store"
             )
 
     def path(self, job: Job) -> Path:
-        """Where the record of ``job`` lies or will lie; never outside of the store."""
+        """Return the path of the record of ``job``; never outside of the store."""
         return files.inside(self.folder, *f"{job.name}{_RECORD}".split("/"))
 
     def claim(self, job: Job) -> Attempt | None:
-        """An attempt at ``job``, or None while another one holds its lease."""
+        """Return an attempt at ``job``, or None while another attempt holds its lease."""
         path = self.path(job)
-        held = Lease(path.with_suffix(_LEASE))
+        run_lease = Lease(path.with_suffix(_LEASE))
         attempts = path.with_suffix(_ATTEMPTS)
-        folder = files.inside(path.parent, attempts.name, held.holder.attempt)
+        folder = files.inside(path.parent, attempts.name, run_lease.holder.attempt)
         while True:
-            with suppress(FileNotFoundError):  # somebody who ended has removed what he left empty
+            with suppress(
+                FileNotFoundError
+            ):  # an attempt that ended removes the folder if it is empty
                 attempts.mkdir(parents=True, exist_ok=True)
                 folder.mkdir()
                 break
-        # whatever goes wrong, an empty folder is not left
-        taken = False
+        # the empty folder is removed whatever goes wrong
+        is_taken = False
         try:
-            taken = held.take()
+            is_taken = run_lease.take()
         finally:
-            if not taken:
+            if not is_taken:
                 folder.rmdir()
-        if not taken:
+        if not is_taken:
             return None
-        if held.before is not None and lease.why_over(held.before):
+        if run_lease.before is not None and lease.find_end_reason(run_lease.before):
             with suppress(OSError):
-                files.remove(self.folder, files.inside(attempts, held.before.attempt))
-        return Attempt(self.folder, folder, held, path.with_suffix(_CHECKPOINT))
+                files.remove(self.folder, files.inside(attempts, run_lease.before.attempt))
+        return Attempt(self.folder, folder, run_lease, path.with_suffix(_CHECKPOINT))
 
-    def in_flight(self, job: Job) -> bool:
-        """Whether somebody does the run of ``job`` now."""
+    def is_in_progress(self, job: Job) -> bool:
+        """Return whether somebody does the run of ``job`` now."""
         path = self.path(job).with_suffix(_LEASE)
         return path.exists() and not lease.is_over(path)
 
-    def holder(self, name: str) -> tuple[Holder | None, float]:
-        """Who holds, or held, the lease of a run, and when it was last touched (s since 1970).
+    def read_lease_holder(self, name: str) -> tuple[Holder | None, float]:
+        """Return the present or last holder of a run's lease, and when it was last touched (s since
+        1970).
 
         Args:
-            name: as ``Job.name`` has it.
+            name: see ``Job.name``.
 
         Raises:
-            OSError: there is none any more.
+            OSError: the lease is gone.
         """
         path = self.folder / f"{name}{_LEASE}"
-        return lease.holder(path), path.stat().st_mtime
+        return lease.read_holder(path), path.stat().st_mtime
 
-    def progress(self, name: str, attempt: str) -> Progress | None:
-        """How far an attempt has come, as its worker reports it; None while it reports nothing."""
+    def read_progress(self, name: str, attempt: str) -> Progress | None:
+        """Return the progress that an attempt's worker reports; None before its first report."""
         path = self.folder / f"{name}{_ATTEMPTS}" / attempt / f"record{_PROGRESS}"
         try:
             report: Progress = datafiles.read(path, Progress)
@@ -186,8 +195,10 @@ class Store:
             return None
         return report
 
-    def checkpoint(self, name: str) -> Progress | None:
-        """What the checkpoint of a run says of itself; None if there is none that says it."""
+    def read_checkpoint_progress(self, name: str) -> Progress | None:
+        """Return the progress stored in the checkpoint of a run; None without a usable
+        checkpoint.
+        """
         path = self.folder / f"{name}{_CHECKPOINT}"
         head = checkpoint.head(path)
         values = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
@@ -198,107 +209,107 @@ class Store:
         return None if head.get("unable") else report
 
     def drop_checkpoint(self, job: Job) -> None:
-        """Remove what a run could be continued from, if it has its record."""
+        """Remove the checkpoint of a run that has its record."""
         path = self.path(job)
         if path.exists():
             with suppress(OSError):
                 path.with_suffix(_CHECKPOINT).unlink(missing_ok=True)
 
-    def why_failed(self, name: str) -> str:
-        """The last line of what a failed run said."""
+    def failure_reason(self, name: str) -> str:
+        """Return the last line of the error of a failed run."""
         try:
-            text = files.read(self.folder / f"{name}{_FAILED}", largest=_LONGEST_REASON)
+            text = files.read(self.folder / f"{name}{_FAILED}", largest=_MAX_REASON_BYTES)
         except OSError:
             return ""
         return (text.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
 
-    def put(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
-        """Put the record of a run in its place; whether there was none.
+    def put_record(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
+        """Put the record of a run in its place. Return whether there was none.
 
-        Where there is one, it stays. A second one is kept beside it, as ``*.duplicate``, if it has
-        another result; so a run has one record, however many attempts have ended it.
+        An existing record stays. If the new one has another result, it is kept next to it as
+        ``*.duplicate``. So a run has one record, however many attempts finished it.
 
         Args:
-            attempt: whose record it is.
+            attempt: id of the attempt that made the record.
         """
         path = self.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         source = path.with_name(f".{path.stem}.{attempt}")
         run_record.write(source, content)
         mark = path.with_suffix(_FAILED)
-        # before the record, so that no failed run is without it; a result is not lost for it
+        # before the record, so that every failed run has its reason; an error here loses no result
         with suppress(IsADirectoryError):
             if content["status"] == "failed":
                 reason = (str(content["failure"]).strip().splitlines() or ["?"])[-1]
                 run_record.write_atomically(mark, reason[:_REASON] + "\n")
             elif not path.exists():
                 mark.unlink(missing_ok=True)
-        while not lease.put_once(source, path):
-            there = self.find(job)
-            if there is None:
+        while not lease.rename_if_free(source, path):
+            existing = self.find_record(job)
+            if existing is None:
                 if path.is_symlink() and not path.exists():
                     raise UserError(
-                        f"the run record {path} cannot be written: there is a link to what is not "
-                        "there; remove it"
+                        f"the run record {path} cannot be written: a link with a missing target "
+                        "is in its place; remove it"
                     )
-                self.set_aside(job)
+                self.set_aside_damaged(job)
                 continue
-            if there["status"] != "failed":
+            if existing["status"] != "failed":
                 with suppress(IsADirectoryError):
                     mark.unlink(missing_ok=True)
-            if run_record.outcome(there) == run_record.outcome(content) or _has_duplicate(
+            if run_record.outcome(existing) == run_record.outcome(content) or _has_duplicate(
                 path, content
             ):
                 source.unlink()
             else:
-                _set_aside(source, f"{path.stem}.{attempt}", _DUPLICATE)
+                rename_to_free_name(source, f"{path.stem}.{attempt}", _DUPLICATE)
             return False
         return True
 
-    def contents(self) -> Contents:
-        """What is in the store, as far as the names of its files say; reads none of them."""
-        found = Contents()
+    def list_contents(self) -> Contents:
+        """List the runs in the store by state. Reads file names only."""
+        contents = Contents()
         if self.folder.is_dir():
-            for name, suffix in _names(self.folder):
+            for name, suffix in _list_run_files(self.folder):
                 if suffix == _RECORD:
-                    found.done.add(name)
+                    contents.done.add(name)
                 elif suffix == _FAILED:
-                    found.failed.add(name)
+                    contents.failed.add(name)
                 elif suffix == _LEASE:
-                    found.leases.add(name)
+                    contents.leases.add(name)
                 elif suffix == _CHECKPOINT:
-                    found.checkpoints.add(name)
+                    contents.checkpoints.add(name)
                 elif suffix == _DUPLICATE:
-                    found.duplicates.append(name + suffix)
+                    contents.duplicates.append(name + suffix)
                 elif suffix == _DAMAGED:
-                    found.damaged.append(name + suffix)
-        found.failed &= found.done
-        found.leases -= found.done
-        return found
+                    contents.damaged.append(name + suffix)
+        contents.failed &= contents.done
+        contents.leases -= contents.done
+        return contents
 
-    def find(self, job: Job) -> dict[str, Any] | None:
-        """The record of ``job``, or None if the run is not done or its record is damaged."""
+    def find_record(self, job: Job) -> dict[str, Any] | None:
+        """Return the record of ``job``, or None if the run is not done or its record is damaged."""
         try:
             return self._read(job)
         except UserError:
             return None
 
-    def damage(self, job: Job) -> str:
-        """What is wrong with the record of ``job``; empty if nothing is, or if there is none."""
+    def describe_damage(self, job: Job) -> str:
+        """Return what is wrong with the record of ``job``; empty if it is intact or absent."""
         try:
             self._read(job)
         except UserError as error:
             return str(error)
         return ""
 
-    def set_aside(self, job: Job) -> None:
+    def set_aside_damaged(self, job: Job) -> None:
         """Rename the record of ``job`` if it is damaged, with a warning."""
-        damage = self.damage(job)
-        if not damage:
+        problem = self.describe_damage(job)
+        if not problem:
             return
-        aside = renamed_as_damaged(self.path(job))
+        aside = rename_as_damaged(self.path(job))
         warnings.warn(
-            f"{damage}; it is now called {aside.name}, and the run is done again",
+            f"{problem}; it is now called {aside.name}, and the run is done again",
             DamagedRecord,
             stacklevel=2,
         )
@@ -310,25 +321,25 @@ class Store:
                 return None
         except OSError as error:
             raise UserError(f"the run record {path} cannot be read: {error.strerror}") from None
-        _, stored = recorded_runs.read(path)
+        _, stored = recorded_runs.read_record(path)
         expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
         if stored["key"] != job.key or stored["job"] != expected:
-            other = [name for name, of in expected.items() if stored["job"].get(name) != of]
+            differing = [name for name, of in expected.items() if stored["job"].get(name) != of]
             raise UserError(
-                f"the run record {path} belongs to another run, of another {', '.join(other)}: "
+                f"the run record {path} belongs to another run, of another {', '.join(differing)}: "
                 f"found key {stored['key']}, expected {job.key}"
             )
         return stored
 
 
-def renamed_as_damaged(path: Path) -> Path:
-    """Rename a record so that its run counts as not done; its new name."""
-    return _set_aside(path, path.stem, _DAMAGED)
+def rename_as_damaged(path: Path) -> Path:
+    """Rename a record so that its run counts as not done. Return the new path."""
+    return rename_to_free_name(path, path.stem, _DAMAGED)
 
 
 def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
-    """Whether a duplicate of a record has this result already."""
-    for duplicate in datafiles.listed(path.parent, f"*{_DUPLICATE}"):
+    """Return whether a duplicate of a record has this result already."""
+    for duplicate in datafiles.list_files(path.parent, f"*{_DUPLICATE}"):
         if duplicate.name.startswith(f"{path.stem}."):
             with suppress(UserError):
                 if run_record.outcome(run_record.read(duplicate)) == run_record.outcome(content):
@@ -336,24 +347,24 @@ def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
     return False
 
 
-def _set_aside(source: Path, stem: str, ending: str) -> Path:
-    """Rename a file of a store to the first name with this ending that is free; that name."""
+def rename_to_free_name(source: Path, stem: str, ending: str) -> Path:
+    """Rename a file to the first free name with this suffix. Return the new path."""
     for number in itertools.count():
         target = source.with_name(f"{stem}.{number}{ending}" if number else f"{stem}{ending}")
-        if lease.put_once(source, target):
+        if lease.rename_if_free(source, target):
             return target
     raise AssertionError
 
 
-def store_in(given: str) -> Store:
-    """The store that ``--store`` names; the suite's own, ``runs``, if it is empty."""
-    return Store(files.absolute(given or suite.workplace() / "runs"))
+def open_store(folder: str) -> Store:
+    """Return the store of ``--store``, or the suite's own, ``runs``, if it is empty."""
+    return Store(files.absolute(folder or suite.workplace() / "runs"))
 
 
-def _names(folder: Path) -> Iterator[tuple[str, str]]:
-    """("cell/run", ending) of every file of runs in the folders of cells.
+def _list_run_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield ("cell/run", suffix) of every file of runs in the folders of cells.
 
-    A link is no folder of the store: what it leads to is neither counted nor renamed.
+    Links are not followed: their targets are neither counted nor renamed.
     """
     with os.scandir(folder) as cells:
         for cell in cells:
@@ -361,6 +372,6 @@ def _names(folder: Path) -> Iterator[tuple[str, str]]:
                 with os.scandir(cell) as entries:
                     for entry in entries:
                         name, dot, ending = entry.name.rpartition(".")
-                        of_run = dot + ending in _OF_RUNS and _RUN.match(name)
-                        if of_run and not entry.is_dir(follow_symlinks=False):
+                        is_run_file = dot + ending in RUN_SUFFIXES and RUN_NAME.match(name)
+                        if is_run_file and not entry.is_dir(follow_symlinks=False):
                             yield f"{cell.name}/{name}", dot + ending

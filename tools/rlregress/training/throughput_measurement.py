@@ -1,9 +1,9 @@
-"""How fast a framework trains, beside a floor measured in the same process.
+"""Measures how fast a framework trains, relative to a floor measured in the same process.
 
 ``python -m rlregress.training.throughput_measurement FRAMEWORK ALGORITHM SEED`` trains for some
-seconds. At the checkpoints of the adapter it does what the floor has to do for the block that
-has just ended: blocks of the framework and of the floor alternate, so that whatever else the
-machine does slows both. Seconds are CPU seconds of this process; their ratio is what is kept.
+seconds. At the checkpoints of the adapter the floor repeats the work of the block that has just
+ended. Blocks of the framework and of the floor alternate, so that other load on the machine slows
+both. Seconds are CPU seconds of this process; their ratio is stored.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from rlregress.probing.interface import Trained, TrainingRequest
 from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
 
-_MODULE = "rlregress.training.throughput_measurement"
+MODULE_NAME = "rlregress.training.throughput_measurement"
 
-#: a number above 0, as everything that is measured
+#: measured quantities are positive
 _Measured = Annotated[Number, Field(gt=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Changes:
-    """What differs from the hyperparameter set of a framework, in its names."""
+    """Changes to the hyperparameter set of a framework, in its names."""
 
     rollout_steps: Count | None = None
     learning_starts: Count | None = None
@@ -67,7 +67,7 @@ class _File:
 
 @dataclass(frozen=True)
 class Protocol:
-    """What one process does.
+    """The training of one process.
 
     Attributes:
         hyperparameters: in the names of ``baselines/hyperparameters``.
@@ -84,10 +84,10 @@ class Protocol:
         A rollout is left one step late: its updates are done by then, whether the framework can
         be observed at every step or after every rollout only.
         """
-        given = self.hyperparameters
-        if rollout := given.get("rollout_steps"):
+        hyperparameters = self.hyperparameters
+        if rollout := hyperparameters.get("rollout_steps"):
             return [1 + number * rollout for number in range(1, self.blocks + 3)]
-        first = given["learning_starts"]
+        first = hyperparameters["learning_starts"]
         return [first + number * self.block_steps for number in range(self.blocks + 2)]
 
     def total_steps(self) -> int:
@@ -97,17 +97,23 @@ class Protocol:
 
     def updates(self, start: int, end: int) -> int:
         """Return the gradient steps, one for each minibatch, between two checkpoints."""
-        given = self.hyperparameters
-        if rollout := given.get("rollout_steps"):
+        hyperparameters = self.hyperparameters
+        if rollout := hyperparameters.get("rollout_steps"):
             rollouts = end // rollout - start // rollout
-            return int(rollouts * given["epochs"] * (rollout // given["minibatch_size"]))
-        per_step = given.get("updates_per_collection", 1) / given.get("steps_per_collection", 1)
+            return int(
+                rollouts
+                * hyperparameters["epochs"]
+                * (rollout // hyperparameters["minibatch_size"])
+            )
+        per_step = hyperparameters.get("updates_per_collection", 1) / hyperparameters.get(
+            "steps_per_collection", 1
+        )
         return round((end - start) * per_step)
 
 
 @dataclass(frozen=True)
 class Block:
-    """What was measured between two checkpoints: steps, gradient steps, CPU seconds."""
+    """The measurements between two checkpoints: steps, gradient steps, CPU seconds."""
 
     steps: int
     updates: int
@@ -117,15 +123,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one process measured.
+    """The measurements of one process.
 
     Attributes:
         ratio: steps per CPU second of the training over those of the floor, median over the
             blocks; gradient steps have the same ratio, as both do equally many.
         steps_per_second: environment steps per CPU second.
         updates_per_second: gradient steps per CPU second, stepping included.
-        idle_mib: most memory (MiB) of the process when it had only imported the framework.
-        peak_mib: most memory (MiB) of the process in the end.
+        idle_mib: peak memory (MiB) of the process when it had only imported the framework.
+        peak_mib: peak memory (MiB) of the process in the end.
     """
 
     ratio: _Measured
@@ -135,21 +141,24 @@ class Measurement:
     peak_mib: _Measured
 
 
-def protocol(framework: str, algorithm: str) -> Protocol:
+def load_protocol(framework: str, algorithm: str) -> Protocol:
     """Return the protocol of an algorithm of a framework.
 
     Raises:
-        UserError: the file is damaged, or it changes something that nothing else has.
+        UserError: the file is damaged, or its changes contradict each other.
     """
     path = suite.baselines() / "throughput.toml"
     content: _File = datafiles.read(path, _File)
-    known = hyperparameter_set(framework)
-    for table, names in ((path, content.hyperparameters), (f"the set of {framework}", known)):
+    framework_set = hyperparameter_set(framework)
+    for table, names in (
+        (path, content.hyperparameters),
+        (f"the set of {framework}", framework_set),
+    ):
         if algorithm not in names:
             raise UserError(f"{table} has no algorithm '{algorithm}'; {nearest(algorithm, names)}")
-    values = dict(known[algorithm])
-    own = content.frameworks.get(framework, {}).get(algorithm, _Changes())
-    for changes in (content.hyperparameters[algorithm], own):
+    values = dict(framework_set[algorithm])
+    framework_changes = content.frameworks.get(framework, {}).get(algorithm, _Changes())
+    for changes in (content.hyperparameters[algorithm], framework_changes):
         values |= {name: value for name, value in vars(changes).items() if value is not None}
     if values.get("rollout_steps", math.inf) < values.get("minibatch_size", 0):
         raise UserError(
@@ -160,17 +169,17 @@ def protocol(framework: str, algorithm: str) -> Protocol:
 
 
 def train_with_floor(
-    adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
+    adapter: Adapter, algorithm: str, load_protocol: Protocol, seed: int
 ) -> tuple[Trained, list[Block]]:
-    """Train in this process, the floor in between; return the trained agent and the blocks."""
+    """Train in this process with the floor in between; return the trained agent and the blocks."""
     import gymnasium
 
     from rlregress.training.floor import Floor
 
     def make_env() -> Any:
-        return gymnasium.make(protocol.environment)
+        return gymnasium.make(load_protocol.environment)
 
-    floor = Floor(algorithm, make_env, protocol.hyperparameters)
+    floor = Floor(algorithm, make_env, load_protocol.hyperparameters)
     blocks: list[Block] = []
     last: list[tuple[int, float]] = []
 
@@ -178,7 +187,7 @@ def train_with_floor(
         called_at = time.process_time()
         if last:
             start, since = last.pop()
-            updates = protocol.updates(start, steps)
+            updates = load_protocol.updates(start, steps)
             began = time.process_time()
             floor.work(steps - start, updates)
             took = time.process_time() - began
@@ -188,10 +197,10 @@ def train_with_floor(
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=make_env,
-        hyperparameters=protocol.hyperparameters,
-        total_steps=protocol.total_steps(),
+        hyperparameters=load_protocol.hyperparameters,
+        total_steps=load_protocol.total_steps(),
         seed=seed,
-        checkpoints=protocol.checkpoints(),
+        checkpoints=load_protocol.checkpoints(),
         on_checkpoint=work_floor,
     )
     trained = adapter.train.train(request)
@@ -204,14 +213,17 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     import torch
 
     torch.set_num_threads(1)
-    adapter, wanted = frameworks.get(framework), protocol(framework.partition("@")[0], algorithm)
+    adapter, training_protocol = (
+        frameworks.get(framework),
+        load_protocol(framework.partition("@")[0], algorithm),
+    )
     for module in adapter.framework.modules:
         importlib.import_module(module)
     idle = worker.peak_mib()
-    _, (_, *blocks) = train_with_floor(adapter, algorithm, wanted, seed)
+    _, (_, *blocks) = train_with_floor(adapter, algorithm, training_protocol, seed)
     seconds = sum(block.seconds for block in blocks)
     return Measurement(
-        ratio=round(statistics.median(of.floor_seconds / of.seconds for of in blocks), 4),
+        ratio=round(statistics.median(block.floor_seconds / block.seconds for block in blocks), 4),
         steps_per_second=round(sum(block.steps for block in blocks) / seconds, 1),
         updates_per_second=round(sum(block.updates for block in blocks) / seconds, 1),
         idle_mib=round(idle, 1),
@@ -219,10 +231,10 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     )
 
 
-def measure(
+def measure_throughput(
     framework: str, algorithm: str, seed: int, environment: Mapping[str, str] | None = None
 ) -> Measurement:
-    """Train and measure in a process of its own, with one thread.
+    """Train and measure in a separate process with one thread.
 
     Args:
         environment: variables of that process; None: this one's.
@@ -230,17 +242,17 @@ def measure(
     Raises:
         UserError: there is no such training, or it ended in an error.
     """
-    command = [sys.executable, "-W", "ignore", "-m", _MODULE, framework, algorithm, str(seed)]
-    environment = worker_launch.environment() if environment is None else environment
+    command = [sys.executable, "-W", "ignore", "-m", MODULE_NAME, framework, algorithm, str(seed)]
+    environment = worker_launch.worker_environment() if environment is None else environment
     with tempfile.TemporaryDirectory() as folder:
-        ended = child_processes.call(command, environment, folder)
-    if ended.returncode:
+        completed = child_processes.call(command, environment, folder)
+    if completed.returncode:
         raise UserError(
             f"the throughput of {framework} {algorithm} could not be measured: "
-            f"{child_processes.last_words(ended.stderr or ended.stdout)}"
+            f"{child_processes.last_words(completed.stderr or completed.stdout)}"
         )
-    # a framework may print before it
-    return Measurement(**json.loads(ended.stdout.splitlines()[-1]))
+    # a framework may print before the result
+    return Measurement(**json.loads(completed.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":

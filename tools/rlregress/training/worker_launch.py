@@ -1,4 +1,4 @@
-"""Start workers: one process and one core per run."""
+"""Starts workers: one process and one core per run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rlregress.training import recorded_runs
 from rlregress.training.cell import Job
 from rlregress.training.store import Attempt, Store
 
-#: what a process gets for what its own code does: a training that ends so has failed.
+#: signals caused by a process's own code: a training that ends so has failed
 _CRASHES = {
     -number
     for number in (
@@ -29,148 +29,149 @@ _CRASHES = {
         signal.SIGTRAP,
     )
 }  # fmt: skip
-#: in which a worker that was told to stop writes its checkpoint; Slurm warns 120 s before the end.
+#: time for a stopped worker to write its checkpoint; Slurm warns 120 s before the end
 _GRACE_SECONDS = 90.0
 #: between two looks at a lease that another attempt holds, at first and at most.
 _POLL_SECONDS = (0.02, 1.0)
 
 
 class Interrupted(UserError):
-    """The worker was ended from outside; there is no record and the run counts as not done.
+    """The worker was ended from outside. There is no record, and the run counts as not done.
 
     Attributes:
         by: the signal that ended it.
-        superseded: another attempt has taken the run over.
+        superseded: whether another attempt has taken the run over.
     """
 
-    def __init__(self, message: str, by: int, superseded: bool) -> None:
+    def __init__(self, message: str, signal_number: int, is_superseded: bool) -> None:
         super().__init__(message)
-        self.by, self.superseded = by, superseded
+        self.signal_number, self.is_superseded = signal_number, is_superseded
 
 
-class _NotBegun(UserError):
+class NeverBegan(UserError):
     """The worker has ended before the training began; there is no record."""
 
 
-class Held(UserError):
+class HeldElsewhere(UserError):
     """Another attempt does the run now."""
 
 
-def environment(pinned: bool = True, portable: bool = False) -> dict[str, str]:
-    """Return the variables of a worker, which imports what this process imports.
+def worker_environment(pinned: bool = True, portable: bool = False) -> dict[str, str]:
+    """Return the variables of a worker, such that it imports the same modules as this process.
 
     Args:
         pinned: one thread for each library.
         portable: the same bits on every processor; see ``inside.arithmetic``.
     """
-    made = child_environment.make_environment(pinned=pinned, portable=portable)
-    # the worker imports this very library, also where it is not installed, from
-    # the folder that this process has it from: on a side of an upgrade it holds nothing else
+    variables = child_environment.make_environment(pinned=pinned, portable=portable)
+    # The worker imports this very library, installed or not, from the folder of this process. In an
+    # environment of an upgrade that folder holds nothing else.
     library = str(Path(os.path.abspath(__file__)).parents[2])
     # a worker has another working directory and must import what this process imports
     paths = [os.path.abspath(path) for path in sys.path if not path.endswith(".zip")]
-    made["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, library]))
-    return {**made, **suite.safe_path()}
+    variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, library]))
+    return {**variables, **suite.safe_path()}
 
 
-def run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[str, Any]:
-    """Do the run of ``job`` unless its record exists; returns the record.
+def do_run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[str, Any]:
+    """Do the run of ``job`` unless its record exists. Return the record.
 
-    Two processes that want the same run do it once: the second waits and reads. A failed run is
-    one whose framework failed: of a worker that is ended from outside, or that cannot begin, or
-    that the machine fails, there is no record.
+    Two processes that need the same run do it once: the second waits and reads. A run is recorded
+        as
+    failed only if its framework failed. There is no record if the worker was ended from outside,
+    could not begin, or the machine failed.
 
     Args:
         wait: for an attempt of another process.
 
     Raises:
-        Held: there is one, and it is not to be waited for.
+        Held: another attempt does the run, and ``wait`` is false.
         Interrupted: the worker was ended from outside.
-        UserError: the code that is here is not that of the job; no record could be written.
+        UserError: the installed code is not that of the job, or no record could be written.
     """
-    pause, longest = _POLL_SECONDS
-    while (stored := store.find(job)) is None:
+    pause, max_pause = _POLL_SECONDS
+    while (record := store.find_record(job)) is None:
         attempt = store.claim(job)
         if attempt is not None:
             with attempt:
                 try:
-                    stored = store.find(job)
-                    if stored is None:
-                        store.set_aside(job)
-                        _train(job, attempt, pinned)
-                        store.put(job, _sealed_by(attempt, job), attempt.id)
-                        stored = store.find(job)
+                    record = store.find_record(job)
+                    if record is None:
+                        store.set_aside_damaged(job)
+                        _train_with_retry(job, attempt, pinned)
+                        store.put_record(job, _add_attempt(attempt, job), attempt.id)
+                        record = store.find_record(job)
                 finally:
-                    # also if another attempt has made the record
+                    # also if another attempt wrote the record
                     store.drop_checkpoint(job)
             break
         if not wait:
-            raise Held(f"the run {job.title} is being done by another attempt")
+            raise HeldElsewhere(f"the run {job.title} is being done by another attempt")
         time.sleep(pause)
-        pause = min(2 * pause, longest)
-    if stored is None:
+        pause = min(2 * pause, max_pause)
+    if record is None:
         raise UserError(f"the run {job.title} left no readable record")
-    return stored
+    return record
 
 
-def _sealed_by(attempt: Attempt, job: Job) -> dict[str, Any]:
-    _, content = recorded_runs.read(attempt.record)
-    came_about = {"continued": [], "begun_anew": "", **content.get("attempt", {})}
-    came_about["begun_anew"] = attempt.begun_anew or came_about["begun_anew"]
-    of = attempt.as_dict()
-    if of["restarts"] and not came_about["continued"] and not came_about["begun_anew"]:
+def _add_attempt(attempt: Attempt, job: Job) -> dict[str, Any]:
+    _, content = recorded_runs.read_record(attempt.record)
+    provenance = {"continued": [], "begun_anew": "", **content.get("attempt", {})}
+    provenance["begun_anew"] = attempt.begun_anew or provenance["begun_anew"]
+    details = attempt.as_dict()
+    if details["restarts"] and not provenance["continued"] and not provenance["begun_anew"]:
         adapter = frameworks.get(job.cell.framework)
-        came_about["begun_anew"] = (
+        provenance["begun_anew"] = (
             adapter.train.no_resume_reason() or "no attempt before it left a checkpoint"
         )
-    return {**content, "attempt": {**of, **came_about}}
+    return {**content, "attempt": {**details, **provenance}}
 
 
 def check_versions(job: Job) -> None:
-    """UserError if other versions are installed here than those that the job is about."""
-    here = identity.versions(frameworks.get(job.cell.framework))
-    other = [
-        f"{name} {here.get(name, 'missing')}, expected {version}"
+    """Raise UserError if the installed versions are not those of the job."""
+    installed = identity.versions(frameworks.get(job.cell.framework))
+    differing = [
+        f"{name} {installed.get(name, 'missing')}, expected {version}"
         for name, version in job.versions.items()
-        if here.get(name) != version
+        if installed.get(name) != version
     ]
-    if other:
-        raise UserError(f"the run {job.title} is about other versions: found {'; '.join(other)}")
+    if differing:
+        raise UserError(f"the run {job.title} needs other versions: found {'; '.join(differing)}")
 
 
-def _train(job: Job, attempt: Attempt, pinned: bool) -> None:
-    """Have workers write the record of ``job`` to the folder of the attempt.
+def _train_with_retry(job: Job, attempt: Attempt, pinned: bool) -> None:
+    """Let workers write the record of ``job`` to the folder of the attempt.
 
-    A training that fails after it was continued is begun anew: the fault may be the checkpoint's.
+    A continued training that fails starts again: the checkpoint may be at fault.
     """
     check_versions(job)
-    kept = attempt.checkpoint
-    if not kept.exists():
-        _work(job, attempt, pinned)
+    checkpoint_path = attempt.checkpoint
+    if not checkpoint_path.exists():
+        _run_worker(job, attempt, pinned)
         return
     try:
-        _work(job, attempt, pinned)
-        _, content = recorded_runs.read(attempt.record)
+        _run_worker(job, attempt, pinned)
+        _, content = recorded_runs.read_record(attempt.record)
         if content["status"] != "failed":
             return
         failure = str(content["failure"])
-    except _NotBegun as error:
+    except NeverBegan as error:
         failure = str(error)
     reason = (failure.strip().splitlines() or ["?"])[-1]
     attempt.begun_anew = f"continued from its checkpoint it failed: {reason}"
-    aside = checkpoint.set_aside(kept) if kept.exists() else None
+    aside = checkpoint.set_aside(checkpoint_path) if checkpoint_path.exists() else None
     attempt.record.unlink(missing_ok=True)
     try:
-        _work(job, attempt, pinned)
-    except _NotBegun:
-        # it was not the checkpoint
+        _run_worker(job, attempt, pinned)
+    except NeverBegan:
+        # the checkpoint was not at fault
         if aside is not None:
-            aside.replace(kept)
+            aside.replace(checkpoint_path)
         raise
 
 
-def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
-    """Have one worker write the record of ``job`` to the folder of the attempt."""
+def _run_worker(job: Job, attempt: Attempt, pinned: bool) -> None:
+    """Let one worker write the record of ``job`` to the folder of the attempt."""
     attempt.record.with_suffix(BEGUN).unlink(missing_ok=True)
     run_record.write_atomically(attempt.job, json.dumps({**job.as_dict(), "key": job.key}))
     module = "rlregress.inside.worker"
@@ -179,45 +180,51 @@ def _work(job: Job, attempt: Attempt, pinned: bool) -> None:
     with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
             process_tree.supervised(command),
-            env=environment(pinned, portable=job.arithmetic == PORTABLE),
+            env=worker_environment(pinned, portable=job.arithmetic == PORTABLE),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=attempt.folder,
         )
-        # what it would write now is for whoever has the run to write
+        # the new holder of the lease writes the record instead
         attempt.lease.on_lost = lambda: process_tree.kill_tree(process)
         try:
             code = process.wait()
         except BaseException:
-            _stop(process)
+            _stop_worker(process)
             raise
     if code < 0 and code not in _CRASHES:
-        # the supervisor dies of it that is killed before it has begun
-        by = signal.SIGKILL if -code == process_tree.KILL_TREE else -code
-        superseded = attempt.lease.lost
-        name = signal.Signals(by).name if by in set(signal.Signals) else f"signal {by}"
-        why = (
+        # a supervisor that is killed before it has begun ends with this signal
+        signal_number = signal.SIGKILL if -code == process_tree.KILL_TREE else -code
+        is_superseded = attempt.lease.is_lost
+        name = (
+            signal.Signals(signal_number).name
+            if signal_number in set(signal.Signals)
+            else f"signal {signal_number}"
+        )
+        explanation = (
             "another attempt took it over"
-            if superseded
+            if is_superseded
             else "it is not done and will be started again next time"
         )
-        raise Interrupted(f"the run {job.title} was ended by {name}; {why}", by, superseded)
+        raise Interrupted(
+            f"the run {job.title} was ended by {name}; {explanation}", signal_number, is_superseded
+        )
     output = attempt.log.read_text(encoding="utf-8", errors="replace").strip()
-    last = (output.splitlines() or ["it said nothing"])[-1]
+    last_line = (output.splitlines() or ["it printed nothing"])[-1]
     if code == NOT_DONE:
-        raise UserError(last)
+        raise UserError(last_line)
     if code and not attempt.record.with_suffix(BEGUN).exists():
-        raise _NotBegun(
+        raise NeverBegan(
             f"the training of {job.title} could not begin, its process ended with status {code}: "
-            f"{last}; mend what it names and start the run again"
+            f"{last_line}; mend what it names and start the run again"
         )
     if code:
-        run_record.write(attempt.record, _crashed(job, code, output[-2000:]))
+        run_record.write(attempt.record, _crash_record(job, code, output[-2000:]))
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a worker, which may write a checkpoint first."""
+def _stop_worker(process: subprocess.Popen[bytes]) -> None:
+    """Stop a worker, which may write a checkpoint first."""
     process.terminate()
     try:
         process.wait(_GRACE_SECONDS)
@@ -226,7 +233,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _crashed(job: Job, code: int, output: str) -> dict[str, Any]:
+def _crash_record(job: Job, code: int, output: str) -> dict[str, Any]:
     return {
         "schema": run_record.SCHEMA,
         "job": {**job.as_dict(), "key": job.key},
@@ -243,14 +250,14 @@ def _crashed(job: Job, code: int, output: str) -> dict[str, Any]:
     }
 
 
-def run_all(
+def do_runs(
     jobs: list[Job],
     store: Store,
     workers: int,
     on_done: Callable[[Job, dict[str, Any]], None],
     pinned: bool = True,
 ) -> None:
-    """Do ``jobs`` in their order, ``workers`` at a time; ``on_done(job, record)`` after each."""
+    """Do ``jobs`` in order, ``workers`` at a time; call ``on_done(job, record)`` after each."""
     pending = iter(jobs)
     lock = threading.Lock()
     errors: list[BaseException] = []
@@ -262,14 +269,14 @@ def run_all(
             if job is None:
                 return
             try:
-                stored = run(job, store, pinned)
+                record = do_run(job, store, pinned)
                 with lock:
-                    on_done(job, stored)
+                    on_done(job, record)
             except BaseException as error:
                 errors.append(error)
                 return
 
-    # daemons: when this process is interrupted, nothing goes on without it
+    # daemons: nothing continues after this process is interrupted
     threads = [threading.Thread(target=work, daemon=True) for _ in range(max(workers, 1))]
     for thread in threads:
         thread.start()
@@ -277,7 +284,7 @@ def run_all(
         for thread in threads:
             thread.join()
     except BaseException as error:
-        # an interrupt, which ends the trainings too: it is what is reported
+        # an interrupt also ends the trainings; it is reported first
         errors.insert(0, error)
     if errors:
         raise errors[0]

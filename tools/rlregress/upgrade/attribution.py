@@ -10,11 +10,11 @@ from dataclasses import replace
 from packaging.version import InvalidVersion, Version
 
 from rlregress.details import expectations
-from rlregress.details.implementation import stated
+from rlregress.details.implementation import load_all_documented
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import source_links
-from rlregress.gate.source_diff import hunk
+from rlregress.gate.source_diff import diff_texts
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED
@@ -35,7 +35,9 @@ _LINES = 24
 def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
     """How what the new version does stands to what is documented of its version."""
     with contextlib.suppress(UserError, InvalidVersion):
-        row = expectations.for_version(stated(adapter), version).get((detail.id, detail.scope))
+        row = expectations.filter_by_version(load_all_documented(adapter), version).get(
+            (detail.id, detail.scope)
+        )
         if row is None:
             return UNDOCUMENTED
         if row.variant == detail.b.variant:
@@ -48,8 +50,8 @@ def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
 def of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
     """Details, with their scopes, that are documented of a framework, but of none of these."""
     with contextlib.suppress(UserError, InvalidVersion):
-        rows = stated(adapter)
-        here = [expectations.for_version(rows, version) for version in versions]
+        rows = load_all_documented(adapter)
+        here = [expectations.filter_by_version(rows, version) for version in versions]
         return {(row.id, row.scope) for row in rows}.difference(*here)
     return set()
 
@@ -58,7 +60,9 @@ def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
     """What is documented of a changed detail: since when it is done so, why, and where."""
     sentences = []
     with contextlib.suppress(UserError):
-        rows = [r for r in stated(adapter) if (r.id, r.scope) == (detail.id, detail.scope)]
+        rows = [
+            r for r in load_all_documented(adapter) if (r.id, r.scope) == (detail.id, detail.scope)
+        ]
         for row in sorted(rows, key=lambda row: Version(row.since)):
             if row.variant in (detail.a.variant, detail.b.variant):
                 until = f" until {row.until}" if row.until else ""
@@ -109,10 +113,10 @@ def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Chang
         first = [own.first if own is not None else 1 for own in (function.a, function.b)]
         rank = _ranked(function, executed)
         links = [
-            source_links.address(path, function.file_on(side))
+            source_links.find_source_url(path, function.file_on(side))
             for side, path in zip("ab", function.paths, strict=True)
         ]
-        found = hunk(str(function), one, other, (first[0], first[1]), rank)
+        found = diff_texts(str(function), one, other, (first[0], first[1]), rank)
         hunks[function] = replace(found, links=(links[0], links[1]))
     return hunks
 

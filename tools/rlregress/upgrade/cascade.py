@@ -472,11 +472,11 @@ def _left_out(adapter: Adapter, ran: Sequence[Executed], options: Options) -> li
         any(adapter.framework.is_about(a, of) for a in every) for of in of_names
     ):
         return sorted(set(others) - words)
-    return sorted(requested_names.families_of_only(others) - words)
+    return sorted(requested_names.exclusive_families(others) - words)
 
 
 def _algorithms() -> frozenset[str]:
-    return requested_names.algorithms() | requested_names.behavior_only()
+    return requested_names.list_algorithms() | requested_names.list_behavior_only()
 
 
 def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:

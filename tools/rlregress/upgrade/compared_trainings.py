@@ -361,7 +361,7 @@ def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
     whole = [side for side in (a, b) if _whole(side)]
     if len(broken) == 2 and not same_end(a, b):
         return None
-    if len(broken) == len(whole) == 1 and broken[0].begun:
+    if len(broken) == len(whole) == 1 and broken[0].has_begun:
         return None
     sides, supported = {}, {}
     for label, side in (("A", a), ("B", b)):

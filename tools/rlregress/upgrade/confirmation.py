@@ -16,11 +16,11 @@ from statistics import fmean
 from typing import Any
 
 from rlregress.gate import baseline_runs
-from rlregress.gate.judging import worst_returns
-from rlregress.model.quantities import CRITIC, quantity_of, scale_of
+from rlregress.gate.judging import find_worst_returns
+from rlregress.model.quantities import CRITIC, quantity_of, returns_scale
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell
-from rlregress.verdicts.looks import fixed
+from rlregress.verdicts.looks import single_look
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
@@ -59,14 +59,14 @@ def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
         name: of a cell, or of what is judged beside its returns; see ``Quantity.named``.
 
     Returns:
-        Numbers of ``baseline_runs.numbers_of``, nan for a run that has none.
+        Numbers of ``baseline_runs.read_numbers``, nan for a run that has none.
     """
     records = [entry["record"] for entry in entries if "record" in entry]
     own = sorted(
         (r for r in records if quantity_of(name).named(r["cell"]) == name),
         key=lambda record: record["seed"],
     )
-    return [baseline_runs.numbers_of(record)[quantity_of(name)] for record in own]
+    return [baseline_runs.read_numbers(record)[quantity_of(name)] for record in own]
 
 
 def confirm(
@@ -84,7 +84,7 @@ def confirm(
         new: the same of the runs of the new version that raised the alarm.
         alpha: probability of confirming any of them if the new version is as good.
     """
-    worst = worst_returns()
+    worst = find_worst_returns()
     samples = {
         name: CellSample(
             old[name],
@@ -97,13 +97,15 @@ def confirm(
         for name, cell in cells.items()
     }
     # one family for all that fell; each cell has the number of runs that the new version came to
-    most = fixed(min(len(new[name]) for name in cells))
+    most = single_look(min(len(new[name]) for name in cells))
     verdicts = judge_cells(samples, most, Rules(alpha=alpha))
     every = [of.verdict for of in verdicts.cells.values()]
     every += [of.verdict for of in verdicts.groups.values()]
     verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
     stored = {
-        name: baseline_runs.load(baseline_runs.path_of(cell)).numbers(quantity_of(name))
+        name: baseline_runs.load_baseline(baseline_runs.baseline_path(cell)).numbers(
+            quantity_of(name)
+        )
         for name, cell in cells.items()
     }
     lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
@@ -131,7 +133,7 @@ def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequenc
             f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
             f"x{errors[2] / errors[1]:.2f}"
         )
-    scale = scale_of(known[0])
+    scale = returns_scale(known[0])
     of_stored, of_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
     return (
         f"{name}: stored {means[0]:.4g} ({counts[0]} runs), the old version again {means[1]:.4g} "

@@ -101,8 +101,8 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
     # which of its branches were taken is said of each piece of code
     if traced.comparison.in_logs_only:
         return model.LOGS, ""
-    if traced.lost and traced.comparison.verdict != "diverged":
-        return model.NOT_COMPARED, f"not compared: {'; '.join(traced.lost)}"
+    if traced.uncompared and traced.comparison.verdict != "diverged":
+        return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared)}"
     if traced.comparison.trains_the_same and traced.comparison.first is not None:
         return model.DIFFERS, explain.written(traced.comparison.first)
     states = {"equal": model.ONE_WAY, "close": model.CLOSE}

@@ -108,7 +108,7 @@ def path_of(framework: str) -> Path:
 def known() -> tuple[str, ...]:
     """The frameworks that have a history."""
     folder = suite.baselines() / "histories"
-    return tuple(path.stem for path in datafiles.listed(folder, "*.toml"))
+    return tuple(path.stem for path in datafiles.list_files(folder, "*.toml"))
 
 
 def load(framework: str) -> tuple[Change, ...]:

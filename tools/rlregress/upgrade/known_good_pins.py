@@ -93,7 +93,7 @@ def stacks(folder: Path | None = None) -> list[Stack]:
         except UserError:
             # installed without the suite
             return []
-    return [stack for path in datafiles.listed(folder, "*.toml") for stack in _read(path).stack]
+    return [stack for path in datafiles.list_files(folder, "*.toml") for stack in _read(path).stack]
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,7 @@ def _measured(
         if isinstance(found, Comparison) and (
             found.verdict == "diverged" or of.get(training.name) == training.name
         ):
-            begin = rounding.begin(found)
+            begin = rounding.find_rounding_start(found)
             if begin is not None:
                 copies[training.name] = compared_trainings.perturbed_copies(training, begin)
     if not copies:
@@ -260,7 +260,7 @@ def _measured(
         if len(copied) < len(each_of):
             note_cut("rounding of trainings that differ by little: they count as different")
             continue
-        made[name] = rounding.measured(found, a[name], b[name], copied)
+        made[name] = rounding.measure_rounding(found, a[name], b[name], copied)
     return made
 
 

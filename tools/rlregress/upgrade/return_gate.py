@@ -24,7 +24,7 @@ def stored(adapter: Adapter) -> set[str]:
     """Algorithms of a framework that have stored runs to be judged by."""
     return {
         known.cell.algorithm
-        for known in baseline_runs.every()
+        for known in baseline_runs.load_all_baselines()
         if known.cell.framework == adapter.name and known.cell.budget == "short"
     }
 
@@ -34,7 +34,7 @@ def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool
     chosen = [name for name in algorithms if name in stored(adapter)]
     if not chosen:
         return 0.0
-    session = gate_run.session_of(_options(GateOptions(one_look=one_look), adapter, chosen))
+    session = gate_run.open_gate_session(_options(GateOptions(one_look=one_look), adapter, chosen))
     return judging.expected_seconds(session, session.looks)
 
 
@@ -67,7 +67,7 @@ def judge(
         return None
     report = options.report
     options = _options(replace(options, report=files.absolute(report)), adapter, chosen)
-    entries = gate_run.returns_alone(sides[1].python, options, sides[1].environment())
+    entries = gate_run.run_returns_only(sides[1].python, options, sides[1].environment())
     if isinstance(entries, str):
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
     verdict = of_evidence(adapter.name, entries, chosen, report)
@@ -103,7 +103,9 @@ def trained_further(
     )
     new = {name: numbers_of(entries, name) for name in names}
     by_name = {
-        of.named(known.cell.id): known.cell for of in ONE_SIDED for known in baseline_runs.every()
+        of.named(known.cell.id): known.cell
+        for of in ONE_SIDED
+        for known in baseline_runs.load_all_baselines()
     }
     cells = {name: by_name[name] for name in names}
     ids = sorted({cell.id for cell in cells.values()})
@@ -114,7 +116,7 @@ def trained_further(
         seeds=min(map(len, new.values())),
         first_seed=FIRST_FRESH_SEED,
     )
-    fresh = gate_run.returns_alone(side.python, again, side.environment())
+    fresh = gate_run.run_returns_only(side.python, again, side.environment())
     reason = fresh if isinstance(fresh, str) else _not_trained(fresh, ids)
     if isinstance(fresh, str) or reason:
         line = (
@@ -140,7 +142,7 @@ def trained_further(
 
 def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
     """Why the old version's fresh runs of some cells cannot be compared with; empty if they can."""
-    if broken := outcome.broken(fresh):
+    if broken := outcome.find_broken_tests(fresh):
         return str(broken[0]["message"]).splitlines()[0]
     for name in cells:
         if not all(map(math.isnan, numbers_of(fresh, name))):
@@ -157,12 +159,14 @@ def of_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
 ) -> ReturnsVerdict:
     """The verdict that the tests of the trainings come to."""
-    if outcome.broken(entries):
-        words = [str(entry["message"]).splitlines()[0] for entry in outcome.broken(entries)]
+    if outcome.find_broken_tests(entries):
+        words = [
+            str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)
+        ]
         return ReturnsVerdict(
             verdict=COULD_NOT_JUDGE, lines=tuple(dict.fromkeys(words)), report=report
         )
-    outcomes = [of for of in outcome.outcomes(entries) if of.framework == framework]
+    outcomes = [of for of in outcome.build_outcomes(entries) if of.framework == framework]
     if not outcomes or not outcomes[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
@@ -173,7 +177,7 @@ def of_evidence(
         lines=lines,
         report=report,
         verdicts=judged,
-        runs=report_data.runs(entries),
+        runs=report_data.collect_runs(entries),
     )
 
 
@@ -184,7 +188,7 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     effect = ""
     if fraction is not None:
         of_returns = f"{fraction:+.0%} of the stored returns' scale"
-        effect = f", {of_returns if quantity is RETURNS else quantity.moved(fraction)}"
+        effect = f", {of_returns if quantity is RETURNS else quantity.describe_change(fraction)}"
     detectable = verdict["visible_fraction"]
     detects = quantity.nothing_detectable()
     if detectable is not None:

@@ -247,7 +247,7 @@ def records(framework: str) -> list[Record]:
     Raises:
         UserError: a file of ``releases/`` is damaged, or was edited.
     """
-    paths = datafiles.listed(folder(framework) / "releases", "*.toml")
+    paths = datafiles.list_files(folder(framework) / "releases", "*.toml")
     found: list[Record] = [datafiles.remembered(path, Record) for path in paths]
     for path, of in zip(paths, found, strict=True):
         if path.stem != of.release:
@@ -633,6 +633,6 @@ def _remove_unused(framework: str) -> None:
         for kind in record.kind
         for digest in (kind.answers, *kind.files.values())
     }
-    for path in datafiles.listed(folder(framework) / "files", "*.gz"):
+    for path in datafiles.list_files(folder(framework) / "files", "*.gz"):
         if path.stem not in used:
             path.unlink()

@@ -15,7 +15,7 @@ import numpy as np
 
 from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
-from rlregress.details.judge import judge
+from rlregress.details.judge import judge_observation
 from rlregress.frameworks.base import Adapter
 from rlregress.model.recorded_traces import in_words
 from rlregress.model.upgrade_result import (
@@ -133,14 +133,18 @@ def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Ans
             called=executed,
         )
     detail = catalogue.get(id)
-    judged = judge(detail, given["observed"])
+    judged = judge_observation(detail, given["observed"])
     near: tuple[tuple[str, tuple[float, ...]], ...] = ()
     if judged.variant is None:
         names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
         near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
     observed = tuple(given["observed"])
     return Answer(
-        variant=judged.variant, observed=observed, text=judged.found, near=near, called=executed
+        variant=judged.variant,
+        observed=observed,
+        text=judged.variant_or_reason,
+        near=near,
+        called=executed,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rlregress import suite
-from rlregress.model.recorded_traces import other_types
+from rlregress.model.recorded_traces import describe_other_types
 from rlregress.model.upgrade_result import Moved
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_process
@@ -45,7 +45,7 @@ def _with_types(moved: Moved, a: Mapping[str, Any], b: Mapping[str, Any]) -> Mov
         if (row, old) != (new_row, new) and not moved.note:
             step = int(min(row, new_row))
             first = step if moved.step is None else min(step, moved.step)
-            words = other_types(old, new) if old and new else ""
+            words = describe_other_types(old, new) if old and new else ""
             return replace(moved, step=first, types=words or "types change at another step")
     return moved
 

@@ -66,7 +66,7 @@ class Options:
     )
     frameworks: Sequence[str] = option(
         (), "--framework", "Default: those that it concerns.", kind=NAMES, metavar="NAMES",
-        completed_by="of_frameworks",
+        completed_by="complete_frameworks",
     )  # fmt: skip
     algorithms: Sequence[str] = option(
         (), "--algorithm", "Trace these alone; default: all.", kind=NAMES, metavar="NAMES"

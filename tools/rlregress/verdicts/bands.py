@@ -19,13 +19,13 @@ import scipy
 from rlregress.errors import UserError
 from rlregress.model.cells import Band, BandVerdict
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.family import holm
-from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.power import beyond_floor
+from rlregress.verdicts.family import holm_by_name
+from rlregress.verdicts.looks import single_look
+from rlregress.verdicts.power import drop_observed_beyond
 
 
-def recover(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band:
-    """Undo half = 1.96 * s / sqrt(seeds), with s the population standard deviation.
+def recover_band(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band:
+    """Recover mean and standard deviation from a printed half width.
 
     Four returns of 1000 and one of 193 are printed as 838.6 +- 282.9.
 
@@ -50,12 +50,13 @@ def recover(mean: float, half: float, seeds: int = 5, decimals: int = 1) -> Band
     )
 
 
-def band_p(band: Band, new: Sequence[float]) -> float:
-    """Two-sided p-value of the pooled two-sample t-test: band against new returns [n], n >= 2.
+def band_p_value(band: Band, new: Sequence[float]) -> float:
+    """Return the two-sided p-value of the pooled t-test of a band against new returns [n], n >= 2.
 
     The largest p-value that the rounding of the printed numbers allows.
     """
     values = np.asarray(new, dtype=np.float64)
+    # the printed mean may be off by its rounding: the smallest difference gives the largest p
     difference = max(0.0, abs(float(values.mean()) - band.mean) - band.rounding)
     new_sd = float(values.std(ddof=1))
     test = scipy.stats.ttest_ind_from_stats(
@@ -70,15 +71,16 @@ def _standard_error(sd: float, seeds: int, new: np.ndarray) -> float:
     return math.sqrt(squares / (seeds + len(new) - 2) * (1 / seeds + 1 / len(new)))
 
 
-def band_detects(
+def smallest_band_drop(
     seeds: int, n: int, hypotheses: int = 1, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """The smallest drop that this check sees, in standard deviations of one run's return.
+    """Return the smallest drop that this check detects, in standard deviations of one run's return.
 
     From the noncentral t law, two-sided at alpha / hypotheses. For 5 published seeds:
     n = 5: 2.0 (one cell), 3.0 (8 cells), 4.1 (72 cells); n = 20: 1.5, 1.9, 2.4.
     """
     freedom = seeds + n - 2
+    # Holm's first step: the level that a single deviating cell must pass
     needed = scipy.stats.t.isf(alpha / hypotheses / 2, freedom)
     root = math.sqrt(seeds * n / (seeds + n))
     return float(
@@ -93,7 +95,7 @@ class BandSample:
     """One cell to judge: its published band and the new returns [n].
 
     Attributes:
-        ceiling_counts: (failed, of): published seeds below the ceiling, pooled over the cells of
+        ceiling_counts: (failed, all): published seeds below the ceiling, pooled over the cells of
             the environment, for bands of width 0; default: none of this cell's seeds.
     """
 
@@ -102,17 +104,17 @@ class BandSample:
     ceiling_counts: tuple[int, int] | None = None
 
 
-def _failing(sample: BandSample) -> int:
+def _count_failing(sample: BandSample) -> int:
     values = np.asarray(sample.new, dtype=np.float64)
     return int(np.count_nonzero(values < sample.band.mean - sample.band.rounding))
 
 
-def _p(sample: BandSample) -> float:
+def _p_value(sample: BandSample) -> float:
     band = sample.band
     if band.half > 0:
-        return band_p(band, sample.new)
-    failed, of = sample.ceiling_counts or (0, band.seeds)
-    return ceiling.fisher_p(failed, of, _failing(sample), len(sample.new))
+        return band_p_value(band, sample.new)
+    failed, published = sample.ceiling_counts or (0, band.seeds)
+    return ceiling.fisher_p(failed, published, _count_failing(sample), len(sample.new))
 
 
 def judge_bands(
@@ -138,15 +140,15 @@ def judge_bands(
                 f"cell {name} cannot be judged against a published band: expected at least two "
                 f"finite new returns, found {len(sample.new)} returns."
             )
-    p = {name: _p(sample) for name, sample in samples.items()}
-    adjusted = holm(p)
+    p = {name: _p_value(sample) for name, sample in samples.items()}
+    adjusted = holm_by_name(p)
     return {
-        name: _judge(sample, p[name], adjusted[name], alpha, len(samples), floor, must_detect)
+        name: _judge_band(sample, p[name], adjusted[name], alpha, len(samples), floor, must_detect)
         for name, sample in samples.items()
     }
 
 
-def _judge(
+def _judge_band(
     sample: BandSample,
     p: float,
     adjusted: float,
@@ -158,6 +160,7 @@ def _judge(
     band, new = sample.band, np.asarray(sample.new, dtype=np.float64)
     n = len(new)
     effect = float(new.mean()) - band.mean
+    # a mean near zero is no scale: its spread is used instead
     scale = max(abs(band.mean), band.sd) or 1.0
     interval: tuple[float, float] | None = None
     visible: float | None
@@ -165,16 +168,18 @@ def _judge(
         margin = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
         margin *= _standard_error(band.sd_high, band.seeds, new)
         interval = (effect - margin, effect + margin)
-        beyond = beyond_floor(floor * scale, band.seeds, n, band.sd)
-        visible = max(band_detects(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
+        beyond = drop_observed_beyond(floor * scale, band.seeds, n, band.sd)
+        visible = max(smallest_band_drop(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
     else:
-        failed, of = sample.ceiling_counts or (0, band.seeds)
-        share = ceiling.detected_share(failed, of, fixed(n), alpha / hypotheses)
+        failed, published = sample.ceiling_counts or (0, band.seeds)
+        share = ceiling.smallest_detected_share(
+            failed, published, single_look(n), alpha / hypotheses
+        )
         visible = None if share is None else share * scale
         basis = (
-            f"{_failing(sample)} of {n} new seeds fail to reach {band.mean:g}, {failed} of {of} "
-            "published ones, Fisher's exact test, a coarse check"
+            f"{_count_failing(sample)} of {n} new seeds fail to reach {band.mean:g}, {failed} of "
+            f"{published} published ones, Fisher's exact test, a coarse check"
         )
     # A band of width 0 is tested for failing seeds only: it can show no gain.
     if adjusted < alpha and abs(effect) > floor * scale and (effect < 0 or band.half > 0):

@@ -1,4 +1,4 @@
-"""Numbers that describe runs beside their mean, and decide nothing.
+"""Numbers that describe runs next to their mean. They decide nothing.
 
 The interquartile mean and the probability of improvement are those of Agarwal et al. 2021 ("Deep
 reinforcement learning at the edge of the statistical precipice"); SciPy has both, as a trimmed mean
@@ -15,22 +15,25 @@ from numpy.typing import ArrayLike
 
 
 def interquartile_mean(values: ArrayLike) -> float:
-    """Mean of the values [n] without the lowest and the highest quarter; nan of none."""
-    finite = _finite(values)
+    """Return the mean of the values [n] without the lowest and highest quarter; nan if there are
+    none.
+    """
+    finite = keep_finite(values)
     return float(scipy.stats.trim_mean(finite, 0.25)) if len(finite) else math.nan
 
 
 def probability_of_improvement(before: ArrayLike, after: ArrayLike) -> float:
-    """Share of all pairs of a value before [m] and one after [n] in which the latter is larger.
+    """Return the share of pairs (before [m], after [n]) in which the later value is larger.
 
-    Ties count half; nan where a side has no value.
+    Ties count half; nan if either array is empty.
     """
-    old, new = _finite(before), _finite(after)
+    old, new = keep_finite(before), keep_finite(after)
     if not len(old) or not len(new):
         return math.nan
     return float(scipy.stats.mannwhitneyu(new, old).statistic) / (len(old) * len(new))
 
 
-def _finite(values: ArrayLike) -> np.ndarray:
+def keep_finite(values: ArrayLike) -> np.ndarray:
+    """Return the finite values [k]."""
     numbers = np.asarray(values, dtype=np.float64)
     return np.asarray(numbers[np.isfinite(numbers)])

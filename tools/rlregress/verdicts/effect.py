@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 def welch_interval(
     stored: ArrayLike, new: ArrayLike, confidence: float = 0.95
 ) -> tuple[float, float] | None:
-    """Welch's interval of mean(new) - mean(stored), stored [m], new [n].
+    """Return Welch's interval of mean(new) - mean(stored), stored [m], new [n].
 
     It describes one cell, is not corrected for the family, and decides nothing. Its measured
     coverage at nominal 95 %, over the simulated laws (``tools/tests/simulations/laws.py``) with 5
@@ -22,7 +22,7 @@ def welch_interval(
     has changed.
 
     Returns:
-        (low, high), or None with a single value on a side or no spread on both.
+        (low, high), or None with a single stored or new value, or no spread on both.
     """
     return group_interval([(stored, new)], [1.0], confidence)
 
@@ -32,15 +32,15 @@ def group_interval(
     scales: Sequence[float],
     confidence: float = 0.95,
 ) -> tuple[float, float] | None:
-    """Welch's interval of the mean over cells of (mean(new) - mean(stored)) / scale.
+    """Return Welch's interval of the mean over cells of (mean(new) - mean(stored)) / scale.
 
     Args:
         cells: stored [m] and new [n] returns of each of the k cells.
-        scales: what the effect of each cell is a share of [k].
+        scales: denominator of the effect of each cell [k].
         confidence: nominal coverage.
 
     Returns:
-        (low, high), or None with a single value on a side or no spread at all.
+        (low, high), or None with a single stored or new value, or no spread at all.
     """
     # scipy.stats.ttest_ind(...).confidence_interval() gives the same numbers for one cell, but
     # takes a hundred times as long and warns of lost precision where all returns are equal
@@ -50,12 +50,13 @@ def group_interval(
         if len(before) < 2 or len(after) < 2:
             return None
         effects.append(float(after.mean() - before.mean()) / scale)
-        for side in (before, after):
-            variances.append(float(side.var(ddof=1)) / len(side) / scale**2)
-            freedoms.append(len(side) - 1)
+        for returns in (before, after):
+            variances.append(float(returns.var(ddof=1)) / len(returns) / scale**2)
+            freedoms.append(len(returns) - 1)
     total = sum(variances)
     if total == 0:
         return None
+    # Welch-Satterthwaite over all samples of all cells
     freedom = total**2 / sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
     margin = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(total)
     effect = sum(effects)

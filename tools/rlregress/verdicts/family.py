@@ -13,50 +13,52 @@ from numpy.typing import ArrayLike, NDArray
 Name = TypeVar("Name")
 
 
-def holm_adjust(p: ArrayLike, weights: ArrayLike = 1.0) -> NDArray[np.float64]:
-    """Adjusted p-values of Holm's step-down procedure (Holm 1979, with weights his section 4).
+def holm_adjust(p_values: ArrayLike, weights: ArrayLike = 1.0) -> NDArray[np.float64]:
+    """Return the adjusted p-values of Holm's step-down procedure (Holm 1979, weights: section 4).
 
     Rejecting where the adjusted value is below alpha makes one or more false rejections with
     probability at most alpha, whatever the dependence between the tests. A hypothesis of weight w
-    is first tested at alpha w / sum of the weights; what it is rejected with goes to the others.
+    is first tested at alpha w / sum of the weights. Once it is rejected, its weight goes to the
+    others.
 
     Args:
-        p: p-values [..., H]; the last axis is one family.
+        p_values: [..., H]; the last axis is one family.
         weights: positive, [H] or one for all; fixed before the data.
 
     Returns:
         float64 [..., H], at most 1.
     """
     # SciPy corrects for the rate of false discoveries only (stats.false_discovery_control)
-    values = np.asarray(p, dtype=np.float64)
+    values = np.asarray(p_values, dtype=np.float64)
     weight = np.broadcast_to(np.asarray(weights, dtype=np.float64), values.shape)
     ratio = values / weight
     order = np.argsort(ratio, axis=-1, kind="stable")
-    # the weight of what is left before each step
-    left = np.take_along_axis(weight, order, axis=-1)[..., ::-1].cumsum(axis=-1)[..., ::-1]
-    stepped = np.take_along_axis(ratio, order, axis=-1) * left
+    # summed weight of the hypotheses that are not yet rejected, before each step
+    remaining = np.take_along_axis(weight, order, axis=-1)[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    stepped = np.take_along_axis(ratio, order, axis=-1) * remaining
+    # a hypothesis is rejected only if all with smaller p-values are: hence the running maximum
     stepped = np.minimum(np.maximum.accumulate(stepped, axis=-1), 1.0)
     adjusted = np.empty_like(values)
     np.put_along_axis(adjusted, order, stepped, axis=-1)
     return adjusted
 
 
-def holm(
-    p: Mapping[Name, float], weights: Mapping[Name, float] = MappingProxyType({})
+def holm_by_name(
+    p_values: Mapping[Name, float], weights: Mapping[Name, float] = MappingProxyType({})
 ) -> dict[Name, float]:
-    """Holm's adjusted p-values of named hypotheses, under the same names.
+    """Return Holm's adjusted p-values of named hypotheses, under the same names.
 
     Args:
-        weights: of the hypotheses, where they are not all the same.
+        weights: by hypothesis; 1 where absent.
     """
-    if not p:
+    if not p_values:
         return {}
-    adjusted = holm_adjust(list(p.values()), [weights.get(name, 1.0) for name in p])
-    return dict(zip(p, adjusted.tolist(), strict=True))
+    adjusted = holm_adjust(list(p_values.values()), [weights.get(name, 1.0) for name in p_values])
+    return dict(zip(p_values, adjusted.tolist(), strict=True))
 
 
-def stouffer(mid_p: ArrayLike) -> NDArray[np.float64]:
-    """One p-value for a group: Stouffer's z of one-sided mid-p values.
+def combine_mid_p(mid_p: ArrayLike) -> NDArray[np.float64]:
+    """Return one p-value for a group: Stouffer's z of one-sided mid-p values.
 
     z = sum_i Phi^-1(1 - p_i) / sqrt(k). A change in an implementation usually moves all its
     environments the same way; small drops in each add up here. Mid-p values, because those of a

@@ -1,4 +1,4 @@
-"""After how many new runs a cell is judged, and how the error is spent over these looks.
+"""The interim analyses ("looks") of a gate: after how many runs they come, and their error shares.
 
 The gate of fixed size is the plan with a single look. With several looks at growing data each has
 a weight w_k, and the weights sum to 1: by Bonferroni's inequality P = min_k p_k / w_k is a p-value
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rlregress.verdicts.permutation import smallest_p
+from rlregress.verdicts.permutation import smallest_p_value
 
 FloatArray = NDArray[np.float64]
 
@@ -36,34 +36,34 @@ class Looks:
     accept_group: tuple[float, ...] = ()
 
     @property
-    def most(self) -> int:
-        """New runs of a cell after the last look."""
+    def max_runs(self) -> int:
+        """Number of new runs of a cell after the last look."""
         return self.seeds[-1]
 
-    def look_of(self, run: int) -> int:
-        """The look, counted from 0, whose block the run belongs to (``run`` from 0)."""
+    def find_look(self, run: int) -> int:
+        """Return the index of the look whose block has run ``run``; both count from 0."""
         return next(look for look, seeds in enumerate(self.seeds) if run < seeds)
 
     def could_reject(self, m: int, level: float) -> bool:
-        """Whether any data at all could give m stored runs a sequential p below ``level``."""
+        """Return whether any data could give m stored runs a sequential p below ``level``."""
         pairs = zip(self.seeds, self.weights, strict=True)
-        return any(smallest_p(m, n) / weight < level for n, weight in pairs)
+        return any(smallest_p_value(m, n) / weight < level for n, weight in pairs)
 
-    def spent(self, p: Sequence[float] | FloatArray) -> FloatArray:
-        """min_k p_k / w_k of the p-values of the looks so far [k, ...]; float64 [...]."""
-        values = np.asarray(p, dtype=np.float64)
+    def combine_p_values(self, p_values: Sequence[float] | FloatArray) -> FloatArray:
+        """Return min_k p_k / w_k of the p-values of the looks so far [k, ...]; float64 [...]."""
+        values = np.asarray(p_values, dtype=np.float64)
         weights = np.array(self.weights[: len(values)]).reshape(-1, *[1] * (values.ndim - 1))
-        least: FloatArray = np.asarray((values / weights).min(axis=0))
-        return np.minimum(least, 1.0)
+        smallest: FloatArray = np.asarray((values / weights).min(axis=0))
+        return np.minimum(smallest, 1.0)
 
 
-def fixed(n: int) -> Looks:
-    """The gate of fixed size: one look at n new runs of each cell."""
+def single_look(n: int) -> Looks:
+    """Return the gate of fixed size: one look at n new runs of each cell."""
     return Looks((n,), (1.0,))
 
 
 #: The default. Three runs can end a healthy cell, but reject next to nothing: nearly all of the
-#: error is kept for twelve.
-SEQUENTIAL = Looks((3, 6, 12), (0.01, 0.05, 0.94), (0.15, 0.05), (0.08, 0.03))
+#: error is spent at twelve.
+SEQUENTIAL_LOOKS = Looks((3, 6, 12), (0.01, 0.05, 0.94), (0.15, 0.05), (0.08, 0.03))
 #: Stored runs that a cell needs for more than one look: below, no verdict can be ``holds``.
-LEAST_STORED = 5
+MIN_STORED = 5

@@ -1,4 +1,4 @@
-"""What an ``inconclusive`` verdict lacks: about how many seeds would have decided."""
+"""Estimates of how many seeds would have decided an ``inconclusive`` verdict."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from rlregress.model.quantities import RETURNS, Quantity
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.looks import Looks, fixed
-from rlregress.verdicts.power import beyond_floor, smallest_drop
+from rlregress.verdicts.looks import Looks, single_look
+from rlregress.verdicts.power import drop_observed_beyond, smallest_drop
 from rlregress.verdicts.rules import Rules
 
 FloatArray = NDArray[np.float64]
 
-#: Numbers of seeds that are tried; one that is named is rounded up to these.
+#: Numbers of seeds that are tried. A suggestion is rounded up to one of these.
 _SEEDS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500)
 _POWER = 0.8
 
 
-def _of_t_test(m: int, n: int, level: float) -> float:
-    """The drop, in sd, that the one-sided t-test of m against n normal returns sees."""
+def t_test_drop(m: int, n: int, level: float) -> float:
+    """Return the drop, in sd, that the one-sided t-test of m against n normal returns detects."""
     freedom = m + n - 2
     return float(
         (scipy.stats.t.isf(level, freedom) + scipy.stats.t.ppf(_POWER, freedom))
@@ -31,7 +31,7 @@ def _of_t_test(m: int, n: int, level: float) -> float:
     )
 
 
-def seeds_for_cell(
+def suggest_cell_seeds(
     stored: FloatArray,
     looks: Looks,
     hypotheses: int,
@@ -40,11 +40,11 @@ def seeds_for_cell(
     quantity: Quantity = RETURNS,
     floor: float = Rules.floor,
 ) -> str:
-    """About how many seeds see a drop of ``share`` of the scale of one cell, in words.
+    """Describe about how many seeds detect a drop of ``share`` of the scale of one cell.
 
-    What the looks see is simulated for the seeds that there are, and scaled from there on as the
-    t-test's drop is; it has to be observed beyond the floor as well. At a ceiling the failing seeds
-    are counted.
+    The drop that the looks detect is simulated for the present seeds. For more seeds it is scaled
+    like the drop of the t-test. It must also be observed beyond the floor. At a ceiling the
+    failing seeds are counted.
 
     Args:
         stored: stored returns [m], m at least 2.
@@ -53,26 +53,32 @@ def seeds_for_cell(
         floor: as a share of the scale.
     """
     m, level = len(stored), alpha / hypotheses
-    if ceiling.at_ceiling(stored):
+    if ceiling.is_at_ceiling(stored):
         failing = np.count_nonzero(stored < stored.max()) / m
 
         def detects(m_: int, looks_: Looks) -> bool:
-            # more than all of the seeds cannot fail
-            return ceiling.detects(min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER)
+            # at most all seeds can fail
+            return ceiling.detects_collapse(
+                min(share, 1.0), round(failing * m_), m_, looks_, level, _POWER
+            )
 
     else:
         sd = float(stored.std(ddof=1)) / quantity.scale(stored)
-        known = smallest_drop(m, looks, hypotheses, alpha).drop
-        ratio = known / _of_t_test(m, looks.most, level) if math.isfinite(known) else 1.0
+        detected_drop = smallest_drop(m, looks, hypotheses, alpha).drop
+        ratio = (
+            detected_drop / t_test_drop(m, looks.max_runs, level)
+            if math.isfinite(detected_drop)
+            else 1.0
+        )
 
         def detects(m_: int, looks_: Looks) -> bool:
-            rejected = ratio * _of_t_test(m_, looks_.most, level) * sd
-            return max(rejected, beyond_floor(floor, m_, looks_.most, sd)) <= share
+            rejected = ratio * t_test_drop(m_, looks_.max_runs, level) * sd
+            return max(rejected, drop_observed_beyond(floor, m_, looks_.max_runs, sd)) <= share
 
-    return _in_words(m, looks, detects, quantity.loss(share))
+    return _describe_seeds(m, looks, detects, quantity.loss(share))
 
 
-def seeds_for_group(
+def suggest_group_seeds(
     stored: int,
     relative_sd: Sequence[float],
     looks: Looks,
@@ -81,35 +87,40 @@ def seeds_for_group(
     quantity: Quantity = RETURNS,
     floor: float = Rules.floor,
 ) -> str:
-    """About how many seeds of each cell see a common drop of ``share`` of the scale, in words.
+    """Describe how many seeds of each cell detect a common drop of ``share`` of the scale.
 
     Args:
         stored: stored seeds of the cell that has the fewest.
         relative_sd: standard deviation over scale of each cell [k].
-        visible: the common drop that is seen now.
+        visible: the common drop that is detected now.
         floor: share beyond which the mean drop has to be observed.
     """
     sd = float(np.linalg.norm(relative_sd)) / len(relative_sd)
-    now = math.sqrt(1 / stored + 1 / looks.most)
+    error_now = math.sqrt(1 / stored + 1 / looks.max_runs)
 
     def detects(m_: int, looks_: Looks) -> bool:
-        shrunk = math.sqrt(1 / m_ + 1 / looks_.most) / now
-        return max(visible * shrunk, beyond_floor(floor, m_, looks_.most, sd)) <= share
+        shrunk = math.sqrt(1 / m_ + 1 / looks_.max_runs) / error_now
+        return max(visible * shrunk, drop_observed_beyond(floor, m_, looks_.max_runs, sd)) <= share
 
-    return _in_words(stored, looks, detects, quantity.common_loss(share))
+    return _describe_seeds(stored, looks, detects, quantity.common_loss(share))
 
 
-def _in_words(m: int, looks: Looks, detects: Callable[[int, Looks], bool], what: str) -> str:
+def _describe_seeds(m: int, looks: Looks, detects: Callable[[int, Looks], bool], loss: str) -> str:
     stored = next((seeds for seeds in _SEEDS if seeds > m and detects(seeds, looks)), None)
-    new = next((seeds for seeds in _SEEDS if seeds > looks.most and detects(m, fixed(seeds))), None)
-    both = next((seeds for seeds in _SEEDS if seeds > m and detects(seeds, fixed(seeds))), None)
-    ways = []
+    new = next(
+        (seeds for seeds in _SEEDS if seeds > looks.max_runs and detects(m, single_look(seeds))),
+        None,
+    )
+    both = next(
+        (seeds for seeds in _SEEDS if seeds > m and detects(seeds, single_look(seeds))), None
+    )
+    suggestions = []
     if stored is not None:
-        ways.append(f"{stored} stored seeds (now {m})")
+        suggestions.append(f"{stored} stored seeds (now {m})")
     if new is not None:
-        ways.append(f"{new} new seeds at one look")
+        suggestions.append(f"{new} new seeds at one look")
     if both is not None and not any(count is not None and count <= both for count in (stored, new)):
-        ways.append(f"{both} stored and {both} new seeds at one look")
-    if not ways:
-        return f"not even {_SEEDS[-1]} stored and new seeds would detect {what}"
-    return f"to detect {what}: about {' or '.join(ways)}"
+        suggestions.append(f"{both} stored and {both} new seeds at one look")
+    if not suggestions:
+        return f"not even {_SEEDS[-1]} stored and new seeds would detect {loss}"
+    return f"to detect {loss}: about {' or '.join(suggestions)}"

@@ -24,17 +24,17 @@ from rlregress.errors import UserError
 FloatArray = NDArray[np.float64]
 
 #: Up to this many arrangements all are enumerated: 10 against 10 seeds are 184 756.
-MOST_EXACT = 200_000
-#: Monte Carlo arrangements drawn where enumeration is too long; and those that are drawn anew
-#: where so few of them, the observed one included, are as extreme: in a family of 200 hypotheses
-#: none could be rejected by 20 000.
-DRAWS, MORE_DRAWS, FEW = 20_000, 200_000, 10
+MAX_EXACT = 200_000
+#: Monte Carlo arrangements where enumeration would take too long. If at most FEW_EXTREME of the
+#: first FEW_DRAWS are as extreme as the observed one, MORE_DRAWS are drawn anew: in a family of 200
+#: hypotheses, 20 000 could reject none.
+FEW_DRAWS, MORE_DRAWS, FEW_EXTREME = 20_000, 200_000, 10
 #: Sums closer than this share of the largest deviation are ties; ties count as extreme.
 TIE = 1e-9
 
 
 @dataclass(frozen=True)
-class PermutationP:
+class PermutationPValues:
     """P-values of one comparison (floats) or of R comparisons (float64 arrays [R]).
 
     Attributes:
@@ -42,8 +42,8 @@ class PermutationP:
         gain: p-value against "the new runs are not better".
         drop_mid, gain_mid: mid-p values, in which arrangements that tie with the observed one
             count half. Their mean is 1/2 when nothing changed, so they can be pooled.
-        arrangements: how many arrangements were looked at, the observed one included.
-        exact: whether those are all there are.
+        arrangements: number of arrangements, the observed one included.
+        exact: whether every arrangement was enumerated.
     """
 
     drop: FloatArray | float
@@ -55,63 +55,64 @@ class PermutationP:
 
 
 def is_exact(m: int, n: int) -> bool:
-    """Whether m stored against n new seeds are judged by enumeration."""
-    return math.comb(m + n, n) <= MOST_EXACT
+    """Return whether m stored against n new seeds are judged by enumeration."""
+    return math.comb(m + n, n) <= MAX_EXACT
 
 
-def smallest_p(m: int, n: int, draws: int = MORE_DRAWS) -> float:
-    """The smallest p-value that m stored against n new seeds can ever give.
+def smallest_p_value(m: int, n: int, draws: int = MORE_DRAWS) -> float:
+    """Return the smallest p-value that m stored against n new seeds can give.
 
     Three against three gives 1/20 = 0.05, which is not below 0.05: such a test cannot fail.
     """
     if m < 1 or n < 1:
         return 1.0
-    every = 1.0 / math.comb(m + n, n)
-    return every if is_exact(m, n) else max(every, 1.0 / (draws + 1))
+    smallest = 1.0 / math.comb(m + n, n)
+    return smallest if is_exact(m, n) else max(smallest, 1.0 / (draws + 1))
 
 
-def could_fail(m: int, n: int, level: float, draws: int = MORE_DRAWS) -> bool:
-    """Whether any data at all could give a p-value below ``level``."""
-    return smallest_p(m, n, draws) < level
+def can_reject(m: int, n: int, level: float, draws: int = MORE_DRAWS) -> bool:
+    """Return whether any data could give a p-value below ``level``."""
+    return smallest_p_value(m, n, draws) < level
 
 
 @functools.lru_cache(maxsize=8)
-def all_arrangements(m: int, n: int) -> FloatArray:
-    """Every choice of n of m + n runs as 0/1 rows [comb(m + n, n), m + n]; read-only."""
+def enumerate_arrangements(m: int, n: int) -> FloatArray:
+    """Return every choice of n of m + n runs as 0/1 rows [comb(m + n, n), m + n]; read-only."""
     total = m + n
     count = math.comb(total, n)
-    chosen = np.fromiter(
+    new_runs = np.fromiter(
         itertools.chain.from_iterable(itertools.combinations(range(total), n)),
         dtype=np.intp,
         count=count * n,
     ).reshape(count, n)
     rows = np.zeros((count, total))
-    np.put_along_axis(rows, chosen, 1.0, axis=1)
+    np.put_along_axis(rows, new_runs, 1.0, axis=1)
+    # cached and shared by all comparisons of this size
     rows.flags.writeable = False
     return rows
 
 
-def random_arrangements(m: int, n: int, draws: int, rng: np.random.Generator) -> FloatArray:
-    """The observed arrangement, then ``draws`` random ones, as 0/1 rows [draws + 1, m + n].
+def draw_arrangements(m: int, n: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Return the observed arrangement, then ``draws`` random ones, as 0/1 rows [draws + 1, m + n].
 
     The new runs are the last n columns.
     """
     total = m + n
-    chosen = np.argpartition(rng.random((draws, total), dtype=np.float32), n - 1, axis=1)[:, :n]
+    new_runs = np.argpartition(rng.random((draws, total), dtype=np.float32), n - 1, axis=1)[:, :n]
     rows = np.zeros((draws + 1, total))
     rows[0, m:] = 1.0
-    np.put_along_axis(rows[1:], chosen, 1.0, axis=1)
+    np.put_along_axis(rows[1:], new_runs, 1.0, axis=1)
     return rows
 
 
-def permutation_p_rows(
+def permutation_p_values(
     stored: ArrayLike,
     new: ArrayLike,
     rng: np.random.Generator,
-    draws: int = DRAWS,
-    most_exact: int = MOST_EXACT,
-) -> PermutationP:
-    """P-values of R comparisons that share one set of arrangements.
+    draws: int = FEW_DRAWS,
+    max_exact: int = MAX_EXACT,
+) -> PermutationPValues:
+    """Return the p-values of R comparisons that share one set of arrangements.
 
     ``scipy.stats.permutation_test`` gives the same exact p-value, but no mid-p values, draws anew
     for every comparison, and takes six seconds for 10 against 10 seeds, where this takes 0.01.
@@ -134,23 +135,24 @@ def permutation_p_rows(
     pooled = np.concatenate([before, after], axis=1)
     if not np.isfinite(pooled).all():
         raise UserError("a return is not a finite number: failed runs must be replaced first.")
+    # centred and scaled, so that TIE is a share of the largest deviation
     pooled = pooled - pooled.mean(axis=1, keepdims=True)
     spread = np.abs(pooled).max(axis=1, keepdims=True)
     pooled /= np.where(spread > 0, spread, 1.0)
 
-    exact = math.comb(m + n, n) <= most_exact
+    exact = math.comb(m + n, n) <= max_exact
     below, above, count = np.zeros(len(pooled)), np.zeros(len(pooled)), 0
-    for rows in [all_arrangements(m, n)] if exact else _drawn(m, n, draws, rng):
+    for rows in [enumerate_arrangements(m, n)] if exact else draw_in_chunks(m, n, draws, rng):
         count += len(rows)
-        at_once = max(1, 4_000_000 // len(rows))  # 32 MB of sums at a time
-        for start in range(0, len(pooled), at_once):
-            part = slice(start, start + at_once)
-            sums = pooled[part] @ rows.T
-            observed = pooled[part, m:].sum(axis=1, keepdims=True)
-            below[part] += np.count_nonzero(sums < observed - TIE, axis=1)
-            above[part] += np.count_nonzero(sums > observed + TIE, axis=1)
+        rows_at_once = max(1, 4_000_000 // len(rows))  # 32 MB of sums at a time
+        for start in range(0, len(pooled), rows_at_once):
+            rows_slice = slice(start, start + rows_at_once)
+            sums = pooled[rows_slice] @ rows.T
+            observed = pooled[rows_slice, m:].sum(axis=1, keepdims=True)
+            below[rows_slice] += np.count_nonzero(sums < observed - TIE, axis=1)
+            above[rows_slice] += np.count_nonzero(sums > observed + TIE, axis=1)
     ties = count - below - above
-    return PermutationP(
+    return PermutationPValues(
         drop=(below + ties) / count,
         gain=(above + ties) / count,
         drop_mid=(below + ties / 2) / count,
@@ -160,47 +162,48 @@ def permutation_p_rows(
     )
 
 
-def _drawn(m: int, n: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """The observed arrangement, then ``draws`` random ones, some thousands at a time."""
-    for start in range(0, draws, DRAWS):
-        rows = random_arrangements(m, n, min(DRAWS, draws - start), rng)
+def draw_in_chunks(m: int, n: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Yield the observed arrangement, then ``draws`` random ones, some thousands at a time."""
+    for start in range(0, draws, FEW_DRAWS):
+        rows = draw_arrangements(m, n, min(FEW_DRAWS, draws - start), rng)
         yield rows if start == 0 else rows[1:]
 
 
-def permutation_p(
+def permutation_p_value(
     stored: ArrayLike,
     new: ArrayLike,
     rng: np.random.Generator,
-    draws: int = DRAWS,
-    more: int = MORE_DRAWS,
-) -> PermutationP:
-    """P-values of one comparison: stored returns [m] against new returns [n], in any order.
+    draws: int = FEW_DRAWS,
+    more_draws: int = MORE_DRAWS,
+) -> PermutationPValues:
+    """Return the p-values of one comparison: stored returns [m], new returns [n], in any order.
 
-    Where the first ``draws`` find few arrangements as extreme, all p-values are those of ``more``
-    new ones. That is still a test: a p-value of at most p then takes one of the first that is small
-    and a second one of at most p, or, if p is not small, a first one of at most p.
+    If few of the first ``draws`` arrangements are as extreme, all p-values come from ``more_draws``
+    new ones. The result is still a valid p-value: for a small p, the second estimate must be at
+    most p as well; for a larger p, the first estimate alone decides.
     """
     before = np.asarray(stored, dtype=np.float64).reshape(1, -1)
     after = np.asarray(new, dtype=np.float64).reshape(1, -1)
-    rows = permutation_p_rows(before, after, rng, draws)
-    least = min(float(np.asarray(rows.drop)[0]), float(np.asarray(rows.gain)[0]))
-    if not rows.exact and more > draws and least * (draws + 1) <= FEW:
-        rows = permutation_p_rows(before, after, rng, more)
+    rows = permutation_p_values(before, after, rng, draws)
+    smallest = min(float(np.asarray(rows.drop)[0]), float(np.asarray(rows.gain)[0]))
+    if not rows.exact and more_draws > draws and smallest * (draws + 1) <= FEW_EXTREME:
+        rows = permutation_p_values(before, after, rng, more_draws)
     drop, gain, drop_mid, gain_mid = (
         float(np.asarray(value)[0])
         for value in (rows.drop, rows.gain, rows.drop_mid, rows.gain_mid)
     )
-    return PermutationP(drop, gain, drop_mid, gain_mid, rows.arrangements, rows.exact)
+    return PermutationPValues(drop, gain, drop_mid, gain_mid, rows.arrangements, rows.exact)
 
 
-def content_generator(*samples: ArrayLike, seed: int = 0) -> np.random.Generator:
-    """A generator seeded by the values in ``samples`` [any length each], whatever their order.
+def generator_from_contents(*samples: ArrayLike, seed: int = 0) -> np.random.Generator:
+    """Return a generator seeded by the values in ``samples`` [any length each], in any order.
 
     The same runs then give the same verdict on every machine, whichever run ended first.
     """
     digest = hashlib.sha256(str(seed).encode())
     for sample in samples:
         values = np.sort(np.asarray(sample, dtype="<f8").ravel()) + 0.0  # -0.0 becomes 0.0
+        # the length keeps [1], [2, 3] apart from [1, 2], [3]
         digest.update(len(values).to_bytes(8, "little"))
         digest.update(values.tobytes())
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))

@@ -1,4 +1,4 @@
-"""What the permutation gate can see: the smallest drop found with 80 % power.
+"""The power of the permutation gate: the smallest drop that it detects with 80 % power.
 
 A drop d is subtracted from every new return. For each simulated comparison and each arrangement
 there is one value of d up to which the arrangement is at least as extreme as the observed one:
@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from rlregress.verdicts.looks import Looks
 from rlregress.verdicts.permutation import (
-    DRAWS,
+    FEW_DRAWS,
     MORE_DRAWS,
-    all_arrangements,
-    could_fail,
-    random_arrangements,
-    smallest_p,
+    can_reject,
+    draw_arrangements,
+    enumerate_arrangements,
+    smallest_p_value,
 )
 
 #: Simulated comparisons behind one number.
@@ -54,10 +54,10 @@ class SmallestDrop:
     level: float
 
 
-def rejected_from(
+def smallest_rejected_drops(
     returns: NDArray[np.floating], n: int, level: float, arrangements: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """The drop from which on each comparison is rejected at ``level``.
+    """Return the smallest drop at which each comparison is rejected at ``level``.
 
     Args:
         returns: [R, m + n] before the drop, the new runs last.
@@ -70,23 +70,24 @@ def rejected_from(
     """
     rows = arrangements.astype(np.float32)
     replaced = n - rows[:, -n:].sum(axis=1)
-    # arrangements of the same new runs are as extreme at any drop
-    others = replaced > 0
+    # arrangements with the same new runs as the observed one are as extreme at any drop
+    differing = replaced > 0
     rejecting = math.ceil(level * len(rows) - 1e-9) - 1  # this many as extreme still reject
-    rejecting -= int(np.count_nonzero(~others))
+    rejecting -= int(np.count_nonzero(~differing))
     if rejecting < 0:
         return np.full(len(returns), np.inf)
     # (sum(new) - sum(arrangement)) / replaced as one product
-    weights = rows[others] / -replaced[others, None]
-    weights[:, -n:] += 1 / replaced[others, None]
+    weights = rows[differing] / -replaced[differing, None]
+    weights[:, -n:] += 1 / replaced[differing, None]
     bounds = returns.astype(np.float32) @ weights.T
     position = bounds.shape[1] - 1 - rejecting
+    # a partition finds one order statistic without sorting the row
     bounds.partition(position, axis=1)
     return np.asarray(bounds[:, position], dtype=np.float64)
 
 
-def _quantile(drops: NDArray[np.float64], power: float, level: float) -> SmallestDrop:
-    """The ``power`` quantile of drops [R], its error from the order statistics one sigma away."""
+def _drop_quantile(drops: NDArray[np.float64], power: float, level: float) -> SmallestDrop:
+    """Return the ``power`` quantile of drops [R]. Its error comes from order statistics."""
     ordered = np.sort(drops)
     count = len(ordered)
     sigma = math.sqrt(power * (1 - power) / count)
@@ -109,16 +110,16 @@ def smallest_drop(
     seed: int = 0,
     floor: float = 0.0,
 ) -> SmallestDrop:
-    """The smallest drop that m stored seeds and these looks show, in sd of normal returns.
+    """Return the smallest drop that m stored seeds and these looks detect, in sd of normal returns.
 
     At every look there is a drop from which on the comparison is rejected, and one from which on
-    it is not accepted. So one comparison is rejected from
+    it is not accepted. So the smallest rejected drop of one comparison is
 
         min_k max(rejected_k, not accepted_1, ..., not accepted_(k-1))
 
-    on. That its group may keep a cell from being accepted is left out: it adds power.
+    A group that keeps its cells from being accepted would add power and is left out.
 
-    Measured here (alpha 0.05, power 0.8, Monte Carlo error at most 0.06; inf: nothing is seen):
+    Measured here (alpha 0.05, power 0.8, Monte Carlo error at most 0.06; inf: no drop is detected):
 
         n = 5   H = 1     8    24    81      n = 10  H = 1     8    24    81
         m =  5   1.78  3.07   inf   inf      m =  5   1.45  2.13  2.56  3.47
@@ -132,41 +133,42 @@ def smallest_drop(
         m = 20   1.36  1.43  1.54  1.71
         m = 30   1.28  1.33  1.45  1.57
 
-    The number belongs to a normal law and is multiplied by the standard deviation of the stored
-    returns. Resampling the stored returns' own shape was tried on the laws of the simulations: the
-    median of its answers differs by 0 to 20 %, while the standard deviation of 10 seeds, which
-    both need, is itself uncertain by 25 %. So the simple one is used, which can be told before
-    anything runs. At a ceiling, where a shift is not how a cell gets worse, see ``ceiling``.
+    The number is that of a normal law and is multiplied by the standard deviation of the stored
+    returns. Resampling the stored returns was tried on the laws of the simulations: its median
+    differs by 0 to 20 %, while the standard deviation of 10 seeds, used by both, is uncertain by
+    25 %. So the simpler one is used. It is also available before anything runs. For cells at a
+    ceiling, which get worse by failing seeds and not by a shift, see ``ceiling``.
 
     Args:
         m: stored seeds.
         looks: new seeds and how the level is spent over them.
         hypotheses: cells and groups judged together (Holm's first step: level alpha / H).
         alpha: family-wise level.
-        power: probability with which the drop is to be seen.
+        power: probability with which the drop is detected.
         repetitions: simulated comparisons.
         seed: of the simulation.
-        floor: what the drop has to be observed beyond as well, in sd; a drop that is rejected and
-            observed within it is no regression, and the next look may find it beyond.
+        floor: the drop must also be observed beyond this, in sd. A rejected drop within the floor
+            is no regression; the next look may observe it beyond.
     """
     level = alpha / hypotheses
     if not looks.could_reject(m, level):
         return SmallestDrop(math.inf, 0.0, power, level)
     detectable = [
-        np.maximum(rejected, floor - lost)
-        for rejected, lost in _looked_at(m, looks, level, repetitions, (seed, hypotheses))
+        np.maximum(rejected, floor - loss)
+        for rejected, loss in simulate_looks(m, looks, level, repetitions, (seed, hypotheses))
     ]
-    return _quantile(np.min(detectable, axis=0), power, level)
+    return _drop_quantile(np.min(detectable, axis=0), power, level)
 
 
 def detectable_drop(
     m: int, looks: Looks, hypotheses: int, alpha: float, sd: float, floor: float
 ) -> float:
-    """``smallest_drop`` in the unit of ``sd`` and ``floor``; inf where no drop is ever rejected.
+    """Return ``smallest_drop`` in the unit of ``sd`` and ``floor``; inf if no drop is ever
+    rejected.
 
     Args:
-        sd: standard deviation of one run; 0: whatever is beyond the floor is seen.
-        floor: what the drop has to be observed beyond.
+        sd: standard deviation of one run; if 0, every drop beyond the floor is detected.
+        floor: the drop must be observed beyond this.
     """
     if not looks.could_reject(m, alpha / hypotheses):
         return math.inf
@@ -176,46 +178,57 @@ def detectable_drop(
 
 
 @functools.lru_cache(maxsize=1024)
-def _looked_at(
+def simulate_looks(
     m: int, looks: Looks, level: float, repetitions: int, seed: tuple[int, int]
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Simulated comparisons at each look: the drop that ends in a rejection, and the loss so far.
+    """Return for each look the smallest drop that rejects, and the loss so far.
 
     Returns:
-        Of each look: the drops [R] from which on it rejects and none before it accepts, inf where
-        there is none; mean(stored) - mean(new) [R] before any drop. In sd of one run.
+        For each look: the smallest drops [R] that it rejects and no earlier look accepts (inf if
+            there
+        is none), and mean(stored) - mean(new) [R] before any drop. In sd of one run.
     """
-    rng = np.random.default_rng([seed[0], m, looks.most, seed[1]])
+    # seeded by the sizes, so that a number does not depend on which was computed before
+    rng = np.random.default_rng([seed[0], m, looks.max_runs, seed[1]])
     chunks = []
     for start in range(0, repetitions, _CHUNK):
-        returns = rng.standard_normal((min(_CHUNK, repetitions - start), m + looks.most))
-        going_on = np.full(len(returns), -np.inf)
-        courses = []
+        returns = rng.standard_normal((min(_CHUNK, repetitions - start), m + looks.max_runs))
+        continued_from = np.full(len(returns), -np.inf)
+        outcomes = []
         for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
             # Few arrangements suffice for a generous level; the gate's own number for a strict one.
-            most = min(MORE_DRAWS, max(DRAWS, math.ceil(5 / (weight * level))))
-            wanted = min(most, max(2_000, math.ceil(100 / (weight * level))))
-            exact = math.comb(m + n, n) <= wanted
-            rows = all_arrangements(m, n) if exact else random_arrangements(m, n, wanted, rng)
-            looked_at = returns[:, : m + n]
+            max_draws = min(MORE_DRAWS, max(FEW_DRAWS, math.ceil(5 / (weight * level))))
+            draws = min(max_draws, max(2_000, math.ceil(100 / (weight * level))))
+            exact = math.comb(m + n, n) <= draws
+            rows = enumerate_arrangements(m, n) if exact else draw_arrangements(m, n, draws, rng)
+            returns_so_far = returns[:, : m + n]
             rejected = np.full(len(returns), np.inf)
-            if could_fail(m, n, weight * level):
-                rejected = np.maximum(rejected_from(looked_at, n, weight * level, rows), going_on)
-            courses.append(
-                (rejected, looked_at[:, :m].mean(axis=1) - looked_at[:, m:].mean(axis=1))
+            if can_reject(m, n, weight * level):
+                rejected = np.maximum(
+                    smallest_rejected_drops(returns_so_far, n, weight * level, rows), continued_from
+                )
+            outcomes.append(
+                (rejected, returns_so_far[:, :m].mean(axis=1) - returns_so_far[:, m:].mean(axis=1))
             )
             if look < len(looks.accept_cell):
-                undecided = rejected_from(looked_at, n, looks.accept_cell[look], rows)
-                going_on = np.maximum(going_on, undecided)
-        chunks.append(courses)
+                undecided = smallest_rejected_drops(
+                    returns_so_far, n, looks.accept_cell[look], rows
+                )
+                continued_from = np.maximum(continued_from, undecided)
+        chunks.append(outcomes)
     return [
-        (np.concatenate([column[0] for column in of]), np.concatenate([column[1] for column in of]))
-        for of in zip(*chunks, strict=True)
+        (
+            np.concatenate([column[0] for column in columns]),
+            np.concatenate([column[1] for column in columns]),
+        )
+        for columns in zip(*chunks, strict=True)
     ]
 
 
-def beyond_floor(floor: float, stored: int, new: int, sd: float, power: float = 0.8) -> float:
-    """The drop that is observed beyond a floor with the stated power, rejected or not.
+def drop_observed_beyond(
+    floor: float, stored: int, new: int, sd: float, power: float = 0.8
+) -> float:
+    """Return the drop that is observed beyond a floor with the stated power, rejected or not.
 
     Args:
         floor: in the unit of ``sd``.
@@ -226,8 +239,8 @@ def beyond_floor(floor: float, stored: int, new: int, sd: float, power: float = 
 
 
 @dataclass(frozen=True)
-class _Courses:
-    """Whole courses of one group of cells with normal returns.
+class _GroupCourses:
+    """Simulated courses of one group of cells with normal returns.
 
     Attributes:
         rejected: whether the group's evidence rejects [R].
@@ -240,7 +253,7 @@ class _Courses:
 
 @dataclass(frozen=True)
 class _GroupNoise:
-    """Normal returns of mean 0 and sd 1 of k cells, summed up at each look.
+    """Normal returns of mean 0 and sd 1 of k cells, summarised at each look.
 
     Attributes:
         effect: mean(stored) - mean(new), over its standard error for a known sd [K, R, k].
@@ -253,14 +266,14 @@ class _GroupNoise:
     stored: NDArray[np.int64]
 
 
-def _group_noise(
+def _draw_group_noise(
     stored: Sequence[int], looks: Looks, repetitions: int, rng: np.random.Generator
 ) -> _GroupNoise:
     effect = np.empty((len(looks.seeds), repetitions, len(stored)))
     spread = np.empty_like(effect)
     for cell, m in enumerate(stored):
         before = rng.standard_normal((repetitions, m))
-        after = rng.standard_normal((repetitions, looks.most))
+        after = rng.standard_normal((repetitions, looks.max_runs))
         for look, n in enumerate(looks.seeds):
             new = after[:, :n]
             squares = before.var(axis=1) * m + new.var(axis=1) * n
@@ -271,7 +284,7 @@ def _group_noise(
     return _GroupNoise(effect, spread, np.array(stored))
 
 
-def _courses(
+def _simulate_group(
     noise: _GroupNoise,
     relative_sd: NDArray[np.float64],
     rejectable: NDArray[np.bool_],
@@ -279,38 +292,42 @@ def _courses(
     looks: Looks,
     level: float,
     floor: float = 0.0,
-) -> _Courses:
-    """What the looks make of a group whose cells all lose ``drop`` of their scale.
+) -> _GroupCourses:
+    """Simulate the looks at a group whose cells all lose ``drop`` of their scale.
 
     Args:
-        rejectable: whether the evidence of each cell can be foretold [k].
-        floor: what the mean drop has to be observed beyond.
+        rejectable: whether the evidence of each cell can be predicted [k].
+        floor: the mean drop must be observed beyond this.
     """
     repetitions, cells = noise.effect.shape[1:]
+    # a cell without spread would divide by zero
     sds = np.maximum(relative_sd, 1e-6)
     open_cells = np.ones((repetitions, cells), dtype=bool)
     open_group = np.ones(repetitions, dtype=bool)
-    kept = np.ones(repetitions, dtype=bool)  # the group keeps its cells from being accepted
+    keeps_cells = np.ones(repetitions, dtype=bool)  # the group keeps its cells from being accepted
     rejected = np.zeros(repetitions, dtype=bool)
     runs = np.zeros((repetitions, cells), dtype=np.int64)
     for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
         m = noise.stored
         shift = drop * np.sqrt(m * n / (m + n)) / sds
-        lost = drop + (noise.effect[look] * np.sqrt(1 / m + 1 / n) * sds).mean(axis=1)
+        loss = drop + (noise.effect[look] * np.sqrt(1 / m + 1 / n) * sds).mean(axis=1)
         tail = scipy.special.stdtr(m + n - 2, -(noise.effect[look] + shift) / noise.spread[look])
-        best = np.array([-scipy.special.ndtri(smallest_p(int(stored), n) / 2) for stored in m])
+        best = np.array(
+            [-scipy.special.ndtri(smallest_p_value(int(stored), n) / 2) for stored in m]
+        )
         z = np.clip(-scipy.special.ndtri(np.clip(tail, 1e-300, 1 - 1e-16)), -best, best)
         pooled = scipy.special.ndtr(-np.where(rejectable, z, 0.0).sum(axis=1) / math.sqrt(cells))
+        # runs count before the verdict of this look: they are done by then
         runs[open_cells] = n
-        rejected |= open_group & (pooled < weight * level) & (lost > floor)
+        rejected |= open_group & (pooled < weight * level) & (loss > floor)
         if look < len(looks.accept_cell):
-            kept &= (pooled <= looks.accept_group[look]) | rejected
-            open_group &= kept & ~rejected
-            open_cells &= (tail <= looks.accept_cell[look]) | kept[:, None]
-    return _Courses(rejected, runs)
+            keeps_cells &= (pooled <= looks.accept_group[look]) | rejected
+            open_group &= keeps_cells & ~rejected
+            open_cells &= (tail <= looks.accept_cell[look]) | keeps_cells[:, None]
+    return _GroupCourses(rejected, runs)
 
 
-def expected_runs(
+def average_runs(
     stored: Sequence[int],
     looks: Looks,
     hypotheses: int,
@@ -319,18 +336,20 @@ def expected_runs(
     repetitions: int = 2 * REPETITIONS,
     seed: int = 0,
 ) -> float:
-    """New runs of one cell of a group on average, if nothing changed (normal returns).
+    """Return the average number of new runs of one cell of a group if nothing changed.
+
+    Returns are normal.
 
     Args:
         stored: stored seeds of the cells of the group; a cell without a group is a group of one.
-        quantities: by how many numbers the runs are judged; each may ask for more runs, and they
-            are taken to be independent.
+        quantities: how many numbers of each run are judged. Each may need more runs. They are taken
+            to be independent.
         looks, hypotheses, alpha, repetitions, seed: as in ``smallest_drop``.
     """
-    rng = np.random.default_rng([seed, len(stored), looks.most])
+    rng = np.random.default_rng([seed, len(stored), looks.max_runs])
     runs = [
-        _courses(
-            _group_noise(stored, looks, repetitions, rng),
+        _simulate_group(
+            _draw_group_noise(stored, looks, repetitions, rng),
             np.ones(len(stored)),
             np.ones(len(stored), dtype=bool),
             0.0,
@@ -354,7 +373,7 @@ def smallest_group_drop(
     floor: float = 0.0,
     ceilings: Sequence[bool] = (),
 ) -> float:
-    """The drop, the same share in every cell of a group, that Stouffer's z sees.
+    """Return the smallest common drop of a group, as a share, that Stouffer's z detects.
 
     The mid-p value of a cell is that of the pooled t-test of normal returns, cut off where the
     permutation test of that cell ends. The permutation test itself gives the same within 0.03
@@ -365,11 +384,12 @@ def smallest_group_drop(
         relative_sd: standard deviation over scale of each cell [k].
         looks, hypotheses, alpha, power, repetitions, seed: as in ``smallest_drop``.
         floor: share beyond which the mean drop has to be observed.
-        ceilings: which cells stand at a ceiling [k]: they add no evidence that can be foretold, and
-            their noise to the mean drop; none, if empty.
+        ceilings: whether each cell is at a ceiling [k]. Such a cell adds no predictable evidence,
+            but
+            its noise enters the mean drop. Empty: none is.
 
     Returns:
-        The drop as a share of each cell's scale; inf where no drop is seen.
+        The drop as a share of each cell's scale; inf if no drop is detected.
     """
     level, cells = alpha / hypotheses, (tuple(stored), tuple(relative_sd))
     open_cells = tuple(not at_ceiling for at_ceiling in ceilings or [False] * len(stored))
@@ -378,7 +398,7 @@ def smallest_group_drop(
     )
 
 
-# a session asks for the same groups again, after each look and in its report
+# a session computes the same groups again after each look and in its report
 @functools.lru_cache(maxsize=1024)
 def _search_group_drop(
     stored: tuple[int, ...],
@@ -392,14 +412,15 @@ def _search_group_drop(
     floor: float,
 ) -> float:
     rng = np.random.default_rng([seed[0], len(stored), seed[1]])
-    noise = _group_noise(stored, looks, repetitions, rng)
+    noise = _draw_group_noise(stored, looks, repetitions, rng)
     spreads, open_cells = np.array(relative_sd, dtype=np.float64), np.array(rejectable)
 
     def detected_share(drop: float) -> float:
-        courses = _courses(noise, spreads, open_cells, drop, looks, level, floor)
-        return float(courses.rejected.mean())
+        outcomes = _simulate_group(noise, spreads, open_cells, drop, looks, level, floor)
+        return float(outcomes.rejected.mean())
 
     low, high = 0.0, 1.0
+    # doubling finds an upper end; bisection then narrows it
     while detected_share(high) < power:
         low, high = high, 2 * high
         if high > 1e3:

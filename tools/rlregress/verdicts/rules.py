@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rules:
-    """What a verdict depends on besides the returns.
+    """The settings of a verdict.
 
     Attributes:
         alpha: probability of one or more false ``regressed`` in the session, if nothing changed.
@@ -54,9 +54,8 @@ class CellSample:
         group: name of the (framework, algorithm) group, "" for none.
         worst: the environment's worst recorded return, which a failed run counts as (or the worst
             return of this cell, if that is lower); needed only where a run failed.
-        quantity: what the numbers are. Of anything but returns, a value that is not finite is
-            that of a run that has none: it counts as the mean of the others, which is no evidence
-            for anything.
+        quantity: the kind of number. For other quantities than returns, a value that is not finite
+            means that the run has none. It counts as the mean of the others, which is no evidence.
     """
 
     stored: Sequence[float] | FloatArray
@@ -75,12 +74,12 @@ def visible_drop(
     quantity: Quantity = RETURNS,
     floor: float = Rules.floor,
 ) -> float | None:
-    """The smallest drop, or change, of one cell that is detected with 80 % power, in returns.
+    """Return the smallest drop or change of one cell that is detected with 80 % power, in returns.
 
-    It is rejected, and observed beyond the floor.
+    The drop is rejected and observed beyond the floor. None if there is none.
 
     Args:
-        hypotheses, alpha: about the quantity, and its share of the error.
+        hypotheses, alpha: number of hypotheses about the quantity, and its share of the error.
         floor: as a share of the scale.
     """
     m = len(stored)
@@ -88,9 +87,9 @@ def visible_drop(
         return None
     sd = float(stored.std(ddof=1))
     drop = detectable_drop(m, looks, hypotheses, alpha, sd, floor * quantity.scale(stored))
-    if ceiling.at_ceiling(stored):
+    if ceiling.is_at_ceiling(stored):
         below = int(np.count_nonzero(stored < stored.max()))
-        share = ceiling.detected_share(below, m, looks, alpha / hypotheses)
+        share = ceiling.smallest_detected_share(below, m, looks, alpha / hypotheses)
         if share is None:
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
@@ -98,32 +97,33 @@ def visible_drop(
     return drop if math.isfinite(drop) and drop <= quantity.largest_loss(stored) else None
 
 
-def decide(
+def classify_rejection(
     fraction: float,
     p: tuple[float, float, float, float],
     rules: Rules,
     quantity: Quantity = RETURNS,
 ) -> tuple[str, str]:
-    """A verdict if one side is rejected beyond the floor, else "" and what is to be said first."""
+    """Return a verdict if a change is rejected beyond the floor, and a sentence."""
     drop_rejected, gain_rejected = p[2] < rules.alpha, p[3] < rules.alpha  # nan: False
     if not (drop_rejected or gain_rejected):
         return "", "no change rejected"
     adjusted = p[2] if drop_rejected else p[3]
-    text = f"{quantity.moved(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
+    text = f"{quantity.describe_change(fraction)} (adjusted p = {adjusted:.2g} < {rules.alpha:g})"
+    # a certain but tiny difference is no regression
     if abs(fraction) <= rules.floor:
         return "", f"{text}, not more than the floor of {rules.floor:.0%}"
     if quantity.two_sided:
         return MOVED, text + ": a change too."
     if drop_rejected and fraction < 0:
-        own = ": this is the critic, not the return; the return has a separate line."
-        about = own if quantity is CRITIC else "."
-        return REGRESSED, text + about
+        critic_note = ": this is the critic, not the return; the return has a separate line."
+        ending = critic_note if quantity is CRITIC else "."
+        return REGRESSED, text + ending
     if gain_rejected and fraction > 0:
         return IMPROVED, text + ": an unexpected gain is a change too."
-    return "", f"{text}, in cells that go both ways"
+    return "", f"{text}, but some cells gained and others dropped"
 
 
-def reasons_against(
+def list_reasons_against(
     stored: FloatArray,
     n: int,
     failed: int,
@@ -134,25 +134,26 @@ def reasons_against(
     rules: Rules,
     quantity: Quantity = RETURNS,
 ) -> list[str]:
-    """Why a cell that is not rejected may not be said to hold; empty: it may.
+    """List the reasons why a cell that is not rejected does not hold; empty if it holds.
 
     Args:
-        level: at which it is tested first.
+        level: of the first step of Holm's procedure.
     """
     m = len(stored)
-    against = []
+    # not rejected is not enough: the cell must have been able to show a drop that matters
+    reasons = []
     if m < rules.min_stored:
-        against.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
+        reasons.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
     if n and failed / n > rules.max_failed_share:
-        against.append(f"{failed} of {n} new runs {quantity.missing}")
+        reasons.append(f"{failed} of {n} new runs {quantity.missing}")
     if fraction < -rules.must_detect or (quantity.two_sided and fraction > rules.must_detect):
-        against.append(f"{quantity.moved(fraction)}, too few seeds to reject it")
+        reasons.append(f"{quantity.describe_change(fraction)}, too few seeds to reject it")
     if visible is None:
-        against.append(
-            f"nothing would be detected with 80 % power: {m} stored against {looks.most} new "
+        reasons.append(
+            f"nothing would be detected with 80 % power: {m} stored against {looks.max_runs} new "
             "seeds at "
             f"level {level:.2g}"
         )
     elif visible > rules.must_detect * quantity.scale(stored):
-        against.append(f"{quantity.loss(rules.must_detect)} could be missed")
-    return against
+        reasons.append(f"{quantity.loss(rules.must_detect)} could be missed")
+    return reasons

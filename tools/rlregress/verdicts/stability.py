@@ -1,8 +1,8 @@
-"""Admission check: how often would a stored baseline ring for new runs that are no different?
+"""Admission check: how often a stored baseline would raise alarms for runs that are no different.
 
 The same baseline is used every night, so its alarms are not independent: a baseline whose mean is
-too high by chance rings again and again. That cannot be seen in its own mean; it is bounded here
-from its own spread.
+too high by chance raises alarms again and again. Its mean cannot show that. The bound here comes
+from its spread.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import scipy
 from numpy.typing import ArrayLike
 
 from rlregress.errors import UserError
-from rlregress.verdicts.permutation import content_generator, permutation_p_rows
+from rlregress.verdicts.permutation import generator_from_contents, permutation_p_values
 
 
 @dataclass(frozen=True)
 class Stability:
-    """How often one baseline rings falsely at the single-test level, night after night.
+    """Rates of false alarms of one baseline at the level of the single test.
 
     Attributes:
-        expected: ring rate if the true mean is the stored one.
-        unlucky: ring rate if the true mean is as low as its one-sided 95 % confidence bound; one
-            baseline in 20 rings at least about this often.
+        expected: alarm rate if the true mean is the stored one.
+        unlucky: alarm rate if the true mean is as low as its one-sided 95 % confidence bound; one
+            baseline in 20 raises alarms at least about this often.
         mc_error: largest Monte Carlo standard error that either rate can have.
         level: level of the single test.
         stored_seeds, new_seeds: m and n.
@@ -48,7 +48,7 @@ class Stability:
         )
 
 
-def self_check(
+def check_stability(
     stored: ArrayLike,
     new_seeds: int,
     level: float = 0.05,
@@ -74,17 +74,20 @@ def self_check(
             f"a baseline of {m} returns cannot be checked against {new_seeds} new ones: expected "
             "at least 2 finite stored returns and 1 new run."
         )
-    rng = content_generator(values, seed=seed)
+    rng = generator_from_contents(values, seed=seed)
     mean, sd = float(values.mean()), float(values.std(ddof=1))
+    # resampled deviations have the biased variance; the factor removes the bias
     widened = (values - mean) * math.sqrt(m / (m - 1))
     bound = float(scipy.stats.t.isf(0.05, m - 1)) * sd / math.sqrt(m)
     nights = mean + rng.choice(widened, (repetitions, new_seeds))
     baseline = np.broadcast_to(values, (repetitions, m))
 
-    def rings(shift: float) -> float:
+    def alarm_rate(shift: float) -> float:
         # 2 000 draws resolve the levels of a handful of cells; more for stricter ones.
         draws = min(20_000, max(2_000, math.ceil(100 / level)))
-        p = permutation_p_rows(baseline, nights - shift, rng, draws, draws).drop
+        p = permutation_p_values(baseline, nights - shift, rng, draws, draws).drop
         return float(np.mean(np.asarray(p) < level))
 
-    return Stability(rings(0.0), rings(bound), 0.5 / math.sqrt(repetitions), level, m, new_seeds)
+    return Stability(
+        alarm_rate(0.0), alarm_rate(bound), 0.5 / math.sqrt(repetitions), level, m, new_seeds
+    )

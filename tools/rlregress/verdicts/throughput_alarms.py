@@ -1,9 +1,9 @@
-"""Throughput and memory of stored processes against those of new ones.
+"""Verdicts on throughput and memory: stored processes against new ones.
 
 The test is that of returns: permutations of stored and new processes, Holm over everything that a
-session judges. What differs is how much is tolerated. A ratio of throughput repeats itself within a
-few per cent, so that a difference too small to matter is soon significant: it is no alarm. The
-smallest change that is detected with 80 % power counts both, the test and what is tolerated.
+session judges. The difference is a tolerance. A ratio of throughput repeats itself within a few
+per cent, so a difference too small to matter is soon significant. It raises no alarm. The smallest
+change that is detected with 80 % power accounts for both, the test and the tolerance.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 from rlregress.model.throughput_verdict import ThroughputVerdict
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, REGRESSED
 from rlregress.verdicts.effect import welch_interval
-from rlregress.verdicts.family import Name, holm
-from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.permutation import content_generator, could_fail, permutation_p
+from rlregress.verdicts.family import Name, holm_by_name
+from rlregress.verdicts.looks import single_look
+from rlregress.verdicts.permutation import can_reject, generator_from_contents, permutation_p_value
 from rlregress.verdicts.power import detectable_drop
 
 #: a smaller change, as a share of the stored mean, is no alarm
-TOLERATED = 0.10
-#: ``holds`` needs that a change for the worse of this share would have been seen
-MUST_DETECT = 0.20
+TOLERATED_SHARE = 0.10
+#: ``holds`` needs that a change for the worse of this share would have been detected
+MUST_DETECT_SHARE = 0.20
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Sample:
     Attributes:
         stored: positive numbers [m], one or more.
         new: positive numbers [n], one or more.
-        less_is_better: as of memory; otherwise more is, as of throughput.
+        less_is_better: true for memory, false for throughput.
     """
 
     stored: Sequence[float]
@@ -43,72 +43,77 @@ class Sample:
     less_is_better: bool = False
 
 
-def judge(samples: Mapping[Name, Sample], alpha: float = 0.05) -> dict[Name, ThroughputVerdict]:
+def judge_throughput(
+    samples: Mapping[Name, Sample], alpha: float = 0.05
+) -> dict[Name, ThroughputVerdict]:
     """Judge all quantities of a session as one family.
 
     A quantity with so few processes that no data could give p < alpha costs the others no power
     (Tarone 1990).
     """
     p = {
-        name: permutation_p(*_goods(sample), content_generator(sample.stored, sample.new))
+        name: permutation_p_value(
+            *orient_values(sample), generator_from_contents(sample.stored, sample.new)
+        )
         for name, sample in samples.items()
-        if could_fail(len(sample.stored), len(sample.new), alpha)
+        if can_reject(len(sample.stored), len(sample.new), alpha)
     }
-    worse = holm({name: float(value.drop) for name, value in p.items()})
-    better = holm({name: float(value.gain) for name, value in p.items()})
+    worse = holm_by_name({name: float(value.drop) for name, value in p.items()})
+    better = holm_by_name({name: float(value.gain) for name, value in p.items()})
     nan = math.nan
     return {
-        name: _judged(sample, worse.get(name, nan), better.get(name, nan), alpha, len(p))
+        name: _judge_sample(sample, worse.get(name, nan), better.get(name, nan), alpha, len(p))
         for name, sample in samples.items()
     }
 
 
-def _goods(sample: Sample) -> tuple[list[float], list[float]]:
-    """Stored and new values, with their sign so that more is better."""
+def orient_values(sample: Sample) -> tuple[list[float], list[float]]:
+    """Return stored and new values with their sign such that more is better."""
     sign = -1 if sample.less_is_better else 1
     return [sign * value for value in sample.stored], [sign * value for value in sample.new]
 
 
-def smallest_visible(
+def smallest_detected_change(
     stored: Sequence[float], new_processes: int, hypotheses: int, alpha: float
 ) -> float | None:
-    """The smallest change for the worse, as a share, that is detected with 80 % power; None: none
+    """Return the smallest change for the worse, as a share, detected with 80 % power; None if none
     is.
 
-    It has to be rejected, and to be observed beyond what is tolerated.
+    It must be rejected and observed beyond the tolerance.
     """
     m, n = len(stored), new_processes
-    if m < 2 or not hypotheses or not could_fail(m, n, alpha / hypotheses):
+    if m < 2 or not hypotheses or not can_reject(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))
-    visible = detectable_drop(m, fixed(n), hypotheses, alpha, spread, TOLERATED)
+    visible = detectable_drop(m, single_look(n), hypotheses, alpha, spread, TOLERATED_SHARE)
     return visible if math.isfinite(visible) else None
 
 
-def _judged(
+def _judge_sample(
     sample: Sample, worse: float, better: float, alpha: float, hypotheses: int
 ) -> ThroughputVerdict:
     m, n = len(sample.stored), len(sample.new)
     before, after = float(np.mean(sample.stored)), float(np.mean(sample.new))
     change = after / before - 1
-    visible = smallest_visible(sample.stored, n, hypotheses, alpha)
+    visible = smallest_detected_change(sample.stored, n, hypotheses, alpha)
     worsened = change if sample.less_is_better else -change
-    if worse < alpha and worsened > TOLERATED:
-        verdict, reason = REGRESSED, f"worse by more than the tolerated {TOLERATED:.0%}"
-    elif better < alpha and -worsened > TOLERATED:
+    if worse < alpha and worsened > TOLERATED_SHARE:
+        verdict, reason = REGRESSED, f"worse by more than the tolerated {TOLERATED_SHARE:.0%}"
+    elif better < alpha and -worsened > TOLERATED_SHARE:
         verdict, reason = (
             IMPROVED,
-            f"better, and by more than the tolerated {TOLERATED:.0%}: explain it",
+            f"better, and by more than the tolerated {TOLERATED_SHARE:.0%}: explain it",
         )
     elif visible is None:
         verdict = INCONCLUSIVE
         reason = f"{m} stored and {n} new processes: no change would be detected with 80 % power"
-    elif visible > MUST_DETECT:
-        verdict, reason = INCONCLUSIVE, f"a change of {MUST_DETECT:.0%} could be missed"
+    elif visible > MUST_DETECT_SHARE:
+        verdict, reason = INCONCLUSIVE, f"a change of {MUST_DETECT_SHARE:.0%} could be missed"
     elif worsened > visible:
         verdict, reason = INCONCLUSIVE, "worse, and too few processes to reject chance"
     else:
-        verdict, reason = HOLDS, f"no change beyond the tolerated {TOLERATED:.0%}"
+        verdict, reason = HOLDS, f"no change beyond the tolerated {TOLERATED_SHARE:.0%}"
+    # for the reader only: the permutation test has decided
     interval = welch_interval(sample.stored, sample.new)
     return ThroughputVerdict(
         verdict=verdict,

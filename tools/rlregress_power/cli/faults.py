@@ -13,7 +13,7 @@ from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
 from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.model.fault_results import (
@@ -44,7 +44,7 @@ _TIERS = "tiers"
 def run_instrument(
     name: str, faults: Sequence[Fault], workers: int, page: Page, **further: Any
 ) -> bool:
-    """Inject, run what has to detect each fault, and print; whether enough are detected.
+    """Inject faults, run the instrument and print; return whether enough are detected.
 
     Args:
         further: cells and gates, of the instrument of returns.
@@ -65,17 +65,19 @@ def run_instrument(
     rows = [faults_page.row(name, result) for result in results]
     page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
     unexpected = [row.name for row in rows if not row.right]
-    output.next_steps([after_faults(unexpected)])
+    output.print_next_steps([after_faults(unexpected)])
     return instrument.enough(results)
 
 
-def _tiers(of: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
+def _tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
     """Draw faults, or take those that no tier detected; run the tiers; whether they suffice."""
-    adapters = map(frameworks.get, of)
+    adapters = map(frameworks.get, names)
     with kept_alive(typer.echo) as say:
         if missed:
             draws = (tier_power.probe_again(adapter, workers, say) for adapter in adapters)
-            results = [drawn for each in draws for drawn in each]
+            results = [
+                adapter_draw for framework_draws in draws for adapter_draw in framework_draws
+            ]
         else:
             results = [tier_power.judge(adapter, count, draw, workers, say) for adapter in adapters]
     typer.echo(power_page.page(results, generated_faults.explained()))
@@ -83,11 +85,15 @@ def _tiers(of: Sequence[str], count: int, draw: int, workers: int, missed: bool)
     return tier_power.enough(results)
 
 
-def _recorded_tiers(of: Sequence[str]) -> bool:
-    """Print the page of what was judged before, of some or all frameworks; whether it suffices."""
-    results = [kept for kept in generated_faults.kept() if not of or kept.framework in of]
+def _recorded_tiers(names: Sequence[str]) -> bool:
+    """Print the page of stored results; return whether they suffice."""
+    results = [
+        recorded
+        for recorded in generated_faults.load_all_results()
+        if not names or recorded.framework in names
+    ]
     if not results:
-        named = f" of {', '.join(of)}" if of else ""
+        named = f" of {', '.join(names)}" if names else ""
         raise UserError(
             f"no generated faults{named} were judged yet; run rlregress selftest faults --tiers "
             "without --show"
@@ -161,13 +167,13 @@ def faults(
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
     # of several copies of a framework, the one that its name alone means
-    chosen = requested_names.adapters(names("--framework", framework))
-    adapters = list(dict.fromkeys(adapter.name for adapter in chosen))
-    given = {
+    selected = requested_names.find_adapters(split_names("--framework", framework))
+    adapters = list(dict.fromkeys(adapter.name for adapter in selected))
+    requested_instruments = {
         TRACES: traced, OPTIONS: optional, BEHAVIOR: behavior, THROUGHPUT: throughput,
         RETURNS: returns, REPLAYS: replays, _TIERS: tiers,
     }  # fmt: skip
-    instruments = [name for name, wanted in given.items() if wanted]
+    instruments = [name for name, is_requested in requested_instruments.items() if is_requested]
     if not (returns or replays) and algorithm is not None:
         raise UserError("--algorithm goes with --returns and --replays; give one, or leave it out")
     if not returns and (unchanged or cells != "all"):
@@ -192,7 +198,7 @@ def faults(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
         enough = (
-            _recorded_tiers(names("--framework", framework))
+            _recorded_tiers(split_names("--framework", framework))
             if show
             else _tiers(adapters, count, draw, processes, missed)
         )
@@ -204,14 +210,20 @@ def faults(
             "is slower; leave it out"
         )
     instrument = instruments[0] if instruments else DETAILS
-    algorithms = names("--algorithm", algorithm) if returns or replays else ()
+    algorithms = split_names("--algorithm", algorithm) if returns or replays else ()
     if replays and draw:
-        every = {name: algorithms or frameworks.get(name).framework.algorithms for name in adapters}
-        pairs = [(name, algorithm) for name, own in every.items() for algorithm in own]
+        algorithms_by_framework = {
+            name: algorithms or frameworks.get(name).framework.algorithms for name in adapters
+        }
+        pairs = [
+            (name, algorithm) for name, own in algorithms_by_framework.items() for algorithm in own
+        ]
         injected = [f for pair in pairs for f in replay_power.draw(*pair, count, draw)]
     else:
         table = RETURNS if replays else instrument
-        injected = fault_tables.chosen(table, adapters, names("--only", only), algorithms)
+        injected = fault_tables.select_faults(
+            table, adapters, split_names("--only", only), algorithms
+        )
     further = {"cells": cells, "gates": unchanged} if returns else {}
     enough = run_instrument(instrument, injected, processes, page, **further)
     raise typer.Exit(0 if enough else 1)

@@ -12,7 +12,7 @@ import typer
 from rlregress import frameworks
 from rlregress.cli import output
 from rlregress.cli.options import Workers
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.reporting import upgrade_data
@@ -61,23 +61,27 @@ def histories(
         raise UserError(
             "--scenario adds to the results of pairs that were judged; say which with --only"
         )
-    chosen = names("--framework", framework) or list(known_changes.known())
+    names = split_names("--framework", framework) or list(known_changes.known())
     if not show:
-        judge_histories(chosen, names("--only", only), names("--scenario", scenario), workers)
-    show_histories(chosen)
+        judge_histories(
+            names, split_names("--only", only), split_names("--scenario", scenario), workers
+        )
+    show_histories(names)
 
 
 def judge_histories(
     names: Sequence[str], only: Sequence[str], scenarios: Sequence[str], workers: int
 ) -> None:
-    """Judge what has no result yet, framework after framework, and say what came of each pair.
+    """Judge pairs without a result, framework by framework, and print each result.
 
     Args:
         scenarios: trace these alone, and add what they name to the results.
     """
     for name in names:
         judge = _judge_pair(name, scenarios, workers)
-        for row in release_histories.run(name, judge, only, typer.echo, further=bool(scenarios)):
+        for row in release_histories.judge_pairs(
+            name, judge, only, typer.echo, further=bool(scenarios)
+        ):
             for line in histories_text.pair_lines(row):
                 typer.echo(line)
 
@@ -86,24 +90,24 @@ def _judge_pair(
     name: str, scenarios: Sequence[str], workers: int
 ) -> Callable[[ReleasePair], Mapping[str, Any]]:
     package = frameworks.get(name).framework.packages[0]
-    kept = cached_folders.cache() / "histories"
+    results_folder = cached_folders.cache() / "histories"
 
     def judge(pair: ReleasePair) -> Mapping[str, Any]:
         options = Options(
             a=" ".join([f"{package}=={pair.before}", *pair.requires]),
             b=" ".join([f"{package}=={pair.release}", *pair.requires]),
-            report=kept / "report",
+            report=results_folder / "report",
             frameworks=[name],
             scenarios=scenarios or None,
             only_scenarios=bool(scenarios),
             returns=False,
             workers=workers,
-            keep=kept,
+            keep=results_folder,
             say=lambda line: typer.echo(f"  {line}"),
         )
         report = upgrade_data.as_json(cascade.run(options))
         mark = "-scenarios" if scenarios else ""
-        path = kept / f"{name}-{pair.release}{mark}.json"
+        path = results_folder / f"{name}-{pair.release}{mark}.json"
         write_atomically(path, json.dumps(report, indent=1))
         return report
 
@@ -111,7 +115,7 @@ def _judge_pair(
 
 
 def show_histories(names: Sequence[str]) -> None:
-    """Print what is kept of the histories of frameworks."""
+    """Print the stored histories of frameworks."""
     unjudged: list[str] = []
     for name in names:
         published = len(known_changes.pairs(name))
@@ -120,7 +124,7 @@ def show_histories(names: Sequence[str]) -> None:
             typer.echo(line)
         if len(rows) < published:
             unjudged.append(name)
-    output.next_steps([after_histories(unjudged)])
+    output.print_next_steps([after_histories(unjudged)])
 
 
 def after_histories(unjudged: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.framework.expectations is None}
 )
-FAULTS = fault_tables.chosen(BEHAVIOR, INSTALLED, [])
+FAULTS = fault_tables.select_faults(BEHAVIOR, INSTALLED, [])
 LISTED = [
     pytest.param(
         fault,
@@ -29,7 +29,7 @@ LISTED = [
 
 
 def fits(fault):
-    """Whether the line is in the copy of the framework that is installed."""
+    """Return whether the line is in the copy of the framework that is installed."""
     return injection.fault_line(fault) is not None
 
 

@@ -28,12 +28,12 @@ from rlregress.model.fault_results import (
 from rlregress.upgrade import state
 from rlregress_power import generated_faults, power_page, probe_server, tier_power
 
-KEPT = generated_faults.kept()
+KEPT = generated_faults.load_all_results()
 
 
 def faults_of(name, count, draw):
     """Faults of a framework by lot, and how many places there are."""
-    return generated_faults.drawn(frameworks.get(name), count, draw)
+    return generated_faults.draw_faults(frameworks.get(name), count, draw)
 
 
 @pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
@@ -43,8 +43,8 @@ def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
     assert first == faults_of(name, 40, 0)[0]
     assert first != faults_of(name, 40, 1)[0]
     assert len(first) == 40 < of
-    assert len({each.file for each in first}) > 10
-    assert len({each.operator for each in first}) > 5
+    assert len({outcome.file for outcome in first}) > 10
+    assert len({outcome.operator for outcome in first}) > 5
 
 
 def test_the_seeder_makes_the_drawn_fault_and_no_other():
@@ -52,8 +52,11 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     adapter = frameworks.get("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
         sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
-        made = generated_faults.as_fault(fault, "sb3", sound, str(number))
-        assert source.replaced(sound, made.old, made.new, made.occurrence) == fault.text
+        fault_made = generated_faults.as_fault(fault, "sb3", sound, str(number))
+        assert (
+            source.replaced(sound, fault_made.old, fault_made.new, fault_made.occurrence)
+            == fault.text
+        )
 
 
 def test_the_second_of_two_equal_lines_is_meant():
@@ -64,10 +67,10 @@ def test_the_second_of_two_equal_lines_is_meant():
         for missed in mutation.faults("m.py", "f", 1, 4, text)
         if (missed.line, missed.operator) == (3, "constant")
     ]
-    made = generated_faults.as_fault(fault, "sb3", text, "f")
-    assert made.occurrence == 2
-    assert source.replaced(text, made.old, made.new, 2) == fault.text
-    assert source.replaced(text, made.old, made.new, 1) != fault.text
+    fault_made = generated_faults.as_fault(fault, "sb3", text, "f")
+    assert fault_made.occurrence == 2
+    assert source.replaced(text, fault_made.old, fault_made.new, 2) == fault.text
+    assert source.replaced(text, fault_made.old, fault_made.new, 1) != fault.text
 
 
 def test_edits_of_a_file_are_those_of_its_functions():
@@ -108,7 +111,7 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
             pass
     os.close(writing)
     running = {child: (reading, "never ends")}
-    probe_server._one_ended(running)
+    probe_server._wait_for_answer(running)
     values = json.loads(capfd.readouterr().out)
     assert values["name"] == "never ends"
     assert values["changed"][""][""].startswith("the process ended by signal 14 after ")
@@ -145,12 +148,12 @@ DRAWN = Drawn(
 
 def explain(monkeypatch, *rows):
     """Let these faults of one framework be explained so."""
-    known = {
+    explanations = {
         ("sb3", fault.name): Explained(framework="sb3", fault=fault.name, kind=kind, why=why)
         for fault, kind, why in rows
     }
-    monkeypatch.setattr(generated_faults, "explained", lambda: known)
-    return known
+    monkeypatch.setattr(generated_faults, "explained", lambda: explanations)
+    return explanations
 
 
 def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
@@ -168,15 +171,15 @@ def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
 
 def test_the_page_names_what_nothing_sees(monkeypatch, snapshot):
     """Shares by tier and by operator, and each miss with its explanation."""
-    known = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
-    snapshot("one-draw.md", power_page.page([DRAWN], known))
+    explanations = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
+    snapshot("one-draw.md", power_page.page([DRAWN], explanations))
 
 
 def test_several_draws_are_counted_together(monkeypatch, snapshot):
     """Beside each of them; one alone has no sum."""
-    again = replace(DRAWN, draw=1, faults=(SEEN, UNSEEN))
-    known = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
-    snapshot("two-draws.md", power_page.page([DRAWN, again], known))
+    second_draw = replace(DRAWN, draw=1, faults=(SEEN, UNSEEN))
+    explanations = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
+    snapshot("two-draws.md", power_page.page([DRAWN, second_draw], explanations))
 
 
 def no_number(number):
@@ -220,12 +223,14 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
         tier_power.judge(adapter, 3, 0, 1, lambda message: None)
         return list(requested)
 
-    every = [(tier, 3) for tier in TIERS]
-    assert judge() == every
+    by_tier = [(tier, 3) for tier in TIERS]
+    assert judge() == by_tier
     assert judge() == [(tier, 0) for tier in TIERS]
     monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
-    assert judge() == every
-    assert [(each.draw, each.tests) for each in generated_faults.kept()] == [(0, "other tests")]
+    assert judge() == by_tier
+    assert [(outcome.draw, outcome.tests) for outcome in generated_faults.load_all_results()] == [
+        (0, "other tests")
+    ]
 
 
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
@@ -242,16 +247,16 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     requested = answering(
         monkeypatch, tmp_path, {**first, TRACE: lambda number: "a training" * (number == 1)}
     )
-    (again,) = tier_power.probe_again(adapter, 1, lambda message: None)
+    (second_draw,) = tier_power.probe_again(adapter, 1, lambda message: None)
     assert requested == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
-    assert [fault.said for fault in again.faults] == [fault.said for fault in drawn.faults]
-    assert generated_faults.kept() == [again]
+    assert [fault.said for fault in second_draw.faults] == [fault.said for fault in drawn.faults]
+    assert generated_faults.load_all_results() == [second_draw]
     # the first of the two was seen by probes as number 0, the second by traces as number 1
-    assert [fault.detected_later_by for fault in again.faults if fault.again] == [UNIT, TRACE]
-    assert tier_power.shares(again) == (3, 3)
-    page = power_page.page([again], generated_faults.explained())
+    assert [fault.detected_later_by for fault in second_draw.faults if fault.again] == [UNIT, TRACE]
+    assert tier_power.shares(second_draw) == (3, 3)
+    page = power_page.page([second_draw], generated_faults.explained())
     assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
-    assert f"Detected on {again.asked_again} by {TRACE}." in page
+    assert f"Detected on {second_draw.asked_again} by {TRACE}." in page
 
 
 def test_nothing_can_be_asked_again_before_it_was_drawn(monkeypatch, tmp_path):

@@ -25,19 +25,23 @@ FILE = "package/sac.py"
 TRAIN, OTHER = f"{FILE} SAC.train", f"{FILE} SAC.other"
 
 
-def change(**given):
+def change(**changed_fields):
     """A change of SAC's training."""
     fields = {
         "id": "x", "release": "2", "before": "1", "algorithms": ("sac",), "what": "w",
-        "kind": "fix", "scope": "in", "source": "s", "functions": (TRAIN,), **given,
+        "kind": "fix", "scope": "in", "source": "s", "functions": (TRAIN,), **changed_fields,
     }  # fmt: skip
     return Change(**fields)
 
 
 def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
     """A report of one framework."""
-    of = {"details": list(details), "defaults": list(defaults), "traces": traces or {}}
-    frameworks = {"x": of}
+    framework_report = {
+        "details": list(details),
+        "defaults": list(defaults),
+        "traces": traces or {},
+    }
+    frameworks = {"x": framework_report}
     return {
         "verdict": verdict, "headline": verdict, "frameworks": frameworks, "entries": list(entries)
     }  # fmt: skip
@@ -63,11 +67,13 @@ def entry(state, name="SAC.train"):
     return {"name": f"{FILE} {name}", "state": state}
 
 
-def seen(data, of=None):
+def seen(data, framework_report=None):
     """What became of one change."""
-    of = of or change()
-    (only,) = release_histories.judged(ReleasePair("1", "2", (of,)), data, 1.0).changes
-    assert only.id == of.id
+    framework_report = framework_report or change()
+    (only,) = release_histories.judged(
+        ReleasePair("1", "2", (framework_report,)), data, 1.0
+    ).changes
+    assert only.id == framework_report.id
     return only.outcome, only.by
 
 
@@ -106,8 +112,8 @@ NAMED = {
 @pytest.mark.parametrize("case", NAMED)
 def test_a_change_that_is_named_is_flagged_with_the_cause(case):
     """By any of what moves, and it is said by what."""
-    data, of, by = NAMED[case]
-    assert seen(data, of) == (CAUSE, by)
+    data, framework_report, by = NAMED[case]
+    assert seen(data, framework_report) == (CAUSE, by)
 
 
 NOT_NAMED = {
@@ -132,8 +138,8 @@ NOT_NAMED = {
 @pytest.mark.parametrize("case", NOT_NAMED)
 def test_what_else_moves_does_not_name_a_change(case):
     """It is missed where nothing of it moves."""
-    data, of = NOT_NAMED[case]
-    assert seen(data, of) == (MISSED, "")
+    data, framework_report = NOT_NAMED[case]
+    assert seen(data, framework_report) == (MISSED, "")
 
 
 @pytest.mark.parametrize(
@@ -239,11 +245,11 @@ functions = ["package/sac.py SAC.train"]
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder of histories with one of four releases."""
-    made = tmp_path / "histories"
-    made.mkdir()
-    (made / "x.toml").write_text(HISTORY)
+    histories_folder = tmp_path / "histories"
+    histories_folder.mkdir()
+    (histories_folder / "x.toml").write_text(HISTORY)
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
-    return made
+    return histories_folder
 
 
 class Judge:
@@ -265,62 +271,71 @@ def test_results_are_kept_and_read_again(folder):
     """After each pair, the newest first; in the file the oldest is first."""
     assert release_histories.load("x") == ()
     judge = Judge(report(traces=trained(alone=TRAIN)))
-    running = release_histories.run("x", judge)
+    running = release_histories.judge_pairs("x", judge)
     first = next(running)
     assert first.release == "1.3"
     assert release_histories.load("x") == (first,)
-    rest = list(running)
+    remaining = list(running)
     assert judge.asked == ["1.3", "1.2", "1.1"]
-    assert release_histories.load("x") == (rest[1], rest[0], first)
-    assert rest[1].changes == (JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}"),)
+    assert release_histories.load("x") == (remaining[1], remaining[0], first)
+    assert remaining[1].changes == (
+        JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}"),
+    )
 
 
 def test_what_has_a_result_is_not_judged_again(folder):
     """Unless it is asked for by name, and then alone."""
-    list(release_histories.run("x", Judge(report("unchanged")), only=["1.2"]))
-    again = Judge(report())
-    assert [row.release for row in release_histories.run("x", again)] == ["1.3", "1.1"]
+    list(release_histories.judge_pairs("x", Judge(report("unchanged")), only=["1.2"]))
+    second_judge = Judge(report())
+    assert [row.release for row in release_histories.judge_pairs("x", second_judge)] == [
+        "1.3",
+        "1.1",
+    ]
     assert [row.verdict for row in release_histories.load("x")] == [
         "changed",
         "unchanged",
         "changed",
     ]
     named = Judge(report("holds"))
-    list(release_histories.run("x", named, only=["1.2"]))
+    list(release_histories.judge_pairs("x", named, only=["1.2"]))
     assert named.asked == ["1.2"]
     assert [row.verdict for row in release_histories.load("x")] == ["changed", "holds", "changed"]
 
 
 def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
     """What hindered it is kept as its headline."""
-    found = list(release_histories.run("x", Judge(UserError("no such wheel"))))
-    assert [row.verdict for row in found] == ["could not judge"] * 3
-    assert found[0].headline == "could not judge: no such wheel"
-    assert [row.outcome for row in found[2].changes] == [NOT_JUDGED]
+    pairs = list(release_histories.judge_pairs("x", Judge(UserError("no such wheel"))))
+    assert [row.verdict for row in pairs] == ["could not judge"] * 3
+    assert pairs[0].headline == "could not judge: no such wheel"
+    assert [row.outcome for row in pairs[2].changes] == [NOT_JUDGED]
 
 
 def test_what_scenarios_alone_name_is_added(folder):
     """A cause that was not named before; the verdict of the whole gate stays."""
-    (whole,) = release_histories.run("x", Judge(report(traces=trained())), only=["1.1"])
-    assert whole.changes == (JudgedChange(id="x-1.1-halved", outcome=FLAGGED),)
+    (full_pair,) = release_histories.judge_pairs("x", Judge(report(traces=trained())), only=["1.1"])
+    assert full_pair.changes == (JudgedChange(id="x-1.1-halved", outcome=FLAGGED),)
     blind = Judge(report("unchanged"))
-    assert list(release_histories.run("x", blind, only=["1.1"], further=True)) == [whole]
+    assert list(release_histories.judge_pairs("x", blind, only=["1.1"], further=True)) == [
+        full_pair
+    ]
     named = report("regressed", traces=trained("sac gsde", alone=TRAIN))
-    (added,) = release_histories.run("x", Judge(named), only=["1.1"], further=True)
+    (added,) = release_histories.judge_pairs("x", Judge(named), only=["1.1"], further=True)
     later = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac gsde: {TRAIN}", later=True)
-    assert added == replace(whole, changes=(later,))
-    other = report(traces=trained("sac n-step", alone=TRAIN))
-    assert list(release_histories.run("x", Judge(other), only=["1.1"], further=True)) == [added]
+    assert added == replace(full_pair, changes=(later,))
+    further_report = report(traces=trained("sac n-step", alone=TRAIN))
+    assert list(
+        release_histories.judge_pairs("x", Judge(further_report), only=["1.1"], further=True)
+    ) == [added]
     assert release_histories.load("x") == (added,)
-    list(release_histories.run("x", Judge(report()), only=["1.2"]))
-    assert release_histories.path_of("x").read_text().count('"later"') == 1
+    list(release_histories.judge_pairs("x", Judge(report()), only=["1.2"]))
+    assert release_histories.results_path("x").read_text().count('"later"') == 1
 
 
 def test_scenarios_alone_judge_no_pair(folder):
     """They add to the verdict of a whole gate, and need one."""
     judge = Judge(report())
     with pytest.raises(UserError, match="x 1.1 -> 1.2 has no result to add to"):
-        list(release_histories.run("x", judge, only=["1.2"], further=True))
+        list(release_histories.judge_pairs("x", judge, only=["1.2"], further=True))
     assert judge.asked == []
 
 
@@ -329,5 +344,5 @@ def test_a_release_that_is_not_published_is_one_sentence(folder, release):
     """Nor is one without any before it; nothing is judged."""
     judge = Judge(report())
     with pytest.raises(UserError, match=f"'{release}' is no release of x.*known: 1.1, 1.2, 1.3"):
-        list(release_histories.run("x", judge, only=["1.1", release]))
+        list(release_histories.judge_pairs("x", judge, only=["1.1", release]))
     assert judge.asked == []

@@ -52,15 +52,18 @@ def test_what_replays_detected_is_counted_by_lines_that_run():
     """A fault whose line never runs is none that a replay should detect."""
     fault = Fault(name="x", framework="sb3", algorithm="td3")
     first = {"replay": "update 1, gradients"}
-    found = FaultResult(fault=fault, detected=True, by=first, executed=1, cpu_minutes=0.1)
+    result = FaultResult(fault=fault, detected=True, by=first, executed=1, cpu_minutes=0.1)
     never, broken = FaultResult(fault=fault), FaultResult(fault=fault, trouble="no replay")
-    lines = [" ".join(faults_text.lines(REPLAYS, of)[0].split()) for of in (found, never, broken)]
+    lines = [
+        " ".join(faults_text.lines(REPLAYS, fault_result)[0].split())
+        for fault_result in (result, never, broken)
+    ]
     assert lines == [
         "detected sb3 td3 x: replay: update 1, gradients, 6 CPU seconds",
         "NOT DETECTED sb3 td3 x: its line never runs, 0 CPU seconds",
         "COULD NOT JUDGE sb3 td3 x: no replay",
     ]
-    assert faults_text.summary(REPLAYS, [found, never, broken]) == (
+    assert faults_text.summary(REPLAYS, [result, never, broken]) == (
         "1 of 2 faults were detected by one replay each, 1 of the 1 whose line runs, 0 CPU minutes "
         "in all; 1 could not be judged"
     )
@@ -71,7 +74,7 @@ def test_a_replay_detects_a_fault_that_it_runs():
     """A changed discount differs at the first update, and an option that is off at none."""
     if frameworks.get("sb3") not in frameworks.installed():
         pytest.skip("Stable-Baselines3 is not installed")
-    [discount] = fault_tables.chosen(RETURNS, ["sb3"], ["td3_discount_0.9"])
+    [discount] = fault_tables.select_faults(RETURNS, ["sb3"], ["td3_discount_0.9"])
     unused = Fault(
         framework="sb3",
         algorithm="td3",

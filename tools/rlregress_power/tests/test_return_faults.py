@@ -10,7 +10,7 @@ from rlregress import frameworks
 from rlregress.faults import fault_tables
 from rlregress.faults.injection import fault_line
 from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress_power import faults_text, return_gates
 
 
@@ -50,10 +50,14 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
         requested.append(options.first_seed)
         return "nothing is trained here"
 
-    monkeypatch.setattr(return_gates.gate_run, "returns_alone", alone)
-    faults = fault_tables.chosen(RETURNS, ["sb3"], [], ["ppo"])
+    monkeypatch.setattr(return_gates.gate_run, "run_returns_only", alone)
+    faults = fault_tables.select_faults(RETURNS, ["sb3"], [], ["ppo"])
     judged = list(return_gates.judge(faults, 1, print, gates=3))
-    assert requested == [1000, 1000 + SEQUENTIAL.most, 1000 + 2 * SEQUENTIAL.most]
+    assert requested == [
+        1000,
+        1000 + SEQUENTIAL_LOOKS.max_runs,
+        1000 + 2 * SEQUENTIAL_LOOKS.max_runs,
+    ]
     assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
     assert not any(gate_result.regressed or gate_result.detected for gate_result in judged)
 
@@ -63,19 +67,19 @@ def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
     """A change of a branch that is not taken: it is said, and no run is judged; a real one is."""
     options = return_gates._options
 
-    def short(*given):
-        return replace(options(*given), budget="smoke", environments="Pendulum-v1", cells="default")
+    def short(*words):
+        return replace(options(*words), budget="smoke", environments="Pendulum-v1", cells="default")
 
     monkeypatch.setattr(return_gates, "_options", short)
     file, branch = "stable_baselines3/td3/td3.py", "if self._n_updates % self.policy_delay == 0:"
     new = f"{branch}\n                pass"
     never = Fault(framework="sb3", algorithm="td3", name="never", file=file, old=branch, new=new)
     always = replace(never, name="always", new="if True:")
-    unseen, found = return_gates.judge([never, always], 1, print)
+    unseen, result = return_gates.judge([never, always], 1, print)
     assert "the run of the first seed of every cell is the same" in unseen.trouble
     assert unseen.runs == 0
-    assert "the same" not in found.trouble
-    assert found.runs > 0, found
+    assert "the same" not in result.trouble
+    assert result.runs > 0, result
 
 
 def test_what_a_gate_said_is_told_with_its_cost():
@@ -86,7 +90,7 @@ def test_what_a_gate_said_is_told_with_its_cost():
         "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
         "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
     }  # fmt: skip
-    found = FaultResult(
+    result = FaultResult(
         fault=Fault(framework="a", algorithm="ppo", name="no_entropy"),
         verdicts={"a-ppo-X": cell},
         runs=15,
@@ -100,13 +104,13 @@ def test_what_a_gate_said_is_told_with_its_cost():
     )
     gone = Fault(framework="a", algorithm="sac", name="gone")
     broken = FaultResult(fault=gone, trouble="there is no a/sac.py")
-    first, *rest = faults_text.lines(RETURNS, found)
+    first, *further_lines = faults_text.lines(RETURNS, result)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
-    assert "a-ppo-X: 200 -> 100 (-50%" in rest[0]
+    assert "a-ppo-X: 200 -> 100 (-50%" in further_lines[0]
     assert faults_text.lines(RETURNS, missed)[0].startswith("not regressed")
     assert faults_text.lines(RETURNS, broken) == [
         "COULD NOT JUDGE a sac gone: there is no a/sac.py"
     ]
-    assert faults_text.summary(RETURNS, [found, missed, broken]) == (
+    assert faults_text.summary(RETURNS, [result, missed, broken]) == (
         "1 of 3 checks ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )

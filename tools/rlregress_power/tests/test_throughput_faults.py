@@ -32,9 +32,11 @@ def fault():
 @pytest.fixture
 def measured(monkeypatch, fault):
     """Store ten processes; of each new one the quantity of the fault is a fifth or more worse."""
-    here = stored_throughput.conditions(fault.framework, fault.algorithm)
-    known = stored_throughput.Stored(**here, process=tuple(SOUND))
-    monkeypatch.setattr(stored_throughput, "load", lambda framework: {fault.algorithm: known})
+    conditions = stored_throughput.current_conditions(fault.framework, fault.algorithm)
+    stored = stored_throughput.Stored(**conditions, process=tuple(SOUND))
+    monkeypatch.setattr(
+        stored_throughput, "load_throughput", lambda framework: {fault.algorithm: stored}
+    )
     requested = []
 
     def measure(framework, algorithm, seed, environment):
@@ -45,7 +47,7 @@ def measured(monkeypatch, fault):
     attribute, factor = stored_throughput.QUANTITIES[fault.turns[0]], 0.8
     if fault.turns == ("peak memory",):
         factor = 1.25
-    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
     return requested
 
 
@@ -63,8 +65,8 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
 
 def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):
     """What is as it was is no evidence of a fault, whatever another quantity does."""
-    other = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
-    (judged,) = seed(replace(fault, turns=(other,)))
+    other_quantity = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
+    (judged,) = seed(replace(fault, turns=(other_quantity,)))
     assert not judged.detected
     assert faults_text.lines(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
 
@@ -72,15 +74,15 @@ def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatc
 def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
     """Of another version of the code, or without stored processes; the next one is judged."""
     elsewhere = replace(fault, old="no such line")
-    unfit, found = seed(elsewhere, fault)
+    unfit, result = seed(elsewhere, fault)
     assert "does not fit this version" in unfit.trouble
     assert faults_text.lines(THROUGHPUT, unfit)[0].startswith("COULD NOT JUDGE")
-    assert found.detected
+    assert result.detected
 
 
 def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkeypatch):
     """It is no fault that was not seen."""
-    monkeypatch.setattr(stored_throughput, "load", lambda framework: {})
+    monkeypatch.setattr(stored_throughput, "load_throughput", lambda framework: {})
     (judged,) = seed(fault)
     assert "measure it with: rlregress baseline record --framework" in judged.trouble
     assert not judged.detected

@@ -1,1 +1,1 @@
-"""What the sources say of frameworks, and whether the installed code does it."""
+"""Claims of the sources about frameworks, checked on the installed code."""

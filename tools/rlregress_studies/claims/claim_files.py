@@ -67,13 +67,13 @@ class Claim:
 
     @property
     def subject(self) -> str:
-        """What is asked: the detail or the hyperparameter; empty if nothing can be."""
+        """The detail or hyperparameter of the claim; empty if it has none."""
         return self.detail or self.default
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """A claim and what was found.
+    """A claim with its answers.
 
     Attributes:
         version: of the framework under test; empty for a claim that cannot be checked.
@@ -94,7 +94,9 @@ class Settled:
 
     @property
     def as_recorded(self) -> bool:
-        """Whether the verdict is the recorded one; one that could not be probed never is."""
+        """Return whether the verdict is the recorded one; never true for a claim that could
+        not be probed.
+        """
         return self.verdict == self.recorded
 
 
@@ -157,7 +159,7 @@ class _Row:
             )
         if self.says in (None, "", []):
             raise ValueError("key 'says' is missing; give what the sentence says")
-        for variant in self.listed if self.detail else ():
+        for variant in self.expected_values if self.detail else ():
             variants = catalogue.get(self.detail).variants
             if variant not in variants:
                 raise ValueError(
@@ -168,12 +170,12 @@ class _Row:
             raise ValueError("key 'verdict' is missing; run `rlregress study claims` to see it")
 
     @property
-    def listed(self) -> tuple[Any, ...]:
+    def expected_values(self) -> tuple[Any, ...]:
         """The variants of a detail that fit the sentence, or the one value of a default."""
         if self.says is None:
             return ()
-        several = self.detail and isinstance(self.says, list)
-        return tuple(self.says) if several else (self.says,)
+        has_several = self.detail and isinstance(self.says, list)
+        return tuple(self.says) if has_several else (self.says,)
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ def load(folder: Path) -> tuple[Claim, ...]:
             detail or variant, a quote that is too long, or no verdict that can be recorded.
     """
     claims: dict[str, Claim] = {}
-    for index in datafiles.listed(Path(folder).parent / "sources", "*.toml"):
+    for index in datafiles.list_files(Path(folder).parent / "sources", "*.toml"):
         if not (Path(folder) / index.name).is_file():
             raise UserError(
                 f"{folder} has no {index.name}; expected one for each document of {index.parent}"
@@ -210,7 +212,7 @@ def load(folder: Path) -> tuple[Claim, ...]:
         for row, place in zip(read.claim, places, strict=True):
             if row.id in claims:
                 raise UserError(f"{place}: the id '{row.id}' is taken; give every claim its own")
-            keys = {**vars(row), "says": row.listed, "verdicts": row.verdict or None}
+            keys = {**vars(row), "says": row.expected_values, "verdicts": row.verdict or None}
             del keys["verdict"]
             claims[row.id] = Claim(document=read.document, where=place, **keys)
     return tuple(claims.values())

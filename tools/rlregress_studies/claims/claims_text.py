@@ -1,4 +1,4 @@
-"""``rlregress study claims`` and its page: what sources say, and what the code does."""
+"""``rlregress study claims`` and its page: claims of sources, and answers of the code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def report(settled: Settled) -> str:
     found, and what to record if the change is intended.
     """
     claim = settled.claim
-    found = "; ".join(
+    answers_text = "; ".join(
         f"{scope}: {_words(answer, claim.detail)}" for scope, answer in settled.found.items()
     )
     record = f'verdict = "{settled.verdict}"'
@@ -59,7 +59,7 @@ def report(settled: Settled) -> str:
         f"  {claim.place}: {claim.quote}",
         f"  {claim.framework} {settled.version}, {claim.subject}: says "
         f"{' or '.join(_words(str(statement), claim.detail) for statement in claim.says)}; "
-        f"found {found or 'nothing'}",
+        f"found {answers_text or 'nothing'}",
     ]
     if settled.reason:
         lines.append(f"  {settled.reason}")
@@ -96,13 +96,13 @@ def counts(settled: Sequence[Settled]) -> list[Counts]:
 
     What cannot be checked of a framework stands in a line without a version.
     """
-    counted: dict[tuple[str, str, str], Counter[str]] = {}
+    count_text: dict[tuple[str, str, str], Counter[str]] = {}
     for settled_claim in settled:
         said_of = "something else" if settled_claim.claim.said_of else "it"
         key = (settled_claim.claim.document, _about(settled_claim), said_of)
-        counted.setdefault(key, Counter())[settled_claim.verdict] += 1
+        count_text.setdefault(key, Counter())[settled_claim.verdict] += 1
     largest = _documents(settled)
-    ordered = sorted(counted.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
+    ordered = sorted(count_text.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
     return [Counts(*key, verdicts) for key, verdicts in ordered]
 
 
@@ -125,18 +125,18 @@ def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework])
     versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
     lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
     for document in _documents(settled):
-        of_document = [
+        document_rows = [
             settled_claim for settled_claim in settled if settled_claim.claim.document == document
         ]
         lines += [f"## {document}", ""]
-        for place, of_place in groupby(
-            of_document, key=lambda settled_claim: settled_claim.claim.place
+        for place, place_rows in groupby(
+            document_rows, key=lambda settled_claim: settled_claim.claim.place
         ):
             lines += [f"### {place}", ""]
-            for quote, of_quote in groupby(
-                of_place, key=lambda settled_claim: settled_claim.claim.quote
+            for quote, quote_rows in groupby(
+                place_rows, key=lambda settled_claim: settled_claim.claim.quote
             ):
-                lines += [_code(quote), "", *_answers(list(of_quote)), ""]
+                lines += [_code(quote), "", *_answers(list(quote_rows)), ""]
     return "\n".join(lines)
 
 
@@ -165,7 +165,9 @@ def index_rows(
         where = (item.place, item.title)
         for words, subject in checks:
             detail = subject[1] if subject[0] == "detail" else ""
-            answered = [_answered(found, detail) or "-" for found in answers[subject]]
+            answered = [
+                _answered(answers_found, detail) or "-" for answers_found in answers[subject]
+            ]
             yield tables.row(*where, words, *answered)
             where = ("", "")
         if item.not_code:
@@ -203,7 +205,7 @@ def _row(settled_claim: Settled) -> str:
     claim = settled_claim.claim
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
-    says = " or ".join(_words(_one(value), claim.detail) for value in claim.says)
+    says = " or ".join(_words(_claim_lines(value), claim.detail) for value in claim.says)
     answered = _answered(settled_claim.found, claim.detail) or ("-" if claim.says else "")
     verdict = f"**{settled_claim.verdict}**" + (
         f" ({settled_claim.reason})" if settled_claim.reason else ""
@@ -227,7 +229,7 @@ def _notes(settled: Sequence[Settled]) -> Iterator[str]:
         yield note if noted == everyone else f"({', '.join(sorted(noted))}) {note}"
 
 
-def _one(value: object) -> str:
+def _claim_lines(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -11,7 +11,12 @@ from typing import Any, Protocol
 import rlregress_studies
 from rlregress import frameworks, suite
 from rlregress.details import documented_defaults, hyperparameter_names
-from rlregress.details.implementation import AdapterKey, adapter_key, implementations, stated
+from rlregress.details.implementation import (
+    AdapterKey,
+    adapter_key,
+    list_implementations,
+    load_all_documented,
+)
 from rlregress.details.judge import Judgement
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Item
@@ -43,7 +48,7 @@ def _judgements(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
     """scope -> judgement of a detail."""
     return {
         implementation.scope: implementation.judgement
-        for implementation in implementations(adapter, detail)
+        for implementation in list_implementations(adapter, detail)
     }
 
 
@@ -56,19 +61,19 @@ def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
 
 @cache
 def _stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
-    return documented_defaults.load(path)
+    return documented_defaults.load_defaults(path)
 
 
-def settled(
-    claim: Claim, version: str, verdict: str, found: Mapping[str, str], reason: str = ""
+def build_settled(
+    claim: Claim, version: str, verdict: str, answers_by_scope: Mapping[str, str], reason: str = ""
 ) -> Settled:
-    """A claim and what was found, beside what is recorded of it."""
+    """Build the result for a claim from the answers and the record."""
     return Settled(
         claim=claim,
         version=version,
         verdict=verdict,
         recorded=recorded(claim, version),
-        found=found,
+        found=answers_by_scope,
         reason=reason,
     )
 
@@ -82,33 +87,39 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
     """
     version = adapter.code.version()
     if claim.not_checkable:
-        return settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
+        return build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     by_scope = {
         scope: answer
         for scope, answer in probe(adapter, claim.detail, claim.default).items()
         if not claim.scope or scope == claim.scope
     }
     says = [
-        statement if claim.detail else documented_defaults.spelled(statement)
+        statement if claim.detail else documented_defaults.format_value(statement)
         for statement in claim.says
     ]
     fitting = [scope for scope, answer in by_scope.items() if answer in says]
-    others = [scope for scope in by_scope if scope not in fitting]
+    other_scopes = [scope for scope in by_scope if scope not in fitting]
     if fitting:
-        reason = f"of {' and '.join(fitting)}, not of {' and '.join(others)}" if others else ""
-        return settled(claim, version, "confirmed", by_scope, reason)
+        reason = (
+            f"of {' and '.join(fitting)}, not of {' and '.join(other_scopes)}"
+            if other_scopes
+            else ""
+        )
+        return build_settled(claim, version, "confirmed", by_scope, reason)
     if not by_scope:
         scope = f" in scope {claim.scope}" if claim.scope else ""
-        return settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
+        return build_settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
     judged = [_judgements(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
     if any(judgement.variant is None for judgement in judged):
         lacking = next(filter(None, (judgement.lacking for judgement in judged)), "")
-        found = settled(
+        result = build_settled(
             claim, version, UNPROBED, by_scope, lacking or "no variant could be determined"
         )
-        return replace(found, lacking=lacking)
+        return replace(result, lacking=lacking)
     elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
-    return settled(claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere)
+    return build_settled(
+        claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere
+    )
 
 
 def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
@@ -118,9 +129,9 @@ def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, st
         return {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
     algorithm, _, name = default.partition(".")
     return {
-        scope: documented_defaults.spelled(values.get(name, ABSENT))
-        for (of, scope), values in _values(adapter).items()
-        if of == algorithm
+        scope: documented_defaults.format_value(values.get(name, ABSENT))
+        for (default_algorithm, scope), values in _values(adapter).items()
+        if default_algorithm == algorithm
     }
 
 
@@ -131,13 +142,13 @@ def _elsewhere(
     if claim.detail:
         return _ranges(
             entry
-            for entry in stated(adapter)
+            for entry in load_all_documented(adapter)
             if entry.id == claim.detail
             and entry.scope in scopes
             and entry.variant in says
             and not entry.holds_for(version)
         )
-    path = documented_defaults.path_of(adapter)
+    path = documented_defaults.defaults_path(adapter)
     if not path.exists():  # a framework of a third party
         return ""
     algorithm, _, name = claim.default.partition(".")
@@ -147,7 +158,7 @@ def _elsewhere(
         if entry.algorithm == algorithm
         and entry.scope in scopes
         and not entry.holds_for(version)
-        and documented_defaults.spelled(entry.values.get(name, ABSENT)) in says
+        and documented_defaults.format_value(entry.values.get(name, ABSENT)) in says
     )
 
 
@@ -166,18 +177,24 @@ DOCUMENT = "Janssens 2025, How Stable are Baselines"
 def settle_names(adapter: Adapter) -> Iterator[Settled]:
     """Every printed name of the framework of ``adapter``, settled."""
     names, version = adapter.read.parameter_names(), adapter.code.version()
-    for cell in hyperparameter_names.cells(adapter.name):
+    for cell in hyperparameter_names.list_cells(adapter.name):
         question = f"name of {cell.algorithm}.{cell.hyperparameter}"
         by_scope = {
             scope: called[cell.hyperparameter]
             for (algorithm, scope), called in names.items()
             if algorithm == cell.algorithm and cell.hyperparameter in called
         }
-        right = cell.right(names)
+        right = cell.is_right(names)
         later = cell.wrong_until or ""
         reason = f"true from {later} on" if later and not right else ""
         verdict = "confirmed" if right else "outdated" if later else "refuted"
-        recorded = "confirmed" if cell.recorded(version) else "outdated" if later else "refuted"
+        recorded = (
+            "confirmed"
+            if cell.is_recorded_as_right(version)
+            else "outdated"
+            if later
+            else "refuted"
+        )
         claim = Claim(
             document=DOCUMENT,
             id=f"{cell.table}.{cell.algorithm}.{cell.row}.{cell.framework}",
@@ -189,7 +206,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
             says=(cell.printed,),
             verdicts={"": recorded},
         )
-        yield settled(claim, version, verdict, by_scope, reason)
+        yield build_settled(claim, version, verdict, by_scope, reason)
 
 
 def collect(adapters: Sequence[Adapter]) -> list[Settled]:
@@ -198,20 +215,20 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
     In the order of the files; a claim about a framework of which there are several copies comes
     once for each.
     """
-    chosen = {adapter.name for adapter in adapters}
-    left_out = set(frameworks.names()) - chosen
-    found = []
+    adapter_names = {adapter.name for adapter in adapters}
+    left_out = set(frameworks.names()) - adapter_names
+    results = []
     for claim in load(suite.data_of(rlregress_studies, "claims")):
         if claim.not_checkable and claim.framework not in left_out:
-            found.append(settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
-        found += [
+            results.append(build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
+        results += [
             settle(claim, adapter)
             for adapter in adapters
             if adapter.name == claim.framework and not claim.not_checkable
         ]
     names = [settled_name for adapter in adapters for settled_name in settle_names(adapter)]
     rows = list(dict.fromkeys((name.claim.place, name.claim.quote) for name in names))
-    return found + sorted(
+    return results + sorted(
         names,
         key=lambda settled_claim: rows.index(
             (settled_claim.claim.place, settled_claim.claim.quote)
@@ -220,7 +237,7 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
 
 
 def answers(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
-    """What the frameworks answer to everything that asks what the sources name."""
+    """Return the frameworks' answers to every detail and default that the sources name."""
     subjects = [("detail", id) for item in items for id in item.details]
     subjects += [("default", name) for item in items for name in item.defaults]
     return {

@@ -1,4 +1,4 @@
-"""``rlregress study claims``: whether what papers and blogs say is true."""
+"""``rlregress study claims``: checks claims of papers and blogs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlregress import suite
 from rlregress.cli import output, waiting
 from rlregress.cli.options import Frameworks
 from rlregress.details import requested_names, source_index
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.frameworks.base import Adapter
 from rlregress_studies.claims import claims_text, settle
 from rlregress_studies.claims.claim_files import Framework
@@ -28,7 +28,9 @@ def claims(
     Probes whether what papers and blogs say of the installed frameworks is true. Exit code 0: every
     verdict is the recorded one, 1: some verdict is another, 2: could not judge.
     """
-    raise typer.Exit(show(requested_names.adapters(names("--framework", framework)), as_markdown))
+    raise typer.Exit(
+        show(requested_names.find_adapters(split_names("--framework", framework)), as_markdown)
+    )
 
 
 def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
@@ -38,7 +40,7 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
     output.decided()
     differing = claims_text.differing(settled)
     if as_markdown:
-        items = source_index.load(suite.baselines() / "sources")
+        items = source_index.load_index(suite.baselines() / "sources")
         probed_adapters = [
             Framework(
                 name=adapter.name, title=adapter.framework.title, version=adapter.code.version()
@@ -49,7 +51,7 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
         typer.echo(claims_text.page(settled, items, answered, probed_adapters))
         return 1 if differing else 0
     claims_text.show(settled)
-    output.next_steps([after_claims(differing)])
+    output.print_next_steps([after_claims(differing)])
     return 1 if differing else 0
 
 

@@ -1,4 +1,4 @@
-"""``rlregress study determinism``: what each source of chance does to DQN."""
+"""``rlregress study determinism``: the effect of each source of chance on DQN."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlregress import missing_packages
 from rlregress.cli import output
 from rlregress.cli.options import Frameworks
 from rlregress.details import requested_names
-from rlregress.details.requested_names import names
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.inside.run_record import check_writable, write_atomically
@@ -35,43 +35,50 @@ def measure(
     missing_packages.require("matplotlib")
     discrete.check(plan.environment)
     check_writable(folder, "the report")
-    adapters = requested_names.adapters(frameworks)
+    adapters = requested_names.find_adapters(frameworks)
     starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
-    found, drawn, absent = {}, {}, {}
+    spreads, sources_drawn, absent = {}, {}, {}
     try:
         for adapter in adapters:
             name = f"{adapter} {adapter.label}".rstrip()
             try:
-                runs = determinism_study.every(adapter, plan, starts, folder / "runs", typer.echo)
+                runs = determinism_study.train_all(
+                    adapter, plan, starts, folder / "runs", typer.echo
+                )
             except Unsupported as error:
                 absent[name] = str(error)
                 continue
-            found[name] = {group: chance.spread(run) for group, run in runs.items()}
-            drawn[name] = adapter.train.sources_of_chance()
+            spreads[name] = {group: chance.spread(run) for group, run in runs.items()}
+            sources_drawn[name] = adapter.train.sources_of_chance()
     finally:
         starts.close()
-    if not found:
+    if not spreads:
         reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
-    wrong = [line for name, spread in found.items() for line in chance.faults(name, spread)]
+    wrong = [line for name, spread in spreads.items() for line in chance.faults(name, spread)]
     output.decided()
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
-        *chance.table(found),
+        *chance.table(spreads),
         "",
-        *(f"- {name}, {of}: {words}" for name, by in drawn.items() for of, words in by.items()),
+        *(
+            f"- {name}, {group}: {words}"
+            for name, by in sources_drawn.items()
+            for group, words in by.items()
+        ),
         *(f"- {name} was not checked: {why}" for name, why in absent.items()),
         *wrong,
     ]
-    of_frameworks = {
-        name: {"sources": dict(drawn[name]), "groups": groups} for name, groups in found.items()
+    frameworks_text = {
+        name: {"sources": dict(sources_drawn[name]), "groups": groups}
+        for name, groups in spreads.items()
     }
-    plain = {"plan": plan, "frameworks": of_frameworks, "not_asked": absent, "wrong": wrong}
+    plain = {"plan": plan, "frameworks": frameworks_text, "not_asked": absent, "wrong": wrong}
     text = json.dumps(plain, indent=1, default=vars)
     write_atomically(folder / "determinism.json", text + "\n")
     typer.echo("\n".join(lines))
-    for name, spread in found.items():
+    for name, spread in spreads.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
         write_atomically(figure, chance.figure(name, spread))
     typer.echo(f"report: {folder} (determinism.json, and a figure for each framework)")
@@ -131,7 +138,7 @@ def determinism(
         steps=steps,
         checkpoints=checkpoints,
         runs=runs,
-        groups=determinism_study.checked(names("--vary", vary)),
+        groups=determinism_study.checked(split_names("--vary", vary)),
         protocol=Protocol(starts=starts, cap=cap, states=states),
     )
-    raise typer.Exit(measure(names("--framework", framework), plan, folder))
+    raise typer.Exit(measure(split_names("--framework", framework), plan, folder))

@@ -13,8 +13,8 @@ import typer
 
 from rlregress import missing_packages
 from rlregress.cli import output
-from rlregress.cli.options import Budget, Report, as_typed, refuse
-from rlregress.details.requested_names import names
+from rlregress.cli.options import Budget, Report, as_typed, reject_options
+from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import report_data
@@ -30,7 +30,7 @@ _OF_STORED = ("framework", "algorithm", "budget", "store")
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says of the comparison; see ``run_ranking.rank``.
+    """The options of the comparison; see ``run_ranking.rank``.
 
     Attributes:
         command: that says so, for the page.
@@ -44,16 +44,16 @@ class Options:
     command: str = ""
 
 
-def of_csv(path: Path, environments: Sequence[str], options: Options) -> int:
+def rank_csv(path: Path, environments: Sequence[str], options: Options) -> int:
     """Rank the runs of a CSV file."""
-    return _rank(run_ranking.chosen(run_ranking.of_csv(path), environments), options)
+    return _rank(run_ranking.select_environments(run_ranking.read_csv(path), environments), options)
 
 
-def of_stored(
-    store: str, kept: run_ranking.Kept, environments: Sequence[str], options: Options
+def rank_stored(
+    store: str, run_filter: run_ranking.RunFilter, environments: Sequence[str], options: Options
 ) -> int:
     """Rank the runs of a store, or those of ``baselines/returns`` where none is named."""
-    runs, lacking = run_ranking.of_kept(store, kept, environments)
+    runs, lacking = run_ranking.read_runs(store, run_filter, environments)
     if lacking:
         typer.echo(lacking)
     return _rank(runs, options)
@@ -82,14 +82,14 @@ def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> in
     """Print and write; 0, or 3 where a pair needs more runs."""
     check_writable(options.report, "the report")
     missing_packages.require("matplotlib")
-    started, date = time.monotonic(), report_data.now()
+    started, date = time.monotonic(), report_data.format_time()
     ranked = run_ranking.rank(
         runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
     )
     figure = ranking_report.figure(ranked)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(
-        ranking_report.title(ranked), date, seconds, report_data.machine(), options.command
+        ranking_report.title(ranked), date, seconds, report_data.describe_machine(), options.command
     )
     files = {
         "rank.json": _json(run_ranking.as_dict(ranked)),
@@ -100,7 +100,7 @@ def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> in
     for line in ranking_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
-    output.next_steps(short_summary.steps(ranking_report.cards(ranked)))
+    output.print_next_steps(short_summary.steps(ranking_report.cards(ranked)))
     return 3 if ranked.undecided else 0
 
 
@@ -112,7 +112,7 @@ def answer(report: Path) -> None:
     for line in thesis_text.lines(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
-    output.next_steps([after_study()])
+    output.print_next_steps([after_study()])
 
 
 def rank(
@@ -157,15 +157,15 @@ def rank(
     nothing. Writes rank.html, rank.json and rank.svg. Exit code 0: every pair is separated, or is
     not after the last planned look; 3: some pair needs more runs; 2: nothing can be compared.
     """
-    environments = names("--environment", environment)
+    environments = split_names("--environment", environment)
     options = Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
     if csv is not None:
-        refuse(context, _OF_STORED, "a CSV file does not take", "leave it out")
-        raise typer.Exit(of_csv(csv, environments, options))
-    kept = run_ranking.Kept(
-        names("--framework", framework), names("--algorithm", algorithm), budget
+        reject_options(context, _OF_STORED, "a CSV file does not take", "leave it out")
+        raise typer.Exit(rank_csv(csv, environments, options))
+    run_filter = run_ranking.RunFilter(
+        split_names("--framework", framework), split_names("--algorithm", algorithm), budget
     )
-    raise typer.Exit(of_stored(store, kept, environments, options))
+    raise typer.Exit(rank_stored(store, run_filter, environments, options))
 
 
 def thesis(

@@ -1,1 +1,1 @@
-"""What each source of chance does to DQN."""
+"""The effect of each source of chance on DQN."""

@@ -1,4 +1,4 @@
-"""What one source of chance causes: when trainings diverge, and by how much; table and figure."""
+"""The effect of one source of chance: when trainings diverge, and by how much; table and figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rlregress.reporting import tables
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """What one source of chance causes.
+    """The effect of one source of chance.
 
     Attributes:
         runs: number of trainings.
@@ -71,7 +71,7 @@ def _deviations(numbers: np.ndarray) -> list[float]:
 
 
 def spread(runs: Runs) -> Spread:
-    """Of the trainings of one group, which have the same number of checkpoints."""
+    """Return the spread of the trainings of one group, which have the same checkpoints."""
     columns = list(zip(*runs, strict=True))
     weights = [len({point.weights for point in column}) for column in columns]
     scores = np.array([[point.score for point in column] for column in columns])
@@ -92,13 +92,14 @@ def spread(runs: Runs) -> Spread:
 def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
     """One sentence for everything that is not as it has to be."""
     lines = []
-    for group, found in groups.items():
-        if group == HELD and found.parted is not None:
+    for group, group_spread in groups.items():
+        if group == HELD and group_spread.parted is not None:
             lines.append(
-                f"{framework}: with everything held, {found.runs} trainings have {found.distinct} "
-                f"different weights, first seen after {found.parted} steps; expected one"
+                f"{framework}: with everything held, {group_spread.runs} trainings have "
+                f"{group_spread.distinct} "
+                f"different weights, first seen after {group_spread.parted} steps; expected one"
             )
-        if group not in _MAY_BE_STILL and found.parted is None:
+        if group not in _MAY_BE_STILL and group_spread.parted is None:
             lines.append(
                 f"{framework}: another seed of {group} leaves the weights as they are; expected "
                 "others: what draws it is not what this suite seeds"
@@ -106,7 +107,7 @@ def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
     return lines
 
 
-def table(found: Mapping[str, Mapping[str, Spread]]) -> list[str]:
+def table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
     """Return a Markdown table: a row for each framework and group, of the last checkpoint."""
     head = (
         "framework", "varied", "runs", "weights", "score", "deviation", "mean maximum Q",
@@ -120,7 +121,7 @@ def table(found: Mapping[str, Mapping[str, Spread]]) -> list[str]:
             f"{spread.score_mean[-1]:.3g}", f"{spread.score_deviation[-1]:.3g}",
             f"{spread.value_mean[-1]:.4g}", f"{spread.value_deviation[-1]:.3g}",
         ]
-        for framework, groups in found.items()
+        for framework, groups in spreads.items()
         for group, spread in groups.items()
     ]  # fmt: skip
     return [*tables.head(*head), *(tables.row(*row) for row in rows)]
@@ -150,6 +151,6 @@ def figure(framework: str, groups: Mapping[str, Spread]) -> str:
         cells[0][column].set_title(group, fontsize="small")
         cells[1][column].set_xlabel("environment steps", fontsize="small")
     page.suptitle(framework, fontsize="medium")
-    drawn = io.StringIO()
-    page.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()
+    drawing = io.StringIO()
+    page.savefig(drawing, format="svg", metadata={"Date": None})
+    return drawing.getvalue()

@@ -36,7 +36,7 @@ GROUPS = (HELD, "initialisation", "exploration", "environment", "sampling", THRE
 
 @dataclass(frozen=True)
 class DeterminismPlan:
-    """What is trained, and how often.
+    """The trainings of the study, and their number.
 
     Attributes:
         environment: by name.
@@ -63,7 +63,8 @@ class DeterminismPlan:
 
     @property
     def hyperparameters(self) -> Mapping[str, Any]:
-        """Of DQN, for a training as short as it is: a tenth is warm-up, epsilon falls for half.
+        """Hyperparameters of DQN for a short training: a tenth is warm-up, epsilon
+        falls for half.
 
         Mnih et al. 2015 where the length does not matter.
         """
@@ -88,8 +89,8 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in GROUPS:
             raise UserError(f"--vary names '{name}'; {nearest(name, GROUPS)}")
-    wanted = {HELD, *(names or GROUPS)}
-    return tuple(group for group in GROUPS if group in wanted)
+    requested = {HELD, *(names or GROUPS)}
+    return tuple(group for group in GROUPS if group in requested)
 
 
 @dataclass(frozen=True)
@@ -139,14 +140,14 @@ def train(
     Raises:
         Unsupported: the framework has no DQN here.
     """
-    found: list[Checkpoint] = []
+    checkpoints_found: list[Checkpoint] = []
 
     def note(steps: int, agent: Trained) -> None:
         # whatever a training is computed with, it is judged by the same
         with _computing(1):
             numbers = starts.score(agent), starts.maximum_value(agent)
         torch.set_num_threads(member.threads)
-        found.append(Checkpoint(steps, digest(agent.parameters)[:16], *numbers))
+        checkpoints_found.append(Checkpoint(steps, digest(agent.parameters)[:16], *numbers))
 
     request = SeededTraining(
         algorithm="dqn",
@@ -159,11 +160,11 @@ def train(
     )
     with _computing(member.threads):
         adapter.train.train_seeded(request)
-    return found
+    return checkpoints_found
 
 
 def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
-    """Return where a training is kept, so that who starts again does only what is missing."""
+    """Return the file of a training, so that a restart does only missing ones."""
     decides = {
         "framework": adapter.full_name,
         "versions": dict(adapter.code.versions()),
@@ -176,7 +177,7 @@ def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member)
     return folder / f"{adapter.full_name.replace('@', '-')}-{key}.json"
 
 
-def every(
+def train_all(
     adapter: Adapter,
     plan: DeterminismPlan,
     starts: Starts,
@@ -189,24 +190,24 @@ def every(
         Unsupported: the framework has no DQN here.
     """
     groups: dict[str, Runs] = {}
-    left = len(plan.groups) * plan.runs
+    remaining = len(plan.groups) * plan.runs
     for group in plan.groups:
         runs = []
         for number, member in enumerate(members(group, plan.runs)):
             path = _path(folder, adapter, plan, member)
             if path.is_file():
                 remedy = "remove the file: the training is then done again"
-                found = datafiles.read(path, list[Checkpoint], remedy)
+                checkpoints_found = datafiles.read(path, list[Checkpoint], remedy)
             else:
                 began = time.monotonic()
-                found = train(adapter, plan, member, starts)
+                checkpoints_found = train(adapter, plan, member, starts)
                 folder.mkdir(parents=True, exist_ok=True)
-                text = json.dumps([asdict(outcome) for outcome in found], indent=1)
+                text = json.dumps([asdict(outcome) for outcome in checkpoints_found], indent=1)
                 write_atomically(path, text + "\n")
                 took = time.monotonic() - began
-                after = f"; about {took * (left - 1):.0f} s left" if left > 1 else ""
+                after = f"; about {took * (remaining - 1):.0f} s left" if remaining > 1 else ""
                 say(f"{adapter}, {group}: {number + 1} of {plan.runs} in {took:.0f} s{after}")
-            left -= 1
-            runs.append(found)
+            remaining -= 1
+            runs.append(checkpoints_found)
         groups[group] = runs
     return groups

@@ -26,11 +26,11 @@ GAMES = "ALE/"
 
 
 def is_game(name: str) -> bool:
-    """Whether a name is that of a game of the Arcade Learning Environment."""
+    """Return whether a name is a game of the Arcade Learning Environment."""
     return name.startswith(GAMES)
 
 
-def _known(name: str) -> None:
+def _known_games(name: str) -> None:
     if not is_game(name):
         return
     for module in ("ale_py", "cv2"):
@@ -42,7 +42,7 @@ def _known(name: str) -> None:
 
 def check(name: str) -> None:
     """UserError unless DQN can be trained in the environment of that name."""
-    _known(name)
+    _known_games(name)
     try:
         environment: Any = gymnasium.make(name)
     except (gymnasium.error.Error, ImportError) as error:
@@ -81,7 +81,7 @@ def make(name: str, sticky: float = 0.0, training: bool = True) -> Any:
     """
     if not is_game(name):
         return gymnasium.make(name)
-    _known(name)
+    _known_games(name)
     game: Any = gymnasium.make(name, frameskip=1, repeat_action_probability=sticky)
     wrapped: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
     wrapped = gymnasium.wrappers.FrameStackObservation(wrapped, 4)
@@ -132,14 +132,14 @@ class Starts:
         for _ in range(1000):
             length = self._numbers.integers(protocol.shortest, protocol.longest + 1)
             sequence: list[int] = self._numbers.integers(self._actions, size=length).tolist()
-            if self._begun(number, sequence) is not None:
+            if self._play_start(number, sequence) is not None:
                 return sequence
         raise UserError(
             f"of 1000 sequences of {protocol.shortest} to {protocol.longest} random actions each "
             "ends an episode; expected an environment whose episodes are longer"
         )
 
-    def _begun(self, number: int, sequence: list[int]) -> Any:
+    def _play_start(self, number: int, sequence: list[int]) -> Any:
         """The observation after a start sequence; None if the episode has ended."""
         environment = self._environments[number]
         observation, _ = environment.reset(seed=number)
@@ -153,9 +153,9 @@ class Starts:
         observations = []
         total = self._protocol.states * self._protocol.spacing
         observation, _ = environment.reset(seed=0)
-        chosen = set(self._numbers.choice(total, self._protocol.states, replace=False).tolist())
+        positions = set(self._numbers.choice(total, self._protocol.states, replace=False).tolist())
         for step in range(total):
-            if step in chosen:
+            if step in positions:
                 observations.append(np.asarray(observation))
             action = int(self._numbers.integers(self._actions))
             observation, _, terminated, truncated, _ = environment.step(action)
@@ -166,7 +166,7 @@ class Starts:
 
     def score(self, agent: Trained) -> float:
         """Mean return of the greedy policy after the start sequences."""
-        observations = [self._begun(n, sequence) for n, sequence in enumerate(self._sequences)]
+        observations = [self._play_start(n, sequence) for n, sequence in enumerate(self._sequences)]
         returns = np.zeros(len(observations))
         going = list(range(len(observations)))
         for _ in range(self._protocol.cap):

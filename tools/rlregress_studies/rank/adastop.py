@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rlregress.errors import UserError
-from rlregress.verdicts.permutation import TIE, all_arrangements, random_arrangements
+from rlregress.verdicts.permutation import TIE, draw_arrangements, enumerate_arrangements
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -49,7 +49,7 @@ _MOST_LOOKS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class AdastopPlan:
-    """What is fixed before the first run; something can be separated under it.
+    """Settings fixed before the first run. They allow some separation.
 
     Attributes:
         runs: n, new runs of every sample at each look.
@@ -107,7 +107,7 @@ class AdastopPlan:
 
 @dataclass(frozen=True)
 class Pair:
-    """What is decided about two samples.
+    """The decision about two samples.
 
     Attributes:
         first, second: their indices.
@@ -155,28 +155,28 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
     deals = math.comb(2 * n, n)
     rng = np.random.default_rng(plan.seed)
     if plan.arrangements == deals**plan.looks:
-        every = 1.0 - 2.0 * all_arrangements(n, n)
+        all_deals = 1.0 - 2.0 * enumerate_arrangements(n, n)
         yield from (
-            (every, of_look)
-            for of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
+            (all_deals, deals_of_look)
+            for deals_of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
         )
     elif deals <= 2 * plan.draws:
         # to draw from a list is ten times as fast as to draw the places
-        every = 1.0 - 2.0 * all_arrangements(n, n)
+        all_deals = 1.0 - 2.0 * enumerate_arrangements(n, n)
         for _ in range(plan.looks):
-            drawn = rng.integers(deals, size=plan.draws)
-            drawn[0] = deals - 1  # the last n of 2n runs are those of the second sample
-            yield every, drawn
+            indices = rng.integers(deals, size=plan.draws)
+            indices[0] = deals - 1  # the last n of 2n runs are those of the second sample
+            yield all_deals, indices
     else:
-        each = np.arange(plan.draws)
+        draw_rows = np.arange(plan.draws)
         for _ in range(plan.looks):
-            yield 1.0 - 2.0 * random_arrangements(n, n, plan.draws - 1, rng), each
+            yield 1.0 - 2.0 * draw_arrangements(n, n, plan.draws - 1, rng), draw_rows
 
 
 def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:
     """Standard deviation of each two rows [pairs, runs] together; 1 where all values are equal."""
-    together = np.concatenate([first, second], axis=1)
-    return np.where(np.ptp(together, axis=1) > 0, together.std(axis=1), 1.0)
+    stacked = np.concatenate([first, second], axis=1)
+    return np.where(np.ptp(stacked, axis=1) > 0, stacked.std(axis=1), 1.0)
 
 
 class _Envelope:
@@ -187,24 +187,24 @@ class _Envelope:
         of: ``np.maximum``, or ``np.minimum``.
     """
 
-    def __init__(self, table: FloatArray, of: np.ufunc) -> None:
-        self._table, self._of = table.copy(), of
-        self._never = -math.inf if of is np.maximum else math.inf
-        self.values: FloatArray = of.reduce(table, axis=1)
+    def __init__(self, table: FloatArray, reduction: np.ufunc) -> None:
+        self._table, self._reduction = table.copy(), reduction
+        self._never = -math.inf if reduction is np.maximum else math.inf
+        self.values: FloatArray = reduction.reduce(table, axis=1)
 
     def without(self, pair: int) -> None:
         """Leave a pair out, by its place in the table."""
         executed = np.flatnonzero(self._table[:, pair] == self.values)
         self._table[:, pair] = self._never
         # few, if there are many pairs
-        self.values[executed] = self._of.reduce(self._table[executed], axis=1)
+        self.values[executed] = self._reduction.reduce(self._table[executed], axis=1)
 
 
 def _step_down(
     table: FloatArray,
     observed: FloatArray,
     tie: FloatArray,
-    kept: tuple[BoolArray, BoolArray],
+    is_active: tuple[BoolArray, BoolArray],
     allowed: Sequence[int],
     on_decided: Callable[[], object],
 ) -> tuple[dict[int, bool], list[int], float, float]:
@@ -223,18 +223,18 @@ def _step_down(
         the lower and the upper one.
     """
     decided: dict[int, bool] = {}
-    left = len(observed)
+    remaining_count = len(observed)
     largest = _Envelope(table, np.maximum)
     smallest = _Envelope(table, np.minimum) if allowed[1] > 0 else None
     from_top = iter(np.argsort(tie - observed, kind="stable").tolist())
     from_bottom = iter(np.argsort(observed + tie, kind="stable").tolist())
     top, bottom = next(from_top), next(from_bottom)
     while True:
-        within = largest.values[kept[0]]
+        within = largest.values[is_active[0]]
         upper = float(np.partition(within, -1 - allowed[0])[-1 - allowed[0]])
         lower = -math.inf
         if smallest is not None:
-            within = smallest.values[kept[1]]
+            within = smallest.values[is_active[1]]
             lower = float(np.partition(within, allowed[1])[allowed[1]])
         if observed[top] - tie[top] > upper:
             pair, decided[top] = top, True
@@ -243,9 +243,9 @@ def _step_down(
         else:
             break
         on_decided()
-        if left == 1:
+        if remaining_count == 1:
             return decided, [pair], lower, upper
-        left -= 1
+        remaining_count -= 1
         largest.without(pair)
         if smallest is not None:
             smallest.without(pair)
@@ -292,9 +292,9 @@ def compare(
     below = np.ones(plan.arrangements, dtype=bool)
     above = np.ones(plan.arrangements, dtype=bool)
     for look, (signs, arranged) in enumerate(_arrangements(plan), start=1):
-        left = [index for index in range(len(pairs)) if index not in decided]
-        needed = {int(side[index]) for index in left for side in (first, second)}
-        if not left or any(len(values[sample]) < look * n for sample in needed):
+        undecided = [index for index in range(len(pairs)) if index not in decided]
+        needed = {int(side[index]) for index in undecided for side in (first, second)}
+        if not undecided or any(len(values[sample]) < look * n for sample in needed):
             break
         block = so_far[:, (look - 1) * n : look * n]
         for sample in needed:
@@ -309,23 +309,23 @@ def compare(
         # of a pair alone: the size of other samples says nothing about its rounding
         tie = TIE * (most[first] + most[second]) / unit
         observed = np.abs(sums[first] - sums[second]) / unit
-        statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in left}
+        statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in undecided}
         allowed = [
             math.floor(level * look / plan.looks * plan.arrangements + TIE) - int((~inside).sum())
             for level, inside in ((plan.alpha, below), (plan.beta, above))
         ]
-        rows = as_first[first[left]] + as_second[second[left]]
+        rows = as_first[first[undecided]] + as_second[second[undecided]]
         table = np.ascontiguousarray(np.abs(rows, out=rows).T)
-        table /= unit[left]
-        separated, rest, lower, upper = _step_down(
-            table, observed[left], tie[left], (below, above), allowed, on_decided
+        table /= unit[undecided]
+        separated, is_undecided, lower, upper = _step_down(
+            table, observed[undecided], tie[undecided], (below, above), allowed, on_decided
         )
         for place, by_more in separated.items():
-            index = left[place]
+            index = undecided[place]
             greater = sums[first[index]] > sums[second[index]]
             decision = (GREATER if greater else SMALLER) if by_more else NOT_SEPARATED
             decided[index] = decision, look
-        table, ties = table[:, rest], tie[left][rest]
+        table, ties = table[:, is_undecided], tie[undecided][is_undecided]
         if plan.beta:
             above &= (table + ties).min(axis=1) >= lower
         below &= (table - ties).max(axis=1) <= upper

@@ -73,26 +73,26 @@ def task_lines(task: TaskRanking) -> list[str]:
 
 
 def lines(ranking: Ranking) -> list[str]:
-    """Every task, then the counts, the error rate, and what is missing."""
-    made = [line for task in ranking.tasks for line in task_lines(task)]
-    return [*made, LEGEND, *conclusions(ranking)]
+    """Return every task, then the counts, the error rate and missing runs."""
+    report_lines = [line for task in ranking.tasks for line in task_lines(task)]
+    return [*report_lines, LEGEND, *conclusions(ranking)]
 
 
 def conclusions(ranking: Ranking) -> list[str]:
-    """The counts, the error rate, and what is missing."""
+    """Return the counts, the error rate and missing runs."""
     plan = ranking.plan
-    made = []
-    counted = Counter(pair.decision for task in ranking.tasks for pair in task.decisions)
-    separated = counted[GREATER] + counted[SMALLER]
-    total = sum(counted.values())
-    made.append(
+    conclusion_lines = []
+    count_text = Counter(pair.decision for task in ranking.tasks for pair in task.decisions)
+    separated = count_text[GREATER] + count_text[SMALLER]
+    total = sum(count_text.values())
+    conclusion_lines.append(
         f"{total} pairs in {len(ranking.tasks)} {'task' if len(ranking.tasks) == 1 else 'tasks'}: "
-        f"{separated} separated, {counted[NOT_SEPARATED]} not separated, "
-        f"{counted[UNDECIDED]} undecided; looked {ranking.looks} of {plan.looks} times, "
+        f"{separated} separated, {count_text[NOT_SEPARATED]} not separated, "
+        f"{count_text[UNDECIDED]} undecided; looked {ranking.looks} of {plan.looks} times, "
         f"{plan.runs} new runs of each at a time"
     )
     shared = any(len(task.standings) > 2 for task in ranking.tasks)
-    made.append(
+    conclusion_lines.append(
         "If the returns of all implementations have one law, some pair is separated in "
         f"{'about' if shared else 'at most'} {rate(plan.alpha)} of such comparisons"
         f"{_SHARED if shared else ''}. 'Not separated' means that these runs show no difference, "
@@ -109,7 +109,7 @@ def conclusions(ranking: Ranking) -> list[str]:
             )
         }
         if needed := [f"{name} {count}" for name, count in waiting.items() if count > 0]:
-            made.append(f"next look at {task.name}: more runs of {', '.join(needed)}")
+            conclusion_lines.append(f"next look at {task.name}: more runs of {', '.join(needed)}")
     over = [
         standing.implementation
         for task in ranking.tasks
@@ -121,14 +121,16 @@ def conclusions(ranking: Ranking) -> list[str]:
         )
     ]
     if over:
-        made.append(
+        conclusion_lines.append(
             f"{', '.join(dict.fromkeys(over))}: there are more runs than {plan.looks} x "
             f"{plan.runs}, which no look has used; every implementation needs as many for a "
             "further look"
         )
     if ranking.alone:
-        made.append(f"not ranked, as one implementation alone has runs: {'; '.join(ranking.alone)}")
-    return made
+        conclusion_lines.append(
+            f"not ranked, as one implementation alone has runs: {'; '.join(ranking.alone)}"
+        )
+    return conclusion_lines
 
 
 def figure(ranking: Ranking) -> str:
@@ -143,10 +145,10 @@ def figure(ranking: Ranking) -> str:
     with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():
         # of a name that the font cannot draw: the tables have it
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        return _drawn(ranking)
+        return _draw_figure(ranking)
 
 
-def _drawn(ranking: Ranking) -> str:
+def _draw_figure(ranking: Ranking) -> str:
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
@@ -183,9 +185,9 @@ def _drawn(ranking: Ranking) -> str:
         below.boxplot([standing.returns for standing in task.standings], showmeans=True)
         below.set_xticks([place + 1 for place in places], labels, fontsize="x-small", rotation=30)
         below.set_ylabel("return", fontsize="small")
-    drawn = io.StringIO()
-    page.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()
+    drawing = io.StringIO()
+    page.savefig(drawing, format="svg", metadata={"Date": None})
+    return drawing.getvalue()
 
 
 #: of a row against a column, in words beside the sign
@@ -193,7 +195,7 @@ _WORDS = {GREATER: "better", SMALLER: "worse", NOT_SEPARATED: "not separated"}
 
 
 def title(ranking: Ranking) -> str:
-    """What is ranked."""
+    """Return the title: the ranked tasks."""
     tasks = ", ".join(task.name for task in ranking.tasks)
     return f"Ranking: {tasks}"
 
@@ -255,14 +257,14 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
     ]  # fmt: skip
     text = f"returns of {len(names)} implementations on {task.name}"
     returns = {standing.implementation: standing.returns for standing in task.standings}
-    drawn = _figure(returns, key, text)
+    drawing = _figure(returns, key, text)
     numbers = [
         [standing.implementation, words.number(value)]
         for standing in task.standings
         for value in standing.returns
     ]
     caption = "Each circle is one run; an upright line is a mean"
-    figure = Figure(drawn, caption, Table(("implementation", "return"), numbers, 1), command)
+    figure = Figure(drawing, caption, Table(("implementation", "return"), numbers, 1), command)
     head = ("", "implementation", "mean", "runs", *letters)
     return Section(key, task.name, f"{LEGEND}.", [Table(head, rows), figure])
 
@@ -270,10 +272,10 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
 def _figure(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
     """Returns of implementations, one line each in the order given, with their means."""
     widest = max(map(len, rows))
-    left = min(16.0 + 5.6 * widest, 170.0)
+    left_margin = min(16.0 + 5.6 * widest, 170.0)
     height = 40.0 + 30.0 * len(rows)
-    return svg.drawn(
-        lambda axes: _draw(axes, rows), name, label, figures.WIDTH, height, (left, 12, 36, 8)
+    return svg.draw_svg(
+        lambda axes: _draw(axes, rows), name, label, figures.WIDTH, height, (left_margin, 12, 36, 8)
     )
 
 

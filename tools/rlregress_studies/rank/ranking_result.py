@@ -58,14 +58,14 @@ class TaskRanking:
     decisions: tuple[Decision, ...]
 
     def decision(self, first: str, second: str) -> str:
-        """What is decided about ``first`` against ``second``, in whichever order they were."""
-        if (first, second) in self._of_pairs:
-            return self._of_pairs[first, second]
-        decision = self._of_pairs[second, first]
+        """Return the decision about ``first`` against ``second``, in either order."""
+        if (first, second) in self._decisions_by_pair:
+            return self._decisions_by_pair[first, second]
+        decision = self._decisions_by_pair[second, first]
         return _MIRRORED.get(decision, decision)
 
     @cached_property
-    def _of_pairs(self) -> dict[tuple[str, str], str]:
+    def _decisions_by_pair(self) -> dict[tuple[str, str], str]:
         return {(pair.first, pair.second): pair.decision for pair in self.decisions}
 
 

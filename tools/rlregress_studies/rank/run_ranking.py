@@ -58,7 +58,7 @@ class _Row:
     final_return: Annotated[Number, Field(alias="return")]
 
 
-def of_csv(path: Path) -> list[ImplementationRun]:
+def read_csv(path: Path) -> list[ImplementationRun]:
     """The runs of a CSV file with the columns implementation, environment, seed and return.
 
     Raises:
@@ -82,18 +82,18 @@ def implementation_of(cell: Cell) -> str:
     return cell.group if own else f"{cell.group}-{cell.hyperparameters}"
 
 
-def task_of(cell: Cell, protocol: Protocol) -> str:
-    """Environment, budget of steps and episodes of the last evaluation: what has to be alike."""
+def task_key(cell: Cell, protocol: Protocol) -> str:
+    """Return environment, step budget and evaluation episodes, which must agree within a task."""
     return (
         f"{cell.environment} ({protocol.total_steps} steps, "
         f"{protocol.evaluation_episodes} episodes)"
     )
 
 
-def of_stored(
+def read_stored(
     stored: Iterable[baseline_runs.Baseline],
     implementation: Callable[[Cell], str] = implementation_of,
-    task: Callable[[Cell, Protocol], str] = task_of,
+    task: Callable[[Cell, Protocol], str] = task_key,
 ) -> list[ImplementationRun]:
     """The runs of ``baselines/returns``, under the names that are asked for."""
     return [
@@ -110,7 +110,7 @@ def of_stored(
 
 
 def _code(job: Job) -> dict[str, str]:
-    """What an implementation is beside its cell, as texts."""
+    """Return the properties of an implementation beyond its cell, as texts."""
     parts = {**job.versions, **job.sources, **job.hyperparameters}
     return {name: json.dumps(value).strip('"') for name, value in parts.items()}
 
@@ -121,26 +121,26 @@ def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     Raises:
         UserError: there are no records, or one is damaged.
     """
-    paths = recorded_runs.paths(folder)
+    paths = recorded_runs.list_records(folder)
     if not paths:
         raise UserError(
             f"{folder} holds no run records; expected the folder that a gate or record was given "
             "as --store"
         )
-    return [recorded_runs.read(path) for path in paths]
+    return [recorded_runs.read_record(path) for path in paths]
 
 
-def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
+def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
     """The runs of run records.
 
     Where a cell was run with several versions or hyperparameters, each is an implementation of its
     own, named by what differs.
     """
     codes: dict[Cell, list[dict[str, str]]] = {}
-    for job, _ in kept:
+    for job, _ in run_records:
         codes.setdefault(job.cell, []).append(_code(job))
     runs = []
-    for job, stored in kept:
+    for job, stored in run_records:
         cell, own = job.cell, _code(job)
         differing = sorted(
             f"{name} {value}"
@@ -148,26 +148,28 @@ def of_records(kept: Sequence[tuple[Job, dict[str, Any]]]) -> list[Implementatio
             if any(code.get(name) != value for code in codes[cell])
         )
         name = implementation_of(cell) + (f" ({', '.join(differing)})" if differing else "")
-        task = task_of(cell, job.protocol)
+        task = task_key(cell, job.protocol)
         runs.append(
             ImplementationRun(name, cell.environment, task, job.seed, stored["final_return"])
         )
     return runs
 
 
-def chosen(
+def select_environments(
     runs: Sequence[ImplementationRun], environments: Sequence[str]
 ) -> list[ImplementationRun]:
     """The runs on the named environments, all of them without names; UserError for unknown ones."""
-    known = {run.environment for run in runs}
+    known_environments = {run.environment for run in runs}
     for name in environments:
-        if name not in known:
-            raise UserError(f"there are no runs on environment '{name}'; {nearest(name, known)}")
+        if name not in known_environments:
+            raise UserError(
+                f"there are no runs on environment '{name}'; {nearest(name, known_environments)}"
+            )
     return [run for run in runs if not environments or run.environment in environments]
 
 
 @dataclass(frozen=True)
-class Kept:
+class RunFilter:
     """Which stored runs are ranked; empty sequences mean no restriction."""
 
     frameworks: Sequence[str]
@@ -182,61 +184,75 @@ class Kept:
         )
 
 
-def of_kept(
-    store: str, kept: Kept, environments: Sequence[str]
+def read_runs(
+    store: str, run_filter: RunFilter, environments: Sequence[str]
 ) -> tuple[list[ImplementationRun], str]:
-    """The runs of a store, or of ``baselines/returns`` where none is named; and what is lacking.
+    """Return the runs of a store, or of ``baselines/returns`` by default, and missing
+    combinations.
 
     Raises:
         UserError: a name is unknown, or no runs are left.
     """
-    budgets.budget(kept.budget)
-    for name in kept.frameworks:
+    budgets.load_budget(run_filter.budget)
+    for name in run_filter.frameworks:
         frameworks.get(name)
     if store:
-        every = records(Path(store))
-        cells = {job.cell for job, _ in every}
-        runs = of_records([record for record in every if kept.cell(record[0].cell)])
+        all_records = records(Path(store))
+        cells = {job.cell for job, _ in all_records}
+        runs = convert_records(
+            [record for record in all_records if run_filter.cell(record[0].cell)]
+        )
     else:
-        stored = baseline_runs.every()
+        stored = baseline_runs.load_all_baselines()
         cells = {stored_cell.cell for stored_cell in stored}
-        runs = of_stored(stored_cell for stored_cell in stored if kept.cell(stored_cell.cell))
-    place = store or str(baseline_runs.folder())
-    _check_known(kept, cells, place)
+        runs = read_stored(
+            stored_cell for stored_cell in stored if run_filter.cell(stored_cell.cell)
+        )
+    place = store or str(baseline_runs.returns_folder())
+    _check_known(run_filter, cells, place)
     if not runs:
         raise UserError(
-            f"no runs of budget '{kept.budget}' are left after --framework and --algorithm in "
+            f"no runs of budget '{run_filter.budget}' are left after --framework and "
+            "--algorithm in "
             f"{place}; record some with: rlregress baseline record"
         )
-    runs = chosen(runs, environments)
-    lacking = ", ".join(_lacking(kept, cells, environments))
-    return runs, f"{place} has no runs of budget '{kept.budget}' of {lacking}" if lacking else ""
+    runs = select_environments(runs, environments)
+    lacking = ", ".join(_lacking(run_filter, cells, environments))
+    return (
+        runs,
+        f"{place} has no runs of budget '{run_filter.budget}' of {lacking}" if lacking else "",
+    )
 
 
-def _check_known(kept: Kept, cells: Iterable[Cell], place: str) -> None:
+def _check_known(run_filter: RunFilter, cells: Iterable[Cell], place: str) -> None:
     """UserError for the name of a framework or an algorithm that has no run at all."""
-    for given, name in ((kept.frameworks, "framework"), (kept.algorithms, "algorithm")):
-        known = {getattr(cell, name) for cell in cells}
-        for wanted in given:
-            if wanted not in known:
+    for names, name in ((run_filter.frameworks, "framework"), (run_filter.algorithms, "algorithm")):
+        known_names = {getattr(cell, name) for cell in cells}
+        for requested in names:
+            if requested not in known_names:
                 raise UserError(
-                    f"{place} has no runs of {name} '{wanted}'; {nearest(wanted, known)}"
+                    f"{place} has no runs of {name} '{requested}'; "
+                    f"{nearest(requested, known_names)}"
                 )
 
 
-def _lacking(kept: Kept, cells: Iterable[Cell], environments: Sequence[str]) -> list[str]:
+def _lacking(
+    run_filter: RunFilter, cells: Iterable[Cell], environments: Sequence[str]
+) -> list[str]:
     """The combinations of the names that were given of which there are no runs."""
-    there = [
-        (cell.framework, cell.algorithm, cell.environment) for cell in cells if kept.cell(cell)
+    existing = [
+        (cell.framework, cell.algorithm, cell.environment)
+        for cell in cells
+        if run_filter.cell(cell)
     ]
     # no names: all of them
-    requested = (kept.frameworks or [""], kept.algorithms or [""], environments or [""])
+    requested = (run_filter.frameworks or [""], run_filter.algorithms or [""], environments or [""])
     return [
         " ".join(filter(None, names))
         for names in itertools.product(*requested)
         if not any(
-            all(name in ("", of_cell) for name, of_cell in zip(names, cell, strict=True))
-            for cell in there
+            all(name in ("", cell_runs) for name, cell_runs in zip(names, cell, strict=True))
+            for cell in existing
         )
     ]
 
@@ -289,8 +305,8 @@ def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
     """How many looks of ``runs`` runs every implementation has the runs for; UserError: none."""
     count, name, task = min(
         (len(values), name, task)
-        for task, of_task in returns.items()
-        for name, values in of_task.items()
+        for task, task_runs in returns.items()
+        for name, values in task_runs.items()
     )
     if count < runs:
         raise UserError(
@@ -323,15 +339,16 @@ def rank(
     """
     check_size(runs)
     tasks = _by_task(runs)
-    alone = tuple(sorted(task for task, of_task in tasks.items() if len(of_task) < 2))
+    alone = tuple(sorted(task for task, task_runs in tasks.items() if len(task_runs) < 2))
     shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
     if not shared:
-        found = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+        count_text = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
         raise UserError(
-            f"there is nothing to rank: {found}, and on no environment with the same budget are "
+            f"there is nothing to rank: {count_text}, and on no environment with the same "
+            "budget are "
             "there runs of two implementations; add runs of another one"
         )
-    returns = {task: _without_failures(task, of_task) for task, of_task in shared.items()}
+    returns = {task: _without_failures(task, task_runs) for task, task_runs in shared.items()}
     most = _most_looks(returns, per_look)
     plan = AdastopPlan(
         runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta
@@ -340,16 +357,16 @@ def rank(
     places: list[tuple[str, str]] = []
     samples: list[np.ndarray] = []
     pairs: list[tuple[int, int]] = []
-    for task, of_task in returns.items():
+    for task, task_runs in returns.items():
         start = len(places)
-        places += [(task, name) for name in sorted(of_task)]
-        samples += [np.array(of_task[name]) for _, name in places[start:]]
+        places += [(task, name) for name in sorted(task_runs)]
+        samples += [np.array(task_runs[name]) for _, name in places[start:]]
         pairs += itertools.combinations(range(start, len(places)), 2)
     with progress.kept_alive(say):
         progress.begin("deciding pairs", len(pairs))
         compared = adastop.compare(samples, pairs, plan, progress.done)
 
-    looked = len(compared.looks)
+    decisions = len(compared.looks)
     decided: dict[str, list[Decision]] = {task: [] for task in returns}
     looked_at = dict.fromkeys(places, 1)
     for pair in compared.pairs:
@@ -359,7 +376,7 @@ def rank(
             Decision(first=first, second=second, decision=pair.decision, look=pair.look)
         )
         for place in (places[pair.first], places[pair.second]):
-            looked_at[place] = max(looked_at[place], pair.look or looked)
+            looked_at[place] = max(looked_at[place], pair.look or decisions)
     return Ranking(
         plan=plan,
         tasks=tuple(
@@ -368,25 +385,25 @@ def rank(
                 standings=tuple(
                     sorted(
                         (
-                            _standing(
+                            _build_standing(
                                 name, values, shared[task][name], looked_at[task, name] * per_look
                             )
-                            for name, values in of_task.items()
+                            for name, values in task_runs.items()
                         ),
                         key=lambda standing: (-standing.mean, standing.implementation),
                     )
                 ),
                 decisions=tuple(decided[task]),
             )
-            for task, of_task in returns.items()
+            for task, task_runs in returns.items()
         ),
-        looks=looked,
+        looks=decisions,
         boundaries=tuple((look.lower, look.upper) for look in compared.looks),
         alone=alone,
     )
 
 
-def _standing(
+def _build_standing(
     name: str, returns: Sequence[float], by_seed: dict[int, float | None], count: int
 ) -> Standing:
     failed = sum(by_seed[seed] is None for seed in sorted(by_seed)[:count])

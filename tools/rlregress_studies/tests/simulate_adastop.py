@@ -114,8 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
 
     def text(value: tuple[float, float], digits: int) -> str:
-        mean, of = value
-        return "-" if math.isnan(mean) else f"{mean:.{digits}f} ± {of:.{digits}f}"
+        mean, error = value
+        return "-" if math.isnan(mean) else f"{mean:.{digits}f} ± {error:.{digits}f}"
 
     for samples, beta, drop in itertools.product(options.samples, options.beta, options.drop):
         plan = AdastopPlan(

@@ -36,9 +36,9 @@ def brute_force(first, second, plan):
     smallest statistic that few enough of the kept ones exceed.
     """
     n = plan.runs
-    chosen = list(itertools.combinations(range(2 * n), n))
-    kept = list(itertools.product(chosen, repeat=plan.looks))
-    count, spent, boundaries = len(kept), 0, []
+    choices = list(itertools.combinations(range(2 * n), n))
+    possible = list(itertools.product(choices, repeat=plan.looks))
+    count, spent, boundaries = len(possible), 0, []
     for look in range(1, plan.looks + 1):
 
         def statistic(ways, look=look):
@@ -49,7 +49,7 @@ def brute_force(first, second, plan):
                 total += sum(x if place in places else -x for place, x in enumerate(pooled))
             return round(abs(total) / np.std([*first[: look * n], *second[: look * n]]), 6)
 
-        statistics = [statistic(ways) for ways in kept]
+        statistics = [statistic(ways) for ways in possible]
         allowed = plan.alpha * look / plan.looks * count - spent
         boundary = min(b for b in statistics if sum(t > b for t in statistics) <= allowed + 1e-9)
         boundaries.append(boundary)
@@ -58,7 +58,7 @@ def brute_force(first, second, plan):
             greater = sum(first[: look * n]) > sum(second[: look * n])
             return GREATER if greater else SMALLER, look, boundaries
         spent += sum(t > boundary for t in statistics)
-        kept = [ways for ways, t in zip(kept, statistics, strict=True) if t <= boundary]
+        possible = [ways for ways, t in zip(possible, statistics, strict=True) if t <= boundary]
     return NOT_SEPARATED, plan.looks, boundaries
 
 
@@ -76,20 +76,20 @@ def test_small_cells_are_decided_as_by_brute_force(plan, shift):
     for seed in range(4):
         rng = np.random.default_rng([seed, plan.runs])
         first, second = np.round(rng.normal(0, 1, (2, plan.runs * plan.looks)), 3)
-        found = compare([first + shift, second], TWO, plan)
+        result = compare([first + shift, second], TWO, plan)
         decision, look, boundaries = brute_force(first + shift, second, plan)
-        assert (found.pairs[0].decision, found.pairs[0].look) == (decision, look)
-        assert [look_.upper for look_ in found.looks] == pytest.approx(boundaries, abs=1e-5)
+        assert (result.pairs[0].decision, result.pairs[0].look) == (decision, look)
+        assert [look_.upper for look_ in result.looks] == pytest.approx(boundaries, abs=1e-5)
 
 
 def test_by_hand_three_against_three():
     """Of the 20 ways to deal 1, 2, 3 and 7, 8, 9 two are as far apart as 18: rejected at 0.1."""
-    found = compare([[7, 8, 9], [1, 2, 3]], TWO, AdastopPlan(runs=3, looks=1, alpha=0.1))
-    assert found.pairs[0].decision == GREATER
+    result = compare([[7, 8, 9], [1, 2, 3]], TWO, AdastopPlan(runs=3, looks=1, alpha=0.1))
+    assert result.pairs[0].decision == GREATER
     # the next largest statistic: 3 and 7 change sides, |(3 + 8 + 9) - (1 + 2 + 7)| = 10
     spread = math.sqrt(58 / 6)  # of all six: their mean is 5
-    assert found.looks[0].upper == pytest.approx(10 / spread)
-    assert found.looks[0].statistics == {(0, 1): pytest.approx(18 / spread)}
+    assert result.looks[0].upper == pytest.approx(10 / spread)
+    assert result.looks[0].statistics == {(0, 1): pytest.approx(18 / spread)}
 
 
 def test_the_statistic_is_that_of_the_paper_in_standard_deviations():
@@ -121,9 +121,9 @@ def test_the_observed_arrangement_is_among_those_that_are_drawn(runs):
     clear = [np.arange(2.0 * runs) + 100, np.arange(2.0 * runs)]
     for seed in range(60):
         # 0.025 of 30 arrangements may be beyond the boundary of the first look: none
-        found = compare(clear, TWO, AdastopPlan(runs=runs, looks=2, draws=30, seed=seed))
-        assert found.looks[0].statistics[0, 1] <= found.looks[0].upper + 1e-9
-        assert found.pairs[0].look == 2
+        result = compare(clear, TWO, AdastopPlan(runs=runs, looks=2, draws=30, seed=seed))
+        assert result.looks[0].statistics[0, 1] <= result.looks[0].upper + 1e-9
+        assert result.pairs[0].look == 2
 
 
 def test_a_decision_that_has_fallen_is_not_changed_by_later_runs():
@@ -143,8 +143,8 @@ def test_a_sample_whose_pairs_are_decided_needs_no_more_runs():
     rng = np.random.default_rng(2)
     long = [rng.normal(0, 1, 25), rng.normal(0.2, 1, 25)]
     short = rng.normal(9, 1, 5)
-    found = compare([*long, short], [(0, 1), (0, 2), (1, 2)], AdastopPlan())
-    assert [(pair.decision, pair.look) for pair in found.pairs] == [
+    result = compare([*long, short], [(0, 1), (0, 2), (1, 2)], AdastopPlan())
+    assert [(pair.decision, pair.look) for pair in result.pairs] == [
         (NOT_SEPARATED, 5), (SMALLER, 1), (SMALLER, 1),
     ]  # fmt: skip
 
@@ -158,9 +158,9 @@ def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
     both = compare([*near, *far], pairs, plan)
     assert [pair.decision for pair in both.pairs] == [SMALLER, SMALLER]
     # beside a pair that stays in the family the boundary is that of both
-    beside = compare([*near, far[0], far[0][::-1]], pairs, plan)
-    assert [pair.decision for pair in beside.pairs] == [NOT_SEPARATED, NOT_SEPARATED]
-    assert both.looks[0].upper < both.looks[0].statistics[0, 1] < beside.looks[0].upper
+    with_near_pair = compare([*near, far[0], far[0][::-1]], pairs, plan)
+    assert [pair.decision for pair in with_near_pair.pairs] == [NOT_SEPARATED, NOT_SEPARATED]
+    assert both.looks[0].upper < both.looks[0].statistics[0, 1] < with_near_pair.looks[0].upper
 
 
 @pytest.mark.parametrize("far", [-1e10, -1e11, -1e15])
@@ -211,8 +211,8 @@ def test_two_equal_samples_are_separated_as_rarely_as_stated(runs, looks):
     Of 6 runs a block can be dealt in 924 ways, of 8 in 12 870: more than are listed.
     """
     plan = AdastopPlan(runs=runs, looks=looks, alpha=0.05, draws=1000)
-    found, _ = measure(2, plan, 0.0, 600, laws=["normal, sd 30 %"]).error
-    assert found == pytest.approx(0.05, abs=share(0.05, 600))
+    result, _ = measure(2, plan, 0.0, 600, laws=["normal, sd 30 %"]).error
+    assert result == pytest.approx(0.05, abs=share(0.05, 600))
 
 
 def test_pairs_that_stay_equal_are_protected_beside_one_that_is_not():
@@ -225,8 +225,8 @@ def test_pairs_that_stay_equal_are_protected_beside_one_that_is_not():
 
 def test_ten_equal_samples_are_separated_little_more_often_than_stated():
     """With pairs that share samples the error is near its level: below 0.05 + 4 standard errors."""
-    found, _ = measure(10, AdastopPlan(runs=5, looks=2, alpha=0.05, draws=400), 0.0, 160).error
-    assert found <= 0.05 + share(0.05, 160)
+    result, _ = measure(10, AdastopPlan(runs=5, looks=2, alpha=0.05, draws=400), 0.0, 160).error
+    assert result <= 0.05 + share(0.05, 160)
 
 
 def test_a_clear_difference_ends_early():

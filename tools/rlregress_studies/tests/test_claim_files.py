@@ -27,7 +27,7 @@ def _toml(value: object) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f'"{k}" = {_toml(v)}' for k, v in value.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_toml(one) for one in value) + "]"
+        return "[" + ", ".join(_toml(first) for first in value) + "]"
     return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
@@ -50,10 +50,14 @@ def claims(tmp_path):
 
 def test_a_claim_keeps_what_is_written(claims) -> None:
     """One variant or a list of them; the document is that of the file."""
-    one, other = claims({}, {"id": "other", "says": ["none", "half"], "note": "n"})
-    assert (one.document, one.subject, one.says) == ("A paper", "sac.critic_loss.scale", ("none",))
-    assert (other.says, other.note) == (("none", "half"), "n")
-    assert "at line 2" in one.where
+    first, second = claims({}, {"id": "other", "says": ["none", "half"], "note": "n"})
+    assert (first.document, first.subject, first.says) == (
+        "A paper",
+        "sac.critic_loss.scale",
+        ("none",),
+    )
+    assert (second.says, second.note) == (("none", "half"), "n")
+    assert "at line 2" in first.where
 
 
 def test_a_verdict_holds_for_all_versions_or_from_one_on(claims) -> None:
@@ -62,8 +66,10 @@ def test_a_verdict_holds_for_all_versions_or_from_one_on(claims) -> None:
         {}, {"id": "other", "verdict": {"0.9": "refuted", "0.10.0": "confirmed"}}
     )
     assert recorded(always, "0.0.1") == "confirmed"
-    found = [recorded(changed, version) for version in ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")]
-    assert found == [None, "refuted", "refuted", "confirmed", "confirmed"]
+    results = [
+        recorded(changed, version) for version in ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")
+    ]
+    assert results == [None, "refuted", "refuted", "confirmed", "confirmed"]
 
 
 def test_a_default_says_a_value_of_any_type(claims) -> None:
@@ -132,7 +138,7 @@ def items(tmp_path):
     def loaded(*changes: dict):
         text = "\n".join(_table("item", ITEM | changed) for changed in changes)
         (tmp_path / "paper.toml").write_text(f'document = "A paper"\n{text}')
-        return source_index.load(tmp_path)
+        return source_index.load_index(tmp_path)
 
     return loaded
 
@@ -146,24 +152,24 @@ def test_an_item_names_what_asks_it(items) -> None:
 
 def test_an_item_that_nothing_asks_is_named(items) -> None:
     """Without details and without a reason it would be left out unnoticed."""
-    with pytest.raises(UserError, match="nothing asks 'box6'"):
+    with pytest.raises(UserError, match="nothing checks 'box6'"):
         items({"details": None})
 
 
 def test_details_without_an_answer_are_listed(items) -> None:
     """Of the items whose id begins so, and of no other."""
-    found = items({}, {"id": "other6"})
-    assert source_index.without_answer(found, [], ("box",)) == ["box6: sac.critic_loss.scale"]
-    assert source_index.without_answer(found, ["sac.critic_loss.scale"], ("",)) == []
+    results = items({}, {"id": "other6"})
+    assert source_index.list_unanswered(results, [], ("box",)) == ["box6: sac.critic_loss.scale"]
+    assert source_index.list_unanswered(results, ["sac.critic_loss.scale"], ("",)) == []
 
 
 def test_the_files_of_the_project_are_read() -> None:
     """Each source document has a file of claims and an index."""
     claims = claim_files.load(suite.baselines() / "claims")
-    found = source_index.load(suite.baselines() / "sources")
+    results = source_index.load_index(suite.baselines() / "sources")
     assert len({claim.document for claim in claims}) == 5
     indices = {path.name for path in (suite.baselines() / "sources").glob("*.toml")}
     assert {path.name for path in (suite.baselines() / "claims").glob("*.toml")} == indices
     assert {claim.place.split(",")[0] for claim in claims} == {
-        item.place.split(",")[0] for item in found
+        item.place.split(",")[0] for item in results
     }

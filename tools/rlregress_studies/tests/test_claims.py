@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc):
         return
     try:
         given = metafunc.config.getoption("--framework")
-        chosen = requested_names.adapters(requested_names.names("--framework", given))
+        chosen = requested_names.find_adapters(requested_names.split_names("--framework", given))
         pairs = [
             pytest.param(
                 claim, adapter, id=f"{claim.id}@{adapter.label}".rstrip("@"),

@@ -9,7 +9,7 @@ from rlregress.details import catalogue
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework, Settled
 from rlregress_studies.claims.claims_text import claims_markdown, counts, differing, index_rows
-from rlregress_studies.claims.settle import answers, settled
+from rlregress_studies.claims.settle import answers, build_settled
 from tools.tests.small_adapters import SmallAdapter
 
 
@@ -33,8 +33,8 @@ def _settled(id: str, verdict: str = "confirmed", version: str = "2.0", **change
         "says": ("half",),
         "verdicts": {"": "confirmed"},
     }
-    found = {"library": "half", "script": "none"}
-    return settled(Claim(**(keys | changed)), version, verdict, found, "of library")
+    answers = {"library": "half", "script": "none"}
+    return build_settled(Claim(**(keys | changed)), version, verdict, answers, "of library")
 
 
 SOME = Framework(name="some", title="Some", version="2.0")

@@ -50,12 +50,17 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
         pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
     assert study.measure([adapter.full_name], SMALL, tmp_path) == 0
     written = json.loads((tmp_path / "determinism.json").read_text())
-    (found,) = written["frameworks"].values()
-    assert set(found["sources"]) == {"environment", "exploration", "initialisation", "sampling"}
-    for group, each in found["groups"].items():
-        assert (each["parted"] is None) == (group == "deterministic"), group
-        assert len(each["value_mean"]) == 2
-        assert (max(each["value_deviation"]) == 0.0) == (group == "deterministic"), group
+    (spread_found,) = written["frameworks"].values()
+    assert set(spread_found["sources"]) == {
+        "environment",
+        "exploration",
+        "initialisation",
+        "sampling",
+    }
+    for group, group_result in spread_found["groups"].items():
+        assert (group_result["parted"] is None) == (group == "deterministic"), group
+        assert len(group_result["value_mean"]) == 2
+        assert (max(group_result["value_deviation"]) == 0.0) == (group == "deterministic"), group
     assert "deterministic: 2 of 2 in" in capsys.readouterr().out
     (figure,) = tmp_path.glob("*.svg")
     ElementTree.fromstring(figure.read_text())
@@ -68,8 +73,8 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
 
 
 def _adapters(name: str):
-    whole = frameworks.get(name)
-    return [whole.at(label) for label in whole.available()] or [whole]
+    adapter = frameworks.get(name)
+    return [adapter.at(label) for label in adapter.available()] or [adapter]
 
 
 def _trains(adapter) -> bool:
@@ -87,8 +92,8 @@ def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
     if adapter is None:
         pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
     assert study.measure([adapter.full_name], plan, tmp_path) == 0
-    (found,) = json.loads((tmp_path / "determinism.json").read_text())["frameworks"].values()
-    assert found["groups"]["environment"]["parted"] is not None
+    (spread_found,) = json.loads((tmp_path / "determinism.json").read_text())["frameworks"].values()
+    assert spread_found["groups"]["environment"]["parted"] is not None
 
 
 def checkpoints(*weights: str, value: float = 1.0) -> list[Checkpoint]:
@@ -98,11 +103,18 @@ def checkpoints(*weights: str, value: float = 1.0) -> list[Checkpoint]:
 
 def test_a_spread_says_when_trainings_part_and_by_how_much():
     """The first checkpoint with other weights; deviations are those of a population."""
-    found = chance.spread([checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)])
-    assert (found.runs, found.parted, found.distinct, found.steps) == (2, 20, 2, [10, 20])
-    assert found.value_mean == [2.0, 2.0]
-    assert found.value_deviation == [1.0, 1.0]
-    assert found.score_deviation == [0.0, 0.0]
+    spread_found = chance.spread(
+        [checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)]
+    )
+    assert (spread_found.runs, spread_found.parted, spread_found.distinct, spread_found.steps) == (
+        2,
+        20,
+        2,
+        [10, 20],
+    )
+    assert spread_found.value_mean == [2.0, 2.0]
+    assert spread_found.value_deviation == [1.0, 1.0]
+    assert spread_found.score_deviation == [0.0, 0.0]
     # three times 0.4 has a mean of another number
     same = chance.spread([checkpoints("a", value=0.4)] * 3)
     assert same.value_deviation == [0.0]
@@ -140,29 +152,36 @@ def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
 
     def drawn(between: int) -> tuple[list[float], list[float]]:
         np.random.seed(7)
-        stream, own, other = Stream(3), [], []
+        stream, own, foreign = Stream(3), [], []
         for _ in range(3):
             with stream.drawn():
                 own.append(np.random.random())
-            other += np.random.random(between).tolist()
-        return own, other
+            foreign += np.random.random(between).tolist()
+        return own, foreign
 
-    (own, other), (same, more) = drawn(1), drawn(2)
+    (own, foreign), (same, second_other) = drawn(1), drawn(2)
     assert own == same
     np.random.seed(7)
-    assert [*other] == np.random.random(3).tolist()
-    assert len(set(own + more)) == 9
+    assert [*foreign] == np.random.random(3).tolist()
+    assert len(set(own + second_other)) == 9
 
 
 def test_starts_are_the_same_in_every_process():
     """Scores and held-out states follow from the protocol alone, and agents are told apart."""
     make = partial(discrete.make, "CartPole-v1", training=False)
-    left = Trained(lambda found: np.zeros(len(found), int), lambda seen: seen[:, 0], {}, 0)
-    upright = replace(left, policy=lambda found: (found[:, 2] + found[:, 3] > 0).astype(int))
+    pushing_left = Trained(
+        lambda spread_found: np.zeros(len(spread_found), int), lambda seen: seen[:, 0], {}, 0
+    )
+    upright = replace(
+        pushing_left,
+        policy=lambda spread_found: (spread_found[:, 2] + spread_found[:, 3] > 0).astype(int),
+    )
     protocol = Protocol(starts=3, shortest=1, longest=4, cap=30, states=8)
     first, second = Starts(make, protocol), Starts(make, protocol)
-    assert first.maximum_value(left) == second.maximum_value(left) != 0.0
-    assert first.score(left) == first.score(left) == second.score(left) < 12.0
+    assert first.maximum_value(pushing_left) == second.maximum_value(pushing_left) != 0.0
+    assert (
+        first.score(pushing_left) == first.score(pushing_left) == second.score(pushing_left) < 12.0
+    )
     assert first.score(upright) == 30.0
 
 
@@ -175,7 +194,7 @@ def test_start_sequences_that_end_episodes_are_one_sentence():
 
 def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
     """Titles are groups; score is above maximum Q."""
-    one = Spread(
+    single_spread = Spread(
         runs=2,
         parted=20,
         distinct=2,
@@ -186,7 +205,7 @@ def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
         value_deviation=[0.0, 0.5],
     )
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        drawn = chance.figure("One", {"deterministic": one, "exploration": one})
+        drawn = chance.figure("One", {"deterministic": single_spread, "exploration": single_spread})
     assert drawn.index("deterministic") < drawn.index("exploration")
     assert "mean maximum Q" in drawn
     assert drawn.count("environment steps") == 2

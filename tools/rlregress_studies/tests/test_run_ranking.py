@@ -22,10 +22,10 @@ from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
-    of_csv,
-    of_records,
-    of_stored,
+    convert_records,
     rank,
+    read_csv,
+    read_stored,
 )
 from tools.tests.reporting.test_gate_page import stands_alone
 from tools.tests.training.test_records import content
@@ -81,22 +81,24 @@ def test_the_best_stands_first_and_equals_are_not_separated(three):
 
 def test_an_implementation_that_is_decided_early_is_looked_at_no_longer():
     """Of c, separated from all others at the first look, five runs are used and not ten."""
-    found = rank(
+    ranking = rank(
         runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900)), looks=2
     )
-    used = {standing.implementation: len(standing.returns) for standing in found.tasks[0].standings}
+    used = {
+        standing.implementation: len(standing.returns) for standing in ranking.tasks[0].standings
+    }
     assert used == {"a": 10, "b": 10, "c": 5}
 
 
 def test_runs_that_are_missing_leave_pairs_undecided(three):
     """Of four planned looks two are possible: what is not separated yet is undecided."""
-    found = rank(three, looks=4)
-    assert found.looks == 2
-    assert found.tasks[0].decision("a", "b") == UNDECIDED
-    assert found.undecided == 1
+    ranking = rank(three, looks=4)
+    assert ranking.looks == 2
+    assert ranking.tasks[0].decision("a", "b") == UNDECIDED
+    assert ranking.undecided == 1
     assert any(
         line.startswith("next look at Hopper-v4: more runs of")
-        for line in ranking_report.lines(found)
+        for line in ranking_report.lines(ranking)
     )
 
 
@@ -105,14 +107,16 @@ def test_environments_of_other_units_are_one_family():
     small = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
     large = runs("a", normal(2, 100), "I") + runs("b", normal(3, 100), "I")
     plain = rank(small + large)
-    other = rank(
+    other_units = rank(
         small
         + [
             ImplementationRun(r.implementation, "I", "I", r.seed, r.final_return * 90)
             for r in large
         ]
     )
-    assert [task.decisions for task in plain.tasks] == [task.decisions for task in other.tasks]
+    assert [task.decisions for task in plain.tasks] == [
+        task.decisions for task in other_units.tasks
+    ]
     assert {task.name: task.decision("b", "a") for task in plain.tasks} == {
         "I": NOT_SEPARATED, "R": GREATER,
     }  # fmt: skip
@@ -124,10 +128,12 @@ def test_an_implementation_far_off_hides_no_difference_of_others(far, beside):
     """Nor does one whose returns vary far more: the unit of a pair is that of its own returns."""
     near = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
     wild = [100 + far * (value - 100) for value in normal(5, 100)]
-    other = [run for task in beside for i in "ab" for run in runs(i, normal(ord(i), 100), task)]
+    other_units = [
+        run for task in beside for i in "ab" for run in runs(i, normal(ord(i), 100), task)
+    ]
     for third in (normal(5, far), wild):
-        found = rank(near + runs("c", third, "R") + other)
-        (task,) = [task for task in found.tasks if task.name == "R"]
+        ranking = rank(near + runs("c", third, "R") + other_units)
+        (task,) = [task for task in ranking.tasks if task.name == "R"]
         assert task.decision("b", "a") == GREATER
 
 
@@ -157,10 +163,10 @@ def test_a_run_that_failed_counts_as_the_worst_return(three):
 
 def test_an_environment_with_one_implementation_is_named_and_left_out(three):
     """What cannot be compared is said, not dropped in silence."""
-    found = rank(three + runs("a", normal(5, 1), "Ant-v4"))
-    assert found.alone == ("Ant-v4",)
-    assert [task.name for task in found.tasks] == ["Hopper-v4"]
-    assert "not ranked" in ranking_report.lines(found)[-1]
+    ranking = rank(three + runs("a", normal(5, 1), "Ant-v4"))
+    assert ranking.alone == ("Ant-v4",)
+    assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
+    assert "not ranked" in ranking_report.lines(ranking)[-1]
 
 
 def test_the_table_says_each_pair_twice_and_the_error_once(three):
@@ -253,17 +259,20 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
     code, text, _ = command("study", "rank", path)
     assert code == 0
     assert "3 pairs in 1 task: 2 separated" in text
-    kept = json.loads((tmp_path / "report" / "rank.json").read_text())
-    decisions = {(x["first"], x["second"]): x["decision"] for x in kept["tasks"][0]["decisions"]}
+    written = json.loads((tmp_path / "report" / "rank.json").read_text())
+    decisions = {(x["first"], x["second"]): x["decision"] for x in written["tasks"][0]["decisions"]}
     assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
     # the order of the lines plays no part: runs are looked at by seed
-    assert kept["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(of_csv(path)))))["tasks"]
-    assert kept["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(three))))["tasks"]
+    assert (
+        written["tasks"]
+        == json.loads(json.dumps(run_ranking.as_dict(rank(read_csv(path)))))["tasks"]
+    )
+    assert written["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(three))))["tasks"]
 
 
 def test_spaces_around_a_name_are_no_part_of_it(tmp_path):
     """Nobody can see them."""
-    rows = of_csv(write_csv(tmp_path / "r.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
+    rows = read_csv(write_csv(tmp_path / "r.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
     assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
 
 
@@ -278,7 +287,7 @@ def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
 
 def test_stored_runs_are_compared_only_under_one_budget():
     """No task of the stored runs mixes environments, steps or episodes."""
-    stored = baseline_runs.every()
+    stored = baseline_runs.load_all_baselines()
     by_task = {}
     for baseline_ in stored:
         key = (
@@ -286,16 +295,16 @@ def test_stored_runs_are_compared_only_under_one_budget():
             baseline_.protocol.total_steps,
             baseline_.protocol.evaluation_episodes,
         )
-        for run in of_stored([baseline_]):
+        for run in read_stored([baseline_]):
             by_task.setdefault(run.task, set()).add(key)
     assert len(by_task) > 1
     assert all(len(keys) == 1 for keys in by_task.values())
-    assert len(of_stored(stored)) == sum(len(stored_cell.runs) for stored_cell in stored)
+    assert len(read_stored(stored)) == sum(len(stored_cell.runs) for stored_cell in stored)
 
 
 def test_the_command_ranks_stored_runs(command):
     """Without a CSV the frameworks are ranked by baselines/returns."""
-    environment = baseline_runs.every()[0].cell.environment
+    environment = baseline_runs.load_all_baselines()[0].cell.environment
     code, value, error = command("study", "rank", "--environment", environment)
     assert code == 0, error
     assert f"{environment} (" in value
@@ -304,7 +313,7 @@ def test_the_command_ranks_stored_runs(command):
 @pytest.fixture
 def store(tmp_path):
     """A store with five runs each of two versions of one implementation."""
-    stored = baseline_runs.every()[0]
+    stored = baseline_runs.load_all_baselines()[0]
     folder = tmp_path / "runs"
     for version, mean in (("1.0", 100.0), ("2.0", 300.0)):
         for seed, value in enumerate(normal(seed=9, mean=mean, count=5)):
@@ -318,7 +327,7 @@ def store(tmp_path):
 
 def test_two_versions_in_one_store_are_two_implementations(command, store):
     """Runs of a cell with several versions are named by what differs, and compared."""
-    runs_of_both = of_records(run_ranking.records(store))
+    runs_of_both = convert_records(run_ranking.records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
     code, text, error = command("study", "rank", "--store", store)
@@ -330,7 +339,7 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
 @pytest.mark.parametrize("names", ["foo", "{},foo"])
 def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
     """It is not left out in silence beside others that have runs."""
-    algorithm = baseline_runs.every()[0].cell.algorithm
+    algorithm = baseline_runs.load_all_baselines()[0].cell.algorithm
     code, _, error = command(
         "study", "rank", "--store", store, "--algorithm", names.format(algorithm)
     )
@@ -340,10 +349,12 @@ def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
 
 def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
     """Of known names too: CleanRL's PPO has no runs on HalfCheetah."""
-    every = [
-        item for item in baseline_runs.every() if item.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"
+    baselines = [
+        item
+        for item in baseline_runs.load_all_baselines()
+        if item.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"
     ]
-    monkeypatch.setattr(baseline_runs, "every", lambda: every)
+    monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: baselines)
     requested = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
     code, text, error = command("study", "rank", *requested.split())
     assert code == 0, error

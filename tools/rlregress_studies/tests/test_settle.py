@@ -46,13 +46,19 @@ class Some(SmallAdapter):
         }
 
 
-def _entry(scope: str, variant: str, **more: str) -> str:
-    keys = {"id": DETAIL, "scope": scope, "variant": variant, "since": "1.0", "source": "s"} | more
+def _entry(scope: str, variant: str, **changes: str) -> str:
+    keys = {
+        "id": DETAIL,
+        "scope": scope,
+        "variant": variant,
+        "since": "1.0",
+        "source": "s",
+    } | changes
     return "\n".join(["[[detail]]", *(f'{key} = "{value}"' for key, value in keys.items()), ""])
 
 
 @pytest.fixture
-def some(tmp_path):
+def make_adapter(tmp_path):
     """Makes a framework with its expectations."""
 
     def make(*entries: str, **options: str):
@@ -78,19 +84,21 @@ def _claim(**changed) -> Claim:
     return Claim(**(keys | changed))
 
 
-def _default(name: str, value: object, **more) -> Claim:
-    return _claim(detail="", default=f"td3.{name}", says=(value,), **more)
+def _default(name: str, value: object, **changes) -> Claim:
+    return _claim(detail="", default=f"td3.{name}", says=(value,), **changes)
 
 
-def test_what_the_code_does_is_confirmed(some) -> None:
+def test_what_the_code_does_is_confirmed(make_adapter) -> None:
     """One of the variants that the sentence allows is found."""
-    assert settle(_claim(), some(library="none")).verdict == "confirmed"
-    assert settle(_claim(says=("half", "none")), some(library="none")).verdict == "confirmed"
+    assert settle(_claim(), make_adapter(library="none")).verdict == "confirmed"
+    assert (
+        settle(_claim(says=("half", "none")), make_adapter(library="none")).verdict == "confirmed"
+    )
 
 
-def test_what_no_version_does_is_refuted(some) -> None:
+def test_what_no_version_does_is_refuted(make_adapter) -> None:
     """Another variant is found, and none is documented that fits the sentence."""
-    settled = settle(_claim(says=("quarter",)), some(library="half"))
+    settled = settle(_claim(says=("quarter",)), make_adapter(library="half"))
     assert (settled.verdict, settled.found) == ("refuted", {"library": "half"})
 
 
@@ -101,48 +109,48 @@ def test_what_no_version_does_is_refuted(some) -> None:
         ([{"variant": "none", "since": "3.0"}], "2.0", "true from 3.0 on"),
     ],
 )
-def test_what_another_version_does_is_outdated(some, entries, version, words) -> None:
+def test_what_another_version_does_is_outdated(make_adapter, entries, version, words) -> None:
     """The range of versions that it is documented for is named."""
-    framework = some(*(_entry("library", **entry) for entry in entries), library="half")
+    framework = make_adapter(*(_entry("library", **entry) for entry in entries), library="half")
     settled = settle(_claim(), framework)
     assert (settled.verdict, settled.reason) == ("outdated", words)
 
 
-def test_history_of_another_scope_does_not_count(some) -> None:
+def test_history_of_another_scope_does_not_count(make_adapter) -> None:
     """A claim about one scope is not outdated because of another one."""
-    framework = some(_entry("trainer", "none", until="1.5"), library="half")
+    framework = make_adapter(_entry("trainer", "none", until="1.5"), library="half")
     assert settle(_claim(scope="library"), framework).verdict == "refuted"
 
 
-def test_a_claim_without_scope_holds_if_any_does(some) -> None:
+def test_a_claim_without_scope_holds_if_any_does(make_adapter) -> None:
     """And it is said of which one."""
-    framework = some(library="half", script="none")
+    framework = make_adapter(library="half", script="none")
     settled = settle(_claim(), framework)
     assert (settled.verdict, settled.reason) == ("confirmed", "of script, not of library")
     assert settle(_claim(scope="library"), framework).verdict != "confirmed"
 
 
-def test_what_cannot_be_asked_is_unprobed(some) -> None:
+def test_what_cannot_be_asked_is_unprobed(make_adapter) -> None:
     """No probe, no probe in that scope, or a probe that fails: never as recorded."""
     for framework, claim in [
-        (some(), _claim()),
-        (some(script="none"), _claim(scope="library")),
-        (some(library="broken"), _claim()),
-        (some(library="half", script="broken"), _claim()),
+        (make_adapter(), _claim()),
+        (make_adapter(script="none"), _claim(scope="library")),
+        (make_adapter(library="broken"), _claim()),
+        (make_adapter(library="half", script="broken"), _claim()),
     ]:
         settled = settle(claim, framework)
         assert settled.verdict == "unprobed"
         assert not settled.as_recorded
 
 
-def test_a_fitting_scope_outweighs_one_that_fails(some) -> None:
+def test_a_fitting_scope_outweighs_one_that_fails(make_adapter) -> None:
     """A sentence that is true of one scope is confirmed, whatever becomes of the others."""
-    assert settle(_claim(), some(library="none", script="broken")).verdict == "confirmed"
+    assert settle(_claim(), make_adapter(library="none", script="broken")).verdict == "confirmed"
 
 
-def test_a_detail_is_probed_once_for_all_claims(some) -> None:
+def test_a_detail_is_probed_once_for_all_claims(make_adapter) -> None:
     """Two claims about one detail cost one probe."""
-    framework = some(library="none")
+    framework = make_adapter(library="none")
     settle(_claim(), framework)
     settle(_claim(id="two", says=("half",)), framework)
     assert framework.calls == 1
@@ -162,15 +170,15 @@ def test_a_detail_is_probed_once_for_all_claims(some) -> None:
         (_default("discount", 0.9, scope="script"), "unprobed"),
     ],
 )
-def test_defaults_are_compared_as_values(some, claim, verdict) -> None:
+def test_defaults_are_compared_as_values(make_adapter, claim, verdict) -> None:
     """Numbers of any type, lists, what is switched off, and what there is none of."""
-    assert settle(claim, some()).verdict == verdict
+    assert settle(claim, make_adapter()).verdict == verdict
 
 
-def test_what_cannot_be_checked_says_why(some) -> None:
+def test_what_cannot_be_checked_says_why(make_adapter) -> None:
     """The reason stands in the place of an answer."""
     claim = _claim(detail="", says=(), not_checkable="a result", verdicts=None)
-    settled = settle(claim, some())
+    settled = settle(claim, make_adapter())
     assert (settled.verdict, settled.reason, settled.as_recorded) == (
         "not checkable",
         "a result",
@@ -178,9 +186,9 @@ def test_what_cannot_be_checked_says_why(some) -> None:
     )
 
 
-def test_the_report_says_what_to_record(some) -> None:
+def test_the_report_says_what_to_record(make_adapter) -> None:
     """Sentence, what was found, and the line to write."""
-    text = report(settle(_claim(), some(library="half")))
+    text = report(settle(_claim(), make_adapter(library="half")))
     assert text.splitlines() == [
         "one: outdated (recorded: confirmed)",
         "  Box 6: omit this halving factor",
@@ -191,9 +199,11 @@ def test_the_report_says_what_to_record(some) -> None:
         "that it holds for and the one that changed (paper.toml).",
     ]
     changed = _claim(verdicts={"1.0": "confirmed"})
-    assert '"2.0" = "outdated" in its table' in report(settle(changed, some(library="half")))
+    assert '"2.0" = "outdated" in its table' in report(
+        settle(changed, make_adapter(library="half"))
+    )
 
 
-def test_nothing_is_recorded_of_what_could_not_be_asked(some) -> None:
+def test_nothing_is_recorded_of_what_could_not_be_asked(make_adapter) -> None:
     """The report of an unprobed claim offers no line to record."""
-    assert "record verdict" not in report(settle(_claim(), some(library="broken")))
+    assert "record verdict" not in report(settle(_claim(), make_adapter(library="broken")))

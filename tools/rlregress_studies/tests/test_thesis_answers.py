@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rlregress.verdicts.bands import recover
+from rlregress.verdicts.bands import recover_band
 from rlregress_studies.thesis.thesis_answers import differences, seeds_needed
 
 
 def band(returns, decimals=9):
     """The summary that the thesis would print of returns."""
-    return recover(
+    return recover_band(
         float(np.mean(returns)), 1.96 * float(np.std(returns)) / math.sqrt(len(returns)),
         len(returns), decimals,
     )  # fmt: skip
@@ -22,37 +22,45 @@ def band(returns, decimals=9):
 
 def test_the_p_values_are_those_of_the_returns_themselves():
     """With many decimals pooled and Welch's p equal the t-tests of the five returns."""
-    one, other = [1000.0, 900, 950, 1010, 700], [600.0, 650, 500, 720, 610]
-    found = differences({"pair": (band(one), band(other))})["pair"]
-    assert found.p == pytest.approx(stats.ttest_ind(one, other).pvalue, rel=1e-6)
-    assert found.welch == pytest.approx(
-        stats.ttest_ind(one, other, equal_var=False).pvalue, rel=1e-6
+    first, second = [1000.0, 900, 950, 1010, 700], [600.0, 650, 500, 720, 610]
+    difference = differences({"pair": (band(first), band(second))})["pair"]
+    assert difference.p == pytest.approx(stats.ttest_ind(first, second).pvalue, rel=1e-6)
+    assert difference.welch == pytest.approx(
+        stats.ttest_ind(first, second, equal_var=False).pvalue, rel=1e-6
     )
-    assert found.effect == pytest.approx(np.mean(one) - np.mean(other))
-    assert found.adjusted_p == found.p
-    assert (found.sign(0.05), found.sign(1e-9)) == (1, 0)
+    assert difference.effect == pytest.approx(np.mean(first) - np.mean(second))
+    assert difference.adjusted_p == difference.p
+    assert (difference.sign(0.05), difference.sign(1e-9)) == (1, 0)
 
 
 def test_holm_counts_what_can_be_tested():
     """A pair without spread has no p-value and is no hypothesis of the family."""
-    ceiling, failing = recover(1000.0, 0.0), recover(838.6, 282.9)
+    ceiling, failing = recover_band(1000.0, 0.0), recover_band(838.6, 282.9)
     far, near = band([1, 2, 3, 4, 5]), band([11, 12, 13, 14, 16])
-    found = differences({"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)})
-    assert not found["ceiling"].tested
-    assert found["ceiling"].sign(0.05) == 0
-    assert found["far"].adjusted_p == pytest.approx(2 * found["far"].p)
+    difference = differences(
+        {"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)}
+    )
+    assert not difference["ceiling"].tested
+    assert difference["ceiling"].sign(0.05) == 0
+    assert difference["far"].adjusted_p == pytest.approx(2 * difference["far"].p)
 
 
 def test_one_interval_can_contain_a_mean_that_the_other_does_not():
     """A narrow and a wide band answer differently: which is asked decides."""
-    found = differences({"pair": (recover(100.0, 5.0), recover(110.0, 20.0))})["pair"]
-    assert found.outside == (True, False)
+    difference = differences({"pair": (recover_band(100.0, 5.0), recover_band(110.0, 20.0))})[
+        "pair"
+    ]
+    assert difference.outside == (True, False)
 
 
 def test_rounding_makes_the_p_value_larger():
     """Printed without decimals the same two summaries say less."""
-    exact = differences({0: (recover(8.0, 1.0, decimals=6), recover(11.0, 1.0, decimals=6))})[0]
-    coarse = differences({0: (recover(8.0, 1.0, decimals=0), recover(11.0, 1.0, decimals=0))})[0]
+    exact = differences(
+        {0: (recover_band(8.0, 1.0, decimals=6), recover_band(11.0, 1.0, decimals=6))}
+    )[0]
+    coarse = differences(
+        {0: (recover_band(8.0, 1.0, decimals=0), recover_band(11.0, 1.0, decimals=0))}
+    )[0]
     assert coarse.p > 2 * exact.p
 
 

@@ -12,7 +12,7 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, published
-from rlregress.gate.judging import worst_returns
+from rlregress.gate.judging import find_worst_returns
 from rlregress_studies.thesis import thesis_text
 from rlregress_studies.thesis.thesis_answers import (
     BETTER,
@@ -34,14 +34,14 @@ from rlregress_studies.thesis.thesis_questions import (
 
 
 @pytest.fixture(scope="module")
-def found():
+def answers():
     """All answers."""
     return study()
 
 
 def test_the_originals_are_those_of_the_paper():
     """Table 1 of Fujimoto et al. 2018 has seven environments, ten trials each."""
-    originals = published.originals()
+    originals = published.load_original_bands()
     assert originals["td3", "HalfCheetah"].mean == 9636.95
     assert originals["td3", "HalfCheetah"].sd == 859.065
     assert originals["td3", "InvertedPendulum"].half == 0
@@ -49,9 +49,9 @@ def test_the_originals_are_those_of_the_paper():
     assert {band.seeds for band in originals.values()} == {10}
 
 
-def test_of_288_pairs_of_frameworks_few_are_left(found):
+def test_of_288_pairs_of_frameworks_few_are_left(answers):
     """Intervals call 183 different, or 150 or 134 by one side; Holm leaves two, with Welch none."""
-    differences = [row.difference for row in found.frameworks]
+    differences = [row.difference for row in answers.frameworks]
     assert len(differences) == 288
     assert sum(any(difference.outside) for difference in differences) == 183
     assert sum(all(difference.outside) for difference in differences) == 101
@@ -61,7 +61,7 @@ def test_of_288_pairs_of_frameworks_few_are_left(found):
         row.difference.outside
         if rank(row.first) < rank(row.second)
         else row.difference.outside[::-1]
-        for row in found.frameworks
+        for row in answers.frameworks
     ]
     assert [sum(side) for side in zip(*sides, strict=True)] == [150, 134]
     assert sum(difference.welch < 0.05 for difference in differences) == 37
@@ -69,7 +69,7 @@ def test_of_288_pairs_of_frameworks_few_are_left(found):
     assert sum(difference.p < 0.05 for difference in differences) == 48
     assert [
         (row.first, row.second, row.algorithm, row.environment, row.hyperparameters)
-        for row in found.frameworks
+        for row in answers.frameworks
         if row.difference.sign(0.05)
     ] == [
         ("cleanrl", "sb3", "ppo", "InvertedDoublePendulum-v4", "original"),
@@ -77,31 +77,35 @@ def test_of_288_pairs_of_frameworks_few_are_left(found):
     ]
 
 
-def test_cells_without_spread_are_not_tested(found):
+def test_cells_without_spread_are_not_tested(answers):
     """1000.0 +- 0.0 on one side or on both leaves nothing to test: 33 of the 288 pairs."""
-    assert sum(not row.difference.tested for row in found.frameworks) == 33
+    assert sum(not row.difference.tested for row in answers.frameworks) == 33
     assert all(
-        row.difference.sign(0.05) == 0 for row in found.frameworks if not row.difference.tested
+        row.difference.sign(0.05) == 0 for row in answers.frameworks if not row.difference.tested
     )
 
 
-def test_td3_against_its_paper(found):
+def test_td3_against_its_paper(answers):
     """Of 21 cells intervals call 2 worse and 7 better; Holm leaves 5 better and none worse."""
-    assert found.without_originals == ("ppo", "sac")
-    assert Counter(row.interval for row in found.reproduction) == {WORSE: 2, SIMILAR: 12, BETTER: 7}
-    assert Counter(row.verdict for row in found.reproduction) == {SIMILAR: 16, BETTER: 5}
-    assert {row.environment for row in found.reproduction if row.verdict == BETTER} == {
+    assert answers.without_originals == ("ppo", "sac")
+    assert Counter(row.interval for row in answers.reproduction) == {
+        WORSE: 2,
+        SIMILAR: 12,
+        BETTER: 7,
+    }
+    assert Counter(row.verdict for row in answers.reproduction) == {SIMILAR: 16, BETTER: 5}
+    assert {row.environment for row in answers.reproduction if row.verdict == BETTER} == {
         "Ant-v4", "HalfCheetah-v4",
     }  # fmt: skip
 
 
-def test_rankings_by_mean_alone_differ_more_than_can_be_shown(found):
+def test_rankings_by_mean_alone_differ_more_than_can_be_shown(answers):
     """Means stand in one order in 7 of 40 places, and no pair of algorithms is shown to turn."""
-    assert len(found.orders) == 8 * 5
-    assert sum(order.agrees for order in found.orders) == 7
-    text = Counter(pair for order in found.orders for pair in order.pairs.values())
+    assert len(answers.orders) == 8 * 5
+    assert sum(order.agrees for order in answers.orders) == 7
+    text = Counter(pair for order in answers.orders for pair in order.pairs.values())
     assert text == {SAME: 5, OPEN: 115}
-    own = [order for order in found.orders if order.hyperparameters == OWN]
+    own = [order for order in answers.orders if order.hyperparameters == OWN]
     assert sum(order.agrees for order in own) == 1
 
 
@@ -120,9 +124,9 @@ def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
     assert direction(signs) == message
 
 
-def test_the_text_says_what_cannot_be_concluded(found):
+def test_the_text_says_what_cannot_be_concluded(answers):
     """Seeds that a test without assumptions would need, and the difference that 5 seeds show."""
-    text = "\n".join(thesis_text.lines(found))
+    text = "\n".join(thesis_text.lines(answers))
     assert "fewer than 8 seeds a side" in text
     assert "5.0 standard deviations with 80 % power among 255 pairs" in text
     assert "No numbers are known of the papers of ppo, sac" in text
@@ -130,23 +134,27 @@ def test_the_text_says_what_cannot_be_concluded(found):
         assert question in text
 
 
-def test_the_answers_are_plain_json(found):
+def test_the_answers_are_plain_json(answers):
     """JSON takes them, without nan."""
-    kept = json.loads(json.dumps(as_plain(found), allow_nan=False))
-    assert len(kept["frameworks"]) == 288
-    assert kept["reproduction"][0]["verdict"] in (WORSE, SIMILAR, BETTER)
+    remaining = json.loads(json.dumps(as_plain(answers), allow_nan=False))
+    assert len(remaining["frameworks"]) == 288
+    assert remaining["reproduction"][0]["verdict"] in (WORSE, SIMILAR, BETTER)
 
 
-def test_stored_runs_answer_or_say_why_not(found):
+def test_stored_runs_answer_or_say_why_not(answers):
     """Of each question stored runs give a ranking, or the reason why there is none."""
-    for answer in (found.stored_frameworks, found.stored_order):
+    for answer in (answers.stored_frameworks, answers.stored_order):
         assert (answer.ranking is None) <= bool(answer.reason)
 
 
 @pytest.fixture(scope="module")
 def reacher():
     """The stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
-    return next(item for item in baseline_runs.every() if item.cell.id == "sb3-ppo-Reacher-v4-full")
+    return next(
+        item
+        for item in baseline_runs.load_all_baselines()
+        if item.cell.id == "sb3-ppo-Reacher-v4-full"
+    )
 
 
 def shifted(stored, by):
@@ -163,17 +171,17 @@ def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, message)
     assert only.verdict.effect == pytest.approx(sum(only.returns) / len(only.returns) + 4.5)
 
 
-def test_one_stored_run_is_no_sample(found, reacher):
+def test_one_stored_run_is_no_sample(answers, reacher):
     """It is named, and not judged."""
     cells = against_tables([replace(reacher, seeds=1, runs=reacher.runs[:1])])
     assert [cell.verdict for cell in cells] == [None]
-    text = "\n".join(thesis_text.lines(replace(found, stored_cells=cells)))
+    text = "\n".join(thesis_text.lines(replace(answers, stored_cells=cells)))
     assert "0 of 288 printed cells" in text
     assert "one stored run, which is too few: sb3-ppo-Reacher-v4-full" in text
 
 
 @pytest.mark.parametrize("failed", [3, 5])
-def test_runs_that_failed_count_and_are_said(found, reacher, failed):
+def test_runs_that_failed_count_and_are_said(answers, reacher, failed):
     """They are the environment's worst return in both comparisons, all of them too."""
     runs = [
         replace(run, status="failed", final_return=None) if number < failed else run
@@ -184,11 +192,11 @@ def test_runs_that_failed_count_and_are_said(found, reacher, failed):
     own = replace(cell, hyperparameters=ORIGINAL)
     (paper,) = against_papers([replace(reacher, cell=own, runs=runs)])
     assert only.failed == paper.failed == failed
-    kept = reacher.returns[failed:]
-    counted = [*[min([worst_returns()["Hopper-v4"], *kept])] * failed, *kept]
+    remaining = reacher.returns[failed:]
+    counted = [*[min([find_worst_returns()["Hopper-v4"], *remaining])] * failed, *remaining]
     assert paper.mean == pytest.approx(sum(counted) / 5)
     text = "\n".join(
-        thesis_text.lines(replace(found, stored_cells=(only,), stored_reproduction=(paper,)))
+        thesis_text.lines(replace(answers, stored_cells=(only,), stored_reproduction=(paper,)))
     )
     assert f"{failed} runs of sb3-ppo-Reacher-v4-full failed and counted as the worst" in text
     assert f"{failed} runs of sb3 td3 on Hopper-v4 failed and counted as the worst" in text
@@ -196,7 +204,7 @@ def test_runs_that_failed_count_and_are_said(found, reacher, failed):
 
 def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
     """Its square would overflow, and no question could be answered."""
-    monkeypatch.setattr(baseline_runs, "every", lambda: [shifted(reacher, 1e300)])
+    monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: [shifted(reacher, 1e300)])
     with pytest.raises(UserError, match=r"1e\+300 of sb3-ppo on Reacher-v4 .* is too large"):
         study()
 
@@ -207,10 +215,10 @@ def papers(tmp_path, monkeypatch):
     folder = tmp_path / "paper"
     shutil.copytree(suite.baselines() / "paper", folder)
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
-    for cached in (published.table, published.originals):
+    for cached in (published.load_table, published.load_original_bands):
         cached.cache_clear()
     yield folder
-    for cached in (published.table, published.originals):
+    for cached in (published.load_table, published.load_original_bands):
         cached.cache_clear()
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import scipy
 
 from rlregress.model.cells import Band, BandVerdict
-from rlregress.verdicts.family import holm
+from rlregress.verdicts.family import holm_by_name
 from rlregress_studies.rank.ranking_result import Ranking
 
 #: level of each family
@@ -30,7 +30,7 @@ SAME, OPPOSITE, OPEN = "same", "opposite", "open"
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What two summaries say about each other.
+    """The test of two summaries against each other.
 
     Attributes:
         effect: mean of the first minus mean of the second.
@@ -50,7 +50,7 @@ class Difference:
 
     @property
     def tested(self) -> bool:
-        """Whether both summaries have a spread."""
+        """Return whether both summaries have a spread."""
         return not math.isnan(self.p)
 
     def sign(self, alpha: float) -> int:
@@ -116,13 +116,15 @@ class Order:
 
     @property
     def agrees(self) -> bool:
-        """Whether the means stand in one order in all frameworks, whatever their spread."""
+        """Return whether the means have the same order in all frameworks, regardless of their
+        spread.
+        """
         return len(set(self.orders.values())) == 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAnswer:
-    """What stored runs say to one question.
+    """The answer of stored runs to one question.
 
     Attributes:
         ranking: None if there is nothing to compare.
@@ -204,7 +206,7 @@ def _p(first: Band, second: Band, pooled: bool) -> float:
 
 def _adjusted(p: Mapping[Name, float]) -> dict[Name, float]:
     """Holm over what can be tested; nan for the rest."""
-    tested = holm({name: value for name, value in p.items() if not math.isnan(value)})
+    tested = holm_by_name({name: value for name, value in p.items() if not math.isnan(value)})
     return {name: tested.get(name, math.nan) for name in p}
 
 
@@ -228,7 +230,7 @@ def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Differenc
 
 
 def _outside(effect: float, half: float) -> bool:
-    """Whether a difference lies beyond half an interval; printed decimals may tie, which is in."""
+    """Return whether a difference exceeds half an interval; ties of printed decimals do not."""
     return abs(effect) > half + 1e-9
 
 

@@ -17,21 +17,21 @@ import numpy as np
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, published
-from rlregress.gate.judging import band_samples, counted
+from rlregress.gate.judging import build_band_samples, replace_failed
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS
-from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell, Protocol
-from rlregress.verdicts.bands import band_detects, judge_bands
+from rlregress.verdicts.bands import judge_bands, smallest_band_drop
 from rlregress_studies.rank.adastop import GREATER, SMALLER
 from rlregress_studies.rank.ranking_result import Ranking
 from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
     as_dict,
     check_size,
-    of_stored,
     rank,
-    task_of,
+    read_stored,
+    task_key,
 )
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -63,7 +63,7 @@ ORIGINAL_STEPS = 1_000_000
 
 def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
     """(framework, algorithm, environment) against the originals that are known, as one family."""
-    originals = published.originals()
+    originals = published.load_original_bands()
     pairs = {
         key: (band, originals[key[1], key[2].partition("-v")[0]])
         for key, band in cells.items()
@@ -113,7 +113,7 @@ def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproducti
         and baseline_.protocol.total_steps >= ORIGINAL_STEPS
         and len(baseline_.runs) > 1
     }
-    returns = counted(
+    returns = replace_failed(
         {baseline_.cell: baseline_.numbers(RETURNS) for baseline_ in long_enough.values()}, TABLE
     )
     bands = {key: _band(returns[baseline_.cell]) for key, baseline_ in long_enough.items()}
@@ -124,7 +124,7 @@ def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproducti
 
 
 def direction(signs: Iterable[int]) -> str:
-    """What the signs of one pair in all frameworks say together: same, opposite or open."""
+    """Summarise the signs of one pair over all frameworks: same, opposite or open."""
     distinct = set(signs)
     if {1, -1} <= distinct:
         return OPPOSITE
@@ -137,11 +137,13 @@ def _check_complete(table: Mapping[published.Key, Band]) -> None:
     names[3] |= {ORIGINAL, *names[0]}  # every framework has a set of its own
     missing = [" ".join(key) for key in itertools.product(*map(sorted, names)) if key not in table]
     if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        every = "; ".join(", ".join(sorted(of_place)) for of_place in names)
+        ending = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        expected_names = "; ".join(", ".join(sorted(names_at_place)) for names_at_place in names)
         raise UserError(
-            f"{published.path_of(TABLE)} lacks {', '.join(missing[:3])}{more}; expected a line for "
-            f"each combination of its frameworks, algorithms, environments and sets ({every}): "
+            f"{published.table_path(TABLE)} lacks {', '.join(missing[:3])}{ending}; expected a "
+            "line for "
+            "each combination of its frameworks, algorithms, environments and sets "
+            f"({expected_names}): "
             "add what is missing, or correct the name that is misspelt"
         )
 
@@ -153,17 +155,17 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
     environments = sorted({key[2] for key in table})
     sets = sorted({key[3] for key in table})
     cells = {
-        (framework, environment, of, *pair): (
-            table[framework, pair[0], environment, of],
-            table[framework, pair[1], environment, of],
+        (framework, environment, set_name, *pair): (
+            table[framework, pair[0], environment, set_name],
+            table[framework, pair[1], environment, set_name],
         )
-        for framework, environment, of in itertools.product(frameworks, environments, sets)
+        for framework, environment, set_name in itertools.product(frameworks, environments, sets)
         for pair in itertools.combinations(algorithms, 2)
     }
     compared = differences(cells)
     by_environment = []
-    for environment, of in itertools.product(environments, [*sets, OWN]):
-        used = {framework: framework if of == OWN else of for framework in frameworks}
+    for environment, set_name in itertools.product(environments, [*sets, OWN]):
+        used = {framework: framework if set_name == OWN else set_name for framework in frameworks}
         orders = {
             framework: tuple(
                 sorted(
@@ -181,7 +183,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
             for pair in itertools.combinations(algorithms, 2)
         }
         by_environment.append(
-            Order(environment=environment, hyperparameters=of, orders=orders, pairs=pairs)
+            Order(environment=environment, hyperparameters=set_name, orders=orders, pairs=pairs)
         )
     return tuple(by_environment), sum(difference.tested for difference in compared.values())
 
@@ -194,7 +196,7 @@ def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
         implementations.setdefault(run.task, set()).add(run.implementation)
         place = (run.task, run.implementation)
         counts[place] = counts.get(place, 0) + 1
-    shared = {task for task, of_task in implementations.items() if len(of_task) > 1}
+    shared = {task for task, task_pairs in implementations.items() if len(task_pairs) > 1}
     if not shared:
         return StoredAnswer(ranking=None, reason=nothing)
     least = min(count for (task, _), count in counts.items() if task in shared)
@@ -209,7 +211,7 @@ def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
 
 
 def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
-    return f"{task_of(cell, protocol)}, hyperparameters {cell.hyperparameters}"
+    return f"{task_key(cell, protocol)}, hyperparameters {cell.hyperparameters}"
 
 
 def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
@@ -221,7 +223,9 @@ def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], st
             sign = {GREATER: 1, SMALLER: -1}.get(pair.decision, 0)
             signs.setdefault(place, {}).setdefault((pair.first, pair.second), []).append(sign)
     return {
-        place: {pair: direction(of_pair) for pair, of_pair in pairs.items() if len(of_pair) > 1}
+        place: {
+            pair: direction(pair_signs) for pair, pair_signs in pairs.items() if len(pair_signs) > 1
+        }
         for place, pairs in signs.items()
     }
 
@@ -234,20 +238,24 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
     """
     tables: dict[str, dict[Cell, tuple[baseline_runs.Baseline, Band]]] = {}
     for baseline_ in stored:
-        cell, of_budget = baseline_.cell, budget(baseline_.cell.budget)
-        table = of_budget.published
-        band = published.band_of(cell, table) if table else None
+        cell, cell_budget = baseline_.cell, load_budget(baseline_.cell.budget)
+        table = cell_budget.published
+        band = published.find_band(cell, table) if table else None
         if band is not None:
-            baseline_runs.check_protocol(baseline_, of_budget.protocol(cell.algorithm))
-            baseline_runs.check_hyperparameters(baseline_, hyperparameters(cell, of_budget))
+            baseline_runs.check_protocol(baseline_, cell_budget.protocol(cell.algorithm))
+            baseline_runs.check_hyperparameters(
+                baseline_, resolve_hyperparameters(cell, cell_budget)
+            )
             tables.setdefault(table, {})[cell] = baseline_, band
-    made: list[StoredCell] = []
+    stored_cells: list[StoredCell] = []
     for table, cells in tables.items():
         returns = {cell: stored_cell.numbers(RETURNS) for cell, (stored_cell, _) in cells.items()}
         bands = {cell: band for cell, (_, band) in cells.items()}
-        samples = band_samples(returns, bands, table)
-        judged = judge_bands({id: of for id, of in samples.items() if len(of.new) > 1}, ALPHA)
-        made += [
+        samples = build_band_samples(returns, bands, table)
+        judged = judge_bands(
+            {id: sample for id, sample in samples.items() if len(sample.new) > 1}, ALPHA
+        )
+        stored_cells += [
             StoredCell(
                 cell=cell.id,
                 returns=tuple(samples[cell.id].new),
@@ -257,7 +265,7 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
             )
             for cell, (stored_cell, band) in cells.items()
         ]
-    return tuple(made)
+    return tuple(stored_cells)
 
 
 def study() -> Study:
@@ -268,42 +276,44 @@ def study() -> Study:
     Raises:
         UserError: a data file cannot be read.
     """
-    table = published.table(TABLE)
+    table = published.load_table(TABLE)
     _check_complete(table)
     frameworks = sorted({key[0] for key in table})
-    rest = sorted({key[1:] for key in table})
+    keys = sorted({key[1:] for key in table})
     pairs = {
-        (algorithm, environment, of, first, second): (
-            table[first, algorithm, environment, of],
-            table[second, algorithm, environment, of],
+        (algorithm, environment, set_name, first, second): (
+            table[first, algorithm, environment, set_name],
+            table[second, algorithm, environment, set_name],
         )
-        for algorithm, environment, of in rest
+        for algorithm, environment, set_name in keys
         for first, second in itertools.combinations(frameworks, 2)
     }
     compared = tuple(
         PairOfFrameworks(
             algorithm=algorithm,
             environment=environment,
-            hyperparameters=of,
+            hyperparameters=set_name,
             first=first,
             second=second,
             difference=difference,
         )
-        for (algorithm, environment, of, first, second), difference in differences(pairs).items()
+        for (algorithm, environment, set_name, first, second), difference in differences(
+            pairs
+        ).items()
     )
     tested = sum(pair.difference.tested for pair in compared) or 1
     orders, tested_order = _orders(table)
-    stored = baseline_runs.every()
-    check_size(of_stored(stored))
+    stored = baseline_runs.load_all_baselines()
+    check_size(read_stored(stored))
     order = _ranked(
-        of_stored(
+        read_stored(
             stored,
             implementation=lambda cell: cell.algorithm,
             task=lambda cell, protocol: f"{cell.framework}: {_set_and_budget(cell, protocol)}",
         ),
         "no framework has stored runs of two algorithms on one environment with as many steps",
     )
-    printed = {algorithm for algorithm, _ in published.originals()}
+    printed = {algorithm for algorithm, _ in published.load_original_bands()}
     return Study(
         reproduction=_reproduced(
             {key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}
@@ -314,7 +324,7 @@ def study() -> Study:
         tested_order=tested_order,
         stored_reproduction=against_papers(stored),
         stored_frameworks=_ranked(
-            of_stored(
+            read_stored(
                 stored,
                 implementation=lambda cell: cell.framework,
                 task=lambda cell, protocol: f"{cell.algorithm}: {_set_and_budget(cell, protocol)}",
@@ -326,7 +336,7 @@ def study() -> Study:
         stored_cells=against_tables(stored),
         published_cells=len(table),
         seeds=SEEDS,
-        visible=band_detects(SEEDS, SEEDS, tested, ALPHA),
+        visible=smallest_band_drop(SEEDS, SEEDS, tested, ALPHA),
         needed=seeds_needed(tested, ALPHA),
     )
 
@@ -334,11 +344,14 @@ def study() -> Study:
 def as_plain(study: Study) -> dict[str, Any]:
     """The same as plain JSON values; numbers that are not defined (nan) become None."""
 
-    def answer(of: StoredAnswer) -> dict[str, Any]:
-        return {"ranking": as_dict(of.ranking) if of.ranking else None, "reason": of.reason}
+    def answer(stored_answer: StoredAnswer) -> dict[str, Any]:
+        return {
+            "ranking": as_dict(stored_answer.ranking) if stored_answer.ranking else None,
+            "reason": stored_answer.reason,
+        }
 
-    def row(of: Reproduction | PairOfFrameworks) -> dict[str, Any]:
-        plain = asdict(of)
+    def row(item: Reproduction | PairOfFrameworks) -> dict[str, Any]:
+        plain = asdict(item)
         plain["difference"] = {
             name: None if isinstance(value, float) and math.isnan(value) else value
             for name, value in plain["difference"].items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.reporting.words import counted, number, rate
+from rlregress.reporting.words import count_words, number, rate
 from rlregress_studies.rank import ranking_report
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,
@@ -40,12 +40,12 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
 
 def _failed(name: str, count: int) -> str:
     """The line about runs that failed."""
-    runs = counted(count, "run")
+    runs = count_words(count, "run")
     return f"  {runs} of {name} failed and counted as the worst return of the environment"
 
 
 def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
-    counted = [
+    count_text = [
         (name, Counter(row.interval for row in rows if row.framework == name),
          Counter(row.verdict for row in rows if row.framework == name))
         for name in sorted({row.framework for row in rows})
@@ -55,7 +55,7 @@ def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
         [
             (name, *(interval[word] for word in (WORSE, SIMILAR, BETTER)),
              *(holm[word] for word in (WORSE, SIMILAR, BETTER)))
-            for name, interval, holm in counted
+            for name, interval, holm in count_text
         ],
     )  # fmt: skip
     for row in rows:
@@ -96,17 +96,17 @@ def _first(study: Study) -> list[str]:
 
 
 def _frameworks(study: Study) -> list[str]:
-    rows, counted = study.frameworks, []
+    rows, count_text = study.frameworks, []
     for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
         own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
         outside = [any(order.outside) for order in own], [all(order.outside) for order in own]
         p = [(order.welch, order.p, order.adjusted_welch, order.adjusted_p) for order in own]
         below = [sum(value < ALPHA for value in column) for column in zip(*p, strict=True)]
-        counted.append((algorithm, len(own), *map(sum, outside), *below))
+        count_text.append((algorithm, len(own), *map(sum, outside), *below))
     lines = _table(
         ("", "pairs", "mean outside an interval", "outside both", "Welch", "pooled t",
          "Welch, Holm", "pooled t, Holm"),
-        counted,
+        count_text,
     )  # fmt: skip
     first = sum(row.difference.outside[0] for row in rows)
     second = sum(row.difference.outside[1] for row in rows)
@@ -136,19 +136,19 @@ def _frameworks(study: Study) -> list[str]:
 def _stored(answer: StoredAnswer) -> list[str]:
     if answer.ranking is None:
         return [f"  stored runs: {answer.reason}"]
-    more = f" ({answer.reason})" if answer.reason else ""
+    reason_text = f" ({answer.reason})" if answer.reason else ""
     return [
-        f"  stored runs{more}:",
+        f"  stored runs{reason_text}:",
         *(f"    {line}" for line in ranking_report.lines(answer.ranking)),
     ]
 
 
 def _orders(orders: Sequence[Order]) -> list[str]:
     rows = []
-    for of in [*sorted({order.hyperparameters for order in orders} - {OWN}), OWN]:
-        own = [order for order in orders if order.hyperparameters == of]
+    for set_name in [*sorted({order.hyperparameters for order in orders} - {OWN}), OWN]:
+        own = [order for order in orders if order.hyperparameters == set_name]
         pairs = Counter(sentence for order in own for sentence in order.pairs.values())
-        title = "each its own" if of == OWN else of
+        title = "each its own" if set_name == OWN else set_name
         rows.append(
             (
                 title,
@@ -206,22 +206,24 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
 
 def lines(study: Study) -> list[str]:
     """All answers."""
-    made = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
-    made += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
-    made.append("3. Is the ranking of algorithms the same in every framework?")
-    made += _orders(study.orders)
-    made.append(f"  {study.tested_order} pairs within a framework were tested as one family.")
-    made += _stored(study.stored_order)
+    report_lines = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
+    report_lines += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
+    report_lines.append("3. Is the ranking of algorithms the same in every framework?")
+    report_lines += _orders(study.orders)
+    report_lines.append(
+        f"  {study.tested_order} pairs within a framework were tested as one family."
+    )
+    report_lines += _stored(study.stored_order)
     for place, pairs in study.stored_pairs.items():
-        made += [
+        report_lines += [
             f"    {sentence}: {pair[0]} and {pair[1]} on {place}"
             for pair, sentence in pairs.items()
         ]
-    made += ["", "4. Do stored runs return what the thesis printed of their cells?"]
-    made += _reproduced(study.stored_cells, study.published_cells)
-    made.append("")
-    made.append(
+    report_lines += ["", "4. Do stored runs return what the thesis printed of their cells?"]
+    report_lines += _reproduced(study.stored_cells, study.published_cells)
+    report_lines.append("")
+    report_lines.append(
         f"Each question is one family: if nothing differed, it would show a difference with "
         f"probability {rate(ALPHA)} at most."
     )
-    return made
+    return report_lines

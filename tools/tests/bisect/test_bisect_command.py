@@ -30,15 +30,15 @@ sys.exit(toy.value() != 1)
 """
 
 
-def git(repository, *words, given=None):
+def git(repository, *words, arguments=None):
     """What git answers in a repository."""
     return subprocess.run(
         ["git", "-C", str(repository), *words],
-        check=True, capture_output=True, text=True, input=given,
+        check=True, capture_output=True, text=True, input=arguments,
     ).stdout  # fmt: skip
 
 
-def made(folder, sources, others=None, package="toy"):
+def make_repository(folder, sources, further_files=None, package="toy"):
     """A repository with one commit for each source of its package ``toy``.
 
     Args:
@@ -57,11 +57,11 @@ def made(folder, sources, others=None, package="toy"):
         ]
         files = {
             f"{package}/__init__.py": text,
-            **{f: of[number] for f, of in (others or {}).items()},
+            **{f: contents[number] for f, contents in (further_files or {}).items()},
         }
         for file, content in files.items():
             rows += [f"M 100644 inline {file}", f"data {len(content)}", content]
-    git(folder, "fast-import", "--quiet", given="\n".join([*rows, ""]))
+    git(folder, "fast-import", "--quiet", arguments="\n".join([*rows, ""]))
     git(folder, "reset", "--hard", "--quiet", "main")
     return folder
 
@@ -69,8 +69,8 @@ def made(folder, sources, others=None, package="toy"):
 def source(number, broken=()):
     """A version of the package; a broken one does not import."""
     value = 1 if number < FAULT else 2
-    more = "(" if number in broken else ""
-    return f"# {number}\n{more}\ndef value():\n    return {value}\n"
+    suffix = "(" if number in broken else ""
+    return f"# {number}\n{suffix}\ndef value():\n    return {value}\n"
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def bisect(tmp_path, monkeypatch, capsys):
 def test_the_commit_of_a_long_history_is_named(bisect, tmp_path):
     """Of 40 commits, some of which do not import, with its date and the changed function."""
     broken = {FAULT - 3, FAULT + 4, 20, 30, 31, 32}
-    repository = made(tmp_path / "toy", [source(n, broken) for n in range(COUNT)])
+    repository = make_repository(tmp_path / "toy", [source(n, broken) for n in range(COUNT)])
     (repository / "toy" / "__init__.py").write_text("what the user has not committed\n")
     before = git(repository, "status", "--porcelain")
     index = (repository / ".git" / "index").read_bytes()
@@ -118,7 +118,7 @@ def test_commits_that_cannot_be_checked_leave_a_range(bisect, tmp_path):
     """Where the fault lies among commits that do not import, all of them are named."""
     broken = {FAULT - 1, FAULT, FAULT + 1}
     numbers = range(FAULT - 3, FAULT + 3)
-    repository = made(tmp_path / "toy", [source(n, broken) for n in numbers])
+    repository = make_repository(tmp_path / "toy", [source(n, broken) for n in numbers])
     code, last, data = bisect(repository, "main~5", "main")
     assert code == 3
     assert last.startswith("first changed in: after ")
@@ -128,7 +128,7 @@ def test_commits_that_cannot_be_checked_leave_a_range(bisect, tmp_path):
 
 def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
     """It is ended in the middle of a check; nothing that it made stays behind."""
-    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 4, FAULT + 4)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in range(FAULT - 4, FAULT + 4)])
     (tmp_path / "check.py").write_text(f"import os, signal, time\n{CHECK}")
     words = ["main~7", "main", "--repo", str(repository), "--report", str(tmp_path / "other")]
     words += ["--command", f"python {tmp_path / 'check.py'}"]
@@ -141,12 +141,12 @@ def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     killed.stdout.close()
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("versions/*/*")}
-    assert len(kept) >= 3
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").glob("versions/*/*")}
+    assert len(times) >= 3
     (tmp_path / "check.py").write_text("raise SystemExit('it is not asked again of what is kept')")
-    for path in list(kept)[1:]:
+    for path in list(times)[1:]:
         # of the last one nothing may have been kept, and both ends are asked twice
-        assert path.stat().st_mtime_ns == kept[path]
+        assert path.stat().st_mtime_ns == times[path]
     (tmp_path / "check.py").write_text(f"import os, signal, time\n{CHECK}")
     assert bisect(repository, "main~7", "main")[1].endswith("change 4")
     assert list((tmp_path / "cache" / "bisect").iterdir()) == []
@@ -156,7 +156,7 @@ def test_a_search_that_was_killed_goes_on_to_the_same_answer(bisect, tmp_path):
 
 def test_a_command_that_does_not_repeat_itself_names_nothing(bisect, tmp_path):
     """A version is asked twice before it is believed, and a mended command is asked anew."""
-    repository = made(tmp_path / "toy", [source(n) for n in range(FAULT - 1, FAULT + 2)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in range(FAULT - 1, FAULT + 2)])
     counter = tmp_path / "counter"
     (tmp_path / "check.py").write_text(
         f"import os, sys\nn = os.path.exists({str(counter)!r})\n"
@@ -175,7 +175,7 @@ def test_a_file_that_is_no_python_is_part_of_a_version(bisect, tmp_path):
         "    return int(pathlib.Path(__file__).with_name('c.txt').read_text())\n"
     )
     texts = {"toy/c.txt": ["1", "1", "2", "2", "2"]}
-    repository = made(tmp_path / "toy", [reads] * 4 + [reads + "# 4\n"], texts)
+    repository = make_repository(tmp_path / "toy", [reads] * 4 + [reads + "# 4\n"], texts)
     assert bisect(repository, "main~4", "main")[1].endswith("change 2")
 
 
@@ -187,7 +187,7 @@ def test_a_package_lies_in_any_folder_and_what_is_not_filled_is_named(bisect, tm
         "setup.py": [""] * 4,
     }
     sources = [source(n) for n in range(FAULT - 2, FAULT + 2)]
-    repository = made(tmp_path / "toy", sources, rows, "parts/python/toy")
+    repository = make_repository(tmp_path / "toy", sources, rows, "parts/python/toy")
     git(repository, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},assets")
     git(
         repository, "-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit", "--quiet",
@@ -232,7 +232,7 @@ SIDE = (
 @pytest.mark.parametrize("before_old", every(2, [True, False]))
 def test_a_fault_on_a_branch_is_found_wherever_the_branch_left(bisect, tmp_path, before_old):
     """Also where it left before OLD, whose commits do not follow OLD."""
-    repository = made(tmp_path / "toy", [SIDE, SIDE + "# 1\n"])
+    repository = make_repository(tmp_path / "toy", [SIDE, SIDE + "# 1\n"])
     branched(repository, before_old=before_old)
     assert bisect(repository, "OLD", "main")[1].endswith("side 1")
 
@@ -240,7 +240,7 @@ def test_a_fault_on_a_branch_is_found_wherever_the_branch_left(bisect, tmp_path,
 def test_a_branch_that_has_what_old_mended_is_no_culprit(bisect, tmp_path):
     """It left before OLD with the fault; what is new is the merge."""
     bad = SIDE.replace("else 1", "else 2")
-    repository = made(tmp_path / "toy", [bad, SIDE])
+    repository = make_repository(tmp_path / "toy", [bad, SIDE])
     git(repository, "checkout", "--quiet", "-b", "side", "main~1")
     commit = ["-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit", "--quiet"]
     (repository / "other.txt").write_text("1")
@@ -258,7 +258,7 @@ def test_a_commit_that_does_not_parse_is_left_out_of_names(bisect, tmp_path):
     """What was not read is neither there nor gone."""
     files = [NAMED[1]] * 2 + [NAMED[1] + "("] * 2 + [NAMED[1] + "# 4\n"]
     files += [NAMED[1].replace("b=1", "b=2")]
-    repository = made(tmp_path / "toy", [NAMED[0]] * 6, {"toy/inner.py": files})
+    repository = make_repository(tmp_path / "toy", [NAMED[0]] * 6, {"toy/inner.py": files})
     for name in ("toy.value", "toy.inner.value"):
         code, last, data = bisect(repository, "main~5", "main", "--name", name)
         assert (code, last.split()[-1]) == (0, "5"), data
@@ -266,7 +266,7 @@ def test_a_commit_that_does_not_parse_is_left_out_of_names(bisect, tmp_path):
 
 def test_a_command_in_the_checkout_is_refused(bisect, tmp_path, monkeypatch):
     """Python would import what lies there in place of every commit."""
-    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in (1, FAULT)])
     monkeypatch.chdir(repository)
     with pytest.raises(UserError, match="holds 'toy', which Python may import in place of"):
         bisect(repository, "main~1", "main")
@@ -284,14 +284,14 @@ def test_a_command_in_the_checkout_is_refused(bisect, tmp_path, monkeypatch):
 )
 def test_a_command_that_tells_nothing_is_refused(bisect, tmp_path, command, sentence):
     """It is no version that fails."""
-    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in (1, FAULT)])
     with pytest.raises(UserError, match=sentence):
         bisect(repository, "main~1", "main", "--command", command)
 
 
 def test_what_fails_in_both_ends_says_how(bisect, tmp_path, capsys):
     """A slip in the command is seen in the answer."""
-    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in (1, FAULT)])
     code, _, data = bisect(repository, "main~1", "main", "--command", "python -c 'import typo'")
     assert code == 2
     assert "No module named 'typo'" in data["why"]
@@ -309,7 +309,7 @@ def test_a_public_name_is_found_by_any_of_its_paths(bisect, tmp_path, name):
     """By the short path, by the file that defines it, and as an inherited member."""
     changed = NAMED[1].replace("b=1", "b=2").replace("n)", "n, m=0)")
     files = [NAMED[1], NAMED[1] + "# 2\n", changed, changed + "# 4\n"]
-    repository = made(tmp_path / "toy", [NAMED[0]] * 4, {"toy/inner.py": files})
+    repository = make_repository(tmp_path / "toy", [NAMED[0]] * 4, {"toy/inner.py": files})
     code, last, data = bisect(repository, "main~3", "main", "--name", name)
     assert (code, last.split()[-1]) == (0, "2"), data
     assert [f["place"].split(" ")[1] for f in data["steps"][0]["functions"]]
@@ -317,7 +317,7 @@ def test_a_public_name_is_found_by_any_of_its_paths(bisect, tmp_path, name):
 
 def test_a_name_that_neither_end_has_is_refused(bisect, tmp_path):
     """It is a slip of the pen, and no name that stays the same."""
-    repository = made(tmp_path / "toy", [source(n) for n in (1, FAULT)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in (1, FAULT)])
     with pytest.raises(UserError, match="neither .* has what is looked for, .*did you mean 'toy"):
         bisect(repository, "main~1", "main", "--name", "toy.valu")
 
@@ -347,14 +347,14 @@ def test_without_a_network_and_with_nothing_kept_there_is_one_sentence(
 )
 def test_ends_that_are_no_history_are_refused(bisect, tmp_path, old, new, sentence):
     """In one sentence that names them."""
-    repository = made(tmp_path / "toy", [source(n) for n in range(3)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
     with pytest.raises(UserError, match=sentence):
         bisect(repository, old, new)
 
 
 def test_both_ends_the_same_is_no_answer(bisect, tmp_path):
     """Nothing is searched, and the exit code is that of what could not be judged."""
-    repository = made(tmp_path / "toy", [source(n) for n in range(3)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
     code, last, data = bisect(repository, "main~2", "main")
     assert code == 2
     assert last.startswith("no difference: ")
@@ -375,9 +375,9 @@ def test_both_ends_the_same_is_no_answer(bisect, tmp_path):
 )
 def test_a_wrong_command_line_is_reported_in_one_sentence(words, sentence):
     """Before anything is installed."""
-    given = ["bisect", "sb3==2.7.0", "sb3==2.8.0", *words.split()]
+    arguments = ["bisect", "sb3==2.7.0", "sb3==2.8.0", *words.split()]
     with pytest.raises(UserError, match=sentence):
-        commands.program(given, prog_name="rlregress", standalone_mode=False)
+        commands.program(arguments, prog_name="rlregress", standalone_mode=False)
 
 
 @pytest.mark.parametrize(
@@ -392,16 +392,16 @@ def test_a_revision_without_its_repository_hints_at_the_option(
 ):
     """By its name, and by the folder that ``HEAD`` is of."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.chdir(made(tmp_path / "toy", [source(1)]))
-    given = ["bisect", old, "sb3==2.8.0", "--name", "b"]
+    monkeypatch.chdir(make_repository(tmp_path / "toy", [source(1)]))
+    arguments = ["bisect", old, "sb3==2.8.0", "--name", "b"]
     with pytest.raises(UserError, match=sentence):
-        commands.program(given, prog_name="rlregress", standalone_mode=False)
+        commands.program(arguments, prog_name="rlregress", standalone_mode=False)
 
 
 def test_a_revision_is_a_version(tmp_path, monkeypatch):
     """``PATH@REVISION`` and ``HEAD`` are folders with the files of that commit."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
-    repository = made(tmp_path / "toy", [source(n) for n in range(3)])
+    repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
     (repository / "toy" / "__init__.py").write_text("changed\n")
     tree = requested.parse(f"{repository}@main~1").tree
     assert (tree / "toy" / "__init__.py").read_text() == source(1)
@@ -419,8 +419,15 @@ def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_net
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
 
     def run(*words):
-        given = ["bisect", "sb3==2.2.1", "sb3==2.4.0", "--report", str(tmp_path / "report"), *words]
-        code = commands.program(given, prog_name="rlregress", standalone_mode=False)
+        arguments = [
+            "bisect",
+            "sb3==2.2.1",
+            "sb3==2.4.0",
+            "--report",
+            str(tmp_path / "report"),
+            *words,
+        ]
+        code = commands.program(arguments, prog_name="rlregress", standalone_mode=False)
         data = json.loads((tmp_path / "report" / "bisect.json").read_text())
         return code, data, capsys.readouterr().out
 
@@ -437,8 +444,8 @@ def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_net
     for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")
     assert run("--default", "td3 minibatch_size")[:2] == first[:2]
-    every = run("--all", "--default", "td3 minibatch_size")[1]
-    assert [(s["old"], s["new"]) for s in every["steps"]] == [("2.2.1", "2.3.0")]
+    all_output = run("--all", "--default", "td3 minibatch_size")[1]
+    assert [(s["old"], s["new"]) for s in all_output["steps"]] == [("2.2.1", "2.3.0")]
 
 
 def test_a_framework_s_own_name_of_a_default_is_accepted():
@@ -447,9 +454,9 @@ def test_a_framework_s_own_name_of_a_default_is_accepted():
     defaults = {"td3 library": {"minibatch_size": "256"}}
     signatures = {"stable_baselines3.td3.td3.TD3": {"batch_size": "256"}}
     answered = Fingerprint({}, (), {}, defaults, signatures=signatures)
-    here = SimpleNamespace(fingerprint=lambda _: answered)
+    checked = SimpleNamespace(fingerprint=lambda _: answered)
     for name in ("td3 batch_size", "td3 minibatch_size", "stable_baselines3.TD3 batch_size"):
-        assert set(symptoms.default(adapter, name).value(here).values()) == {"256"}, name
+        assert set(symptoms.default(adapter, name).value(checked).values()) == {"256"}, name
 
 
 def test_an_algorithm_that_is_none_is_refused_before_a_version_is_made():

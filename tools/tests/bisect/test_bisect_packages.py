@@ -162,8 +162,10 @@ def test_a_build_is_kept_and_is_no_other_release(tmp_path, monkeypatch):
     """Such as +cpu: of the ends, and of what lies between them."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(versions.installed, "version", lambda name: "2.13.0+cpu")
-    one, other = (requested.parse(text) for text in ("torch==2.13.0+cpu", "zzp==1.0"))
-    old, new, _ = versions.pins(one, other)
+    torch_request, other_request = (
+        requested.parse(text) for text in ("torch==2.13.0+cpu", "zzp==1.0")
+    )
+    old, new, _ = versions.pins(torch_request, other_request)
     assert old["torch"] == new["torch"] == "2.13.0+cpu"
     listed = ["2.3.0", "2.3.0+cpu", "2.4.0", "2.4.0+cpu", "2.4.0+cu1", "2.5.0+cpu", "2.5.0"]
     monkeypatch.setattr(versions.installer, "listed", lambda *_: listed)

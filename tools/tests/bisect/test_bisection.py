@@ -35,10 +35,10 @@ def test_what_is_skipped_between_makes_a_range(fault, broken):
         asked.append(n)
         return SKIPPED if n in broken else NEW if n >= fault else OLD
 
-    found = bisection.first_new(bisection.chain(200), check)
+    steps_found = bisection.first_new(bisection.chain(200), check)
     first = next(n for n in range(fault, 200) if n not in broken)
     last = next(n for n in range(fault - 1, -1, -1) if n not in broken)
-    assert found == Step(last, first, tuple(range(last + 1, first)))
+    assert steps_found == Step(last, first, tuple(range(last + 1, first)))
     assert len(asked) == len(set(asked))
 
 
@@ -64,10 +64,10 @@ def test_a_fault_in_a_history_with_merges_is_found(parents, data):
     ends = [n for n in range(len(parents)) if n in descends]
     new = ends[-1]
     history = parents[: new + 1]
-    found = bisection.first_new(history, lambda n: NEW if n in descends else OLD)
-    assert found.new == fault
-    assert found.old in parents[fault]
-    assert not found.between
+    steps_found = bisection.first_new(history, lambda n: NEW if n in descends else OLD)
+    assert steps_found.new == fault
+    assert steps_found.old in parents[fault]
+    assert not steps_found.between
 
 
 @given(values=st.lists(st.sampled_from("abc"), min_size=1, max_size=40))
@@ -78,15 +78,19 @@ def test_every_change_joins_the_two_ends(values):
     def after(low):
         if values[low] == values[-1]:
             return None
-        rest = values[low:]
+        further = values[low:]
         return bisection.first_new(
-            bisection.chain(len(rest)), lambda n: NEW if rest[n] != rest[0] else OLD
-        ).moved(low)
+            bisection.chain(len(further)), lambda n: NEW if further[n] != further[0] else OLD
+        ).shift_by(low)
 
-    found = list(bisection.every_change(count, after))
-    assert all(values[step.old] != values[step.new] for step in found)
-    assert all(step.old + 1 == step.new for step in found)
-    ends = [values[0], *(values[n] for step in found for n in (step.old, step.new)), values[-1]]
+    steps_found = list(bisection.every_change(count, after))
+    assert all(values[step.old] != values[step.new] for step in steps_found)
+    assert all(step.old + 1 == step.new for step in steps_found)
+    ends = [
+        values[0],
+        *(values[n] for step in steps_found for n in (step.old, step.new)),
+        values[-1],
+    ]
     assert all(a == b for a, b in zip(ends[::2], ends[1::2], strict=True))
 
 
@@ -100,7 +104,7 @@ def test_every_change_that_is_not_taken_back_is_found(cuts):
             return None
         return bisection.first_new(
             bisection.chain(40 - low), lambda n: NEW if low + n >= later[0] else OLD
-        ).moved(low)
+        ).shift_by(low)
 
     assert list(bisection.every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]
 
@@ -112,7 +116,7 @@ def test_the_packages_that_are_needed_together_are_found(needed):
     def check(moved):
         return NEW if needed <= moved else OLD
 
-    assert set(bisection.smallest("abcdefgh", check)) == needed
+    assert set(bisection.find_smallest_set("abcdefgh", check)) == needed
 
 
 def test_packages_that_cannot_move_alone_stay_together():
@@ -121,4 +125,4 @@ def test_packages_that_cannot_move_alone_stay_together():
     def check(moved):
         return SKIPPED if len(moved & set("ab")) == 1 else NEW if "a" in moved else OLD
 
-    assert bisection.smallest("abcd", check) == ("a", "b")
+    assert bisection.find_smallest_set("abcd", check) == ("a", "b")

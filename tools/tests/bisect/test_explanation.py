@@ -25,8 +25,8 @@ def test_the_frameworks_functions_come_before_what_it_stands_on():
         piece("torchrl/objectives/sac.py", "SACLoss.__init__"),
         piece("torchrl/objectives/sac.py", "SACLoss.target_entropy"),
     ]
-    found = explanation._nearest_first(pieces, step, symptom, [adapter])
-    assert [p.name for p in found] == [
+    sorted_functions = explanation._nearest_first(pieces, step, symptom, [adapter])
+    assert [p.name for p in sorted_functions] == [
         "SACLoss.target_entropy", "SACLoss.__init__", "LossModule.reset", "LossModule.__init__",
         "TensorDict._clone",
     ]  # fmt: skip
@@ -37,9 +37,12 @@ def test_what_the_suite_knows_of_a_release_comes_first():
     adapter = frameworks.get("sb3")
     symptom = symptoms.detail(adapter, "gae.truncation")
     step = ChangedAt(package="stable-baselines3", old="1.3.0", new="1.4.0", values=("", ""))
-    known = piece("stable_baselines3/common/on_policy_algorithm.py",
+    known_piece = piece("stable_baselines3/common/on_policy_algorithm.py",
                   "OnPolicyAlgorithm.collect_rollouts")  # fmt: skip
-    other = piece("stable_baselines3/common/base_class.py", "BaseAlgorithm.learn")
-    assert explanation._nearest_first([other, known], step, symptom, [adapter]) == [known, other]
-    first = explanation._changelog(step, symptom, [other, known], [adapter])[0]
+    other_piece = piece("stable_baselines3/common/base_class.py", "BaseAlgorithm.learn")
+    assert explanation._nearest_first([other_piece, known_piece], step, symptom, [adapter]) == [
+        known_piece,
+        other_piece,
+    ]
+    first = explanation._changelog(step, symptom, [other_piece, known_piece], [adapter])[0]
     assert "time limit" in first

@@ -32,31 +32,31 @@ def jobs(
 ) -> list[Job]:
     """Runs of one installed framework."""
     cell = Cell("sb3", "sac", environment, "sb3", "smoke")
-    return [replace(job, protocol=protocol) for job in job_plan.jobs(cell, seeds)]
+    return [replace(job, protocol=protocol) for job in job_plan.plan_jobs(cell, seeds)]
 
 
 def other_code(folder: Path) -> Path:
     """A working tree of that framework whose code differs by a comment."""
-    found = importlib.util.find_spec(PACKAGE)
-    assert found is not None
-    assert found.submodule_search_locations
+    spec = importlib.util.find_spec(PACKAGE)
+    assert spec is not None
+    assert spec.submodule_search_locations
     skipped = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(found.submodule_search_locations[0], folder / PACKAGE, ignore=skipped)
+    shutil.copytree(spec.submodule_search_locations[0], folder / PACKAGE, ignore=skipped)
     with (folder / PACKAGE / "ppo" / "ppo.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     return folder
 
 
-def listed(store: Store, of: Sequence[Job]) -> Manifest:
+def write_listed(store: Store, runs: Sequence[Job]) -> Manifest:
     """The manifest of runs that take equally long."""
-    return manifest.write([(job, 1.0) for job in of], store.folder / "manifests")
+    return manifest.write_manifest([(job, 1.0) for job in runs], store.folder / "manifests")
 
 
-def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
+def start(run_manifest: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
     """``rlregress runs run``, as a launcher calls it."""
     return subprocess.Popen(
-        run_one.command(of, index, store),
-        env=worker_launch.environment(),
+        run_one.build_command(run_manifest, index, store),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -64,7 +64,7 @@ def start(of: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
 
 
 def rlregress(
-    *arguments: str, before: Callable[[], None] | None = None, **more: str
+    *arguments: str, before: Callable[[], None] | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Any command, in a process of its own, with more environment variables.
 
@@ -73,7 +73,7 @@ def rlregress(
     """
     return subprocess.run(
         [sys.executable, "-m", "rlregress", *arguments],
-        env=worker_launch.environment() | more,
+        env=worker_launch.worker_environment() | variables,
         preexec_fn=before,
         capture_output=True,
         text=True,
@@ -81,55 +81,61 @@ def rlregress(
     )
 
 
-def begun(store: Store, job: Job) -> Holder | None:
+def find_holder(store: Store, job: Job) -> Holder | None:
     """Who does a run, if somebody does, and its worker has begun."""
     try:
-        of, _ = store.holder(job.name)
+        holder_found, _ = store.read_lease_holder(job.name)
     except OSError:
         return None
-    return of if of is not None and not of.ended and _log(store, job, of).exists() else None
+    return (
+        holder_found
+        if holder_found is not None
+        and not holder_found.ended
+        and _log(store, job, holder_found).exists()
+        else None
+    )
 
 
 def holder(store: Store, job: Job) -> Holder:
     """Who does a run, when somebody does."""
-    until(lambda: begun(store, job), 120, f"nobody does {job.name}")
-    of = begun(store, job)
-    assert of is not None
-    return of
+    until(lambda: find_holder(store, job), 120, f"nobody does {job.name}")
+    holder_found = find_holder(store, job)
+    assert holder_found is not None
+    return holder_found
 
 
-def _log(store: Store, job: Job, of: Holder) -> Path:
-    return store.path(job).with_suffix(".attempts") / of.attempt / "log"
+def _log(store: Store, job: Job, attempt_holder: Holder) -> Path:
+    return store.path(job).with_suffix(".attempts") / attempt_holder.attempt / "log"
 
 
 def workers(store: Store, job: Job) -> list[int]:
     """The processes that train it, whoever has started them."""
     folder = str(store.path(job).with_suffix(".attempts")).encode()
-    found = []
+    spec = []
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
             words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if b"rlregress.inside.worker" in words and words[-2].startswith(folder):
-            found.append(int(process))
-    return found
+            spec.append(int(process))
+    return spec
 
 
-def worker_of(store: Store, job: Job, of: Holder) -> int:
+def worker_of(store: Store, job: Job, attempt_holder: Holder) -> int:
     """The process that trains, when there is one."""
-    folder = str(_log(store, job, of).parent)
-    found: list[int] = []
+    folder = str(_log(store, job, attempt_holder).parent)
+    spec: list[int] = []
 
     def there() -> bool:
         for process in workers(store, job):
             with suppress(OSError):
                 if folder in Path(f"/proc/{process}/cmdline").read_text():
-                    found.append(process)
-        return bool(found)
+                    spec.append(process)
+        return bool(spec)
 
     until(there, 120, f"nothing trains {job.name}")
-    return found[0]
+    return spec[0]
 
 
 def has_ended(process: int) -> bool:

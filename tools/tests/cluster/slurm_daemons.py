@@ -134,11 +134,11 @@ def missing() -> str:
     return f"no {', '.join(absent)}; to install: {install}" if absent else ""
 
 
-def until(true: Callable[[], object], seconds: float, what: str) -> None:
+def until(true: Callable[[], object], seconds: float, complaint: str) -> None:
     """Wait until something is true; an AssertionError that says what was not, if it never is."""
     end = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < end, f"after {seconds:.0f} s: {what}"
+        assert time.monotonic() < end, f"after {seconds:.0f} s: {complaint}"
         time.sleep(0.02)
 
 
@@ -147,14 +147,14 @@ def _ports(count: int) -> int:
     for first in range(17000 + os.getpid() % 1000 * 10, 30000, count):
         sockets = [socket.socket() for _ in range(count)]
         try:
-            for number, each in enumerate(sockets):
-                each.bind(("127.0.0.1", first + number))
+            for number, reserved in enumerate(sockets):
+                reserved.bind(("127.0.0.1", first + number))
             return first
         except OSError:
             continue
         finally:
-            for each in sockets:
-                each.close()
+            for reserved in sockets:
+                reserved.close()
     raise AssertionError("no free ports")
 
 

@@ -34,7 +34,7 @@ class Copy:
 
     def jobs(self, seeds: range) -> list[Job]:
         """The judged runs, as the copy lists them."""
-        return [replace(job, protocol=SHORT) for job in job_plan.jobs(CELL, seeds)]
+        return [replace(job, protocol=SHORT) for job in job_plan.plan_jobs(CELL, seeds)]
 
 
 def copied(folder: Path, environment: dict[str, str]) -> Copy:

@@ -17,17 +17,17 @@ from .short_runs import rlregress
 from .slurm_daemons import until
 
 
-def launched(manifest: Manifest, store: Store, *more: str) -> str:
+def launched(manifest: Manifest, store: Store, *options: str) -> str:
     """``rlregress runs launch --slurm``; what it said."""
     where = ("--manifest", str(manifest.path), "--store", str(store.folder))
-    text = rlregress("runs", "launch", "--slurm", *where, "--sbatch", "mem=100M", *more)
+    text = rlregress("runs", "launch", "--slurm", *where, "--sbatch", "mem=100M", *options)
     assert text.returncode == 0, text.stderr
     return text.stdout
 
 
-def task_of(held: Holder) -> str:
+def task_of(attempt_holder: Holder) -> str:
     """What Slurm calls the task of an attempt; its own number may be that of the whole array."""
-    return "{SLURM_ARRAY_JOB_ID}_{SLURM_ARRAY_TASK_ID}".format(**held.slurm)
+    return "{SLURM_ARRAY_JOB_ID}_{SLURM_ARRAY_TASK_ID}".format(**attempt_holder.slurm)
 
 
 def go_on(process: int) -> None:
@@ -48,29 +48,36 @@ def logs(store: Store) -> str:
     return "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
 
 
-def caught(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]:
+def catch_run(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]:
     """A run that a task does, which is stopped at that moment, and who does it.
 
     Args:
         but: none of these; the one that is caught is added.
         node: on this one; empty: on any.
     """
-    found: list[tuple[str, Holder]] = []
+    caught_runs: list[tuple[str, Holder]] = []
 
     def there() -> bool:
-        for name in sorted(store.contents().leases - but):
+        for name in sorted(store.list_contents().leases - but):
             with suppress(OSError):
-                of, _ = store.holder(name)
-                if of is None or of.ended or (node and of.slurm["SLURMD_NODENAME"] != node):
+                attempt_found, _ = store.read_lease_holder(name)
+                if (
+                    attempt_found is None
+                    or attempt_found.ended
+                    or (node and attempt_found.slurm["SLURMD_NODENAME"] != node)
+                ):
                     continue
-                os.kill(of.process, signal.SIGSTOP)
+                os.kill(attempt_found.process, signal.SIGSTOP)
                 # it may have ended before it was stopped
-                if store.holder(name)[0] == of and name not in store.contents().done:
-                    found.append((name, of))
+                if (
+                    store.read_lease_holder(name)[0] == attempt_found
+                    and name not in store.list_contents().done
+                ):
+                    caught_runs.append((name, attempt_found))
                     return True
-                os.kill(of.process, signal.SIGCONT)
+                os.kill(attempt_found.process, signal.SIGCONT)
         return False
 
     until(there, 300, f"no run is being done{node and f' on {node}'}")
-    but.add(found[0][0])
-    return found[0]
+    but.add(caught_runs[0][0])
+    return caught_runs[0]

@@ -17,15 +17,15 @@ from rlregress.gate.session import open_session
 from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
-from .short_runs import jobs, listed
+from .short_runs import jobs, write_listed
 
 
 def test_what_is_launched_is_what_a_gate_judges(tmp_path):
     """The runs of a launch are those of the first look of a gate with the same options."""
     selection = Selection("short", cells="sb3-ppo-*")
-    manifest = run_selection.of_selection(selection, 0, 1000, Store(tmp_path))
+    manifest = run_selection.write_selection_manifest(selection, 0, 1000, Store(tmp_path))
     session = open_session(selection, 0, str(tmp_path))
-    first = [job for job in session.ordered_jobs() if session.number(job) < 5]
+    first = [job for job in session.ordered_jobs() if session.run_index(job) < 5]
     assert {run.name for run in manifest.runs()} == {job.name for job in first}
     seconds = [run.seconds for run in manifest.runs()]
     assert seconds == sorted(seconds, reverse=True)
@@ -60,25 +60,27 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
 def test_a_store_is_looked_at_and_checked(command, tmp_path):
     """The status of what was launched; an exit code of 1 where a record is damaged."""
     store = Store(tmp_path)
-    every = jobs(range(2))
-    of = listed(store, every)
-    store.path(every[0]).parent.mkdir()
-    store.path(every[0]).write_text("{")
+    all_jobs = jobs(range(2))
+    written = write_listed(store, all_jobs)
+    store.path(all_jobs[0]).parent.mkdir()
+    store.path(all_jobs[0]).write_text("{")
     code, text, _ = command("runs", "status", "--store", str(tmp_path))
     assert (code, text.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
     assert "nothing is running: launch again" in text
     code, text, _ = command("runs", "status", "--verify", "--store", str(tmp_path))
     assert code == 1
-    assert text.startswith(f"wrong: the run record {store.path(every[0])} is damaged")
+    assert text.startswith(f"wrong: the run record {store.path(all_jobs[0])} is damaged")
     assert "0 records are whole" in text
     assert "verify --set-aside" in text
     code, text, _ = command("runs", "status", "--verify", "--set-aside", "--store", str(tmp_path))
     assert code == 1
-    assert f"set aside: {store.path(every[0]).with_suffix('.damaged')}" in text
-    _, text, _ = command("runs", "launch", "--manifest", str(of.path), "--store", str(tmp_path))
+    assert f"set aside: {store.path(all_jobs[0]).with_suffix('.damaged')}" in text
+    _, text, _ = command(
+        "runs", "launch", "--manifest", str(written.path), "--store", str(tmp_path)
+    )
     assert "2 runs, 2 of them to do" in text
     assert command("runs", "status", "--verify", "--store", str(tmp_path))[0] == 0
-    store.path(every[0]).write_text("{")
+    store.path(all_jobs[0]).write_text("{")
     assert command("runs", "status", "--watch", "--store", str(tmp_path / "none"))[0] == 2
     assert command("runs", "merge", str(tmp_path), "-o", str(tmp_path / "all"))[0] == 1
 
@@ -87,7 +89,7 @@ def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
     """It shows the last status and returns."""
     store = Store(tmp_path)
     (job,) = jobs([0])
-    listed(store, [job])
+    write_listed(store, [job])
     store.path(job).parent.mkdir()
     store.path(job).write_text("{}")
     code, text, _ = command("runs", "status", "--watch", "--store", str(tmp_path))
@@ -100,7 +102,7 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
     """Why a run failed is the word of its framework; on a terminal only rich moves the cursor."""
     store = Store(tmp_path)
     (job,) = jobs([0])
-    listed(store, [job])
+    write_listed(store, [job])
     store.path(job).parent.mkdir()
     store.path(job).write_text("{}")
     store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
@@ -111,7 +113,9 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
     assert "\x1b" not in shown
     reader, writer = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "rlregress", *words], env=worker_launch.environment(), stdout=writer
+        [sys.executable, "-m", "rlregress", *words],
+        env=worker_launch.worker_environment(),
+        stdout=writer,
     )
     os.close(writer)
     text = b""
@@ -129,6 +133,6 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
 def test_an_index_may_be_a_variable_of_the_shell(tmp_path):
     """The command is the same for every scheduler."""
     store = Store(tmp_path)
-    call = run_one.command(listed(store, jobs([0])), "$I", store)
+    call = run_one.build_command(write_listed(store, jobs([0])), "$I", store)
     assert call[1:5] == ["-m", "rlregress", "runs", "run"]
     assert call[-4:] == ["--index", "$I", "--store", str(tmp_path)]

@@ -23,9 +23,9 @@ from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
 from . import slurm_daemons
-from .short_runs import has_ended, jobs, listed, rlregress
+from .short_runs import has_ended, jobs, rlregress, write_listed
 from .slurm_daemons import Cluster, Site, until
-from .tasks import caught, go_on, launched, logs, task_of
+from .tasks import catch_run, go_on, launched, logs, task_of
 
 RUNS = int(os.environ.get("RLREGRESS_RUNS", "1440"))
 #: runs whose folder is on a disk that is full, and its size.
@@ -101,32 +101,34 @@ class Accidents:
             (self.time_is_nearly_over, "n1", "started again"),
             (self.time_is_over, "n1", "left"),
         ]
-        each = [
-            (accident, *caught(self.store, self.hit, on), then) for accident, on, then in planned
+        accidents = [
+            (accident, *catch_run(self.store, self.hit, on), then) for accident, on, then in planned
         ]
-        for accident, name, held, then in each:
-            accident(held)
+        for accident, name, attempt_holder, then in accidents:
+            accident(attempt_holder)
             self.after.append((accident.__name__.replace("_", " "), name, then))
 
-    def task_is_killed(self, held: Holder) -> None:
+    def task_is_killed(self, attempt_holder: Holder) -> None:
         """Slurm starts it again by itself only if a node is lost."""
-        os.kill(held.process, signal.SIGKILL)
+        os.kill(attempt_holder.process, signal.SIGKILL)
 
-    def task_is_cancelled(self, held: Holder) -> None:
+    def task_is_cancelled(self, attempt_holder: Holder) -> None:
         """``scancel``: TERM, and time to give the run back."""
-        ask("scancel", task_of(held))
-        go_on(held.process)
+        ask("scancel", task_of(attempt_holder))
+        go_on(attempt_holder.process)
 
-    def time_is_nearly_over(self, held: Holder) -> None:
+    def time_is_nearly_over(self, attempt_holder: Holder) -> None:
         """Slurm itself warns it, looking at its limits every 30 s; it asks for another turn."""
-        ask("scontrol", "update", f"jobid={task_of(held)}", "EndTime=now+100")
-        go_on(held.process)
+        ask("scontrol", "update", f"jobid={task_of(attempt_holder)}", "EndTime=now+100")
+        go_on(attempt_holder.process)
 
-    def time_is_over(self, held: Holder) -> None:
+    def time_is_over(self, attempt_holder: Holder) -> None:
         """It does not answer a warning, and is killed."""
-        ask("scontrol", "update", f"jobid={task_of(held)}", "EndTime=now+3")
-        requested = ("squeue", "-h", "-t", "all", "-j", task_of(held), "-o", "%T")
-        until(lambda: _answer(*requested).strip() in ("TIMEOUT", ""), 120, f"{held} goes on")
+        ask("scontrol", "update", f"jobid={task_of(attempt_holder)}", "EndTime=now+3")
+        requested = ("squeue", "-h", "-t", "all", "-j", task_of(attempt_holder), "-o", "%T")
+        until(
+            lambda: _answer(*requested).strip() in ("TIMEOUT", ""), 120, f"{attempt_holder} goes on"
+        )
 
     def node_goes_down(self, _: Holder) -> None:
         """With all of its tasks."""
@@ -137,29 +139,29 @@ class Accidents:
         ask("sbatch", "-p", "urgent", "-w", "n3", "-c", str(Site().cores), "--wrap", "sleep 2",
             "-o", "/dev/null")  # fmt: skip
 
-    def daemon_of_a_node_crashes(self, held: Holder) -> None:
+    def daemon_of_a_node_crashes(self, attempt_holder: Holder) -> None:
         """Its tasks go on."""
         self.cluster.crash("n4")
-        os.kill(held.process, signal.SIGCONT)
+        os.kill(attempt_holder.process, signal.SIGCONT)
 
-    def step_is_killed(self, held: Holder) -> None:
+    def step_is_killed(self, attempt_holder: Holder) -> None:
         """Slurm takes the task for running until it is cancelled."""
-        step = f"slurmstepd: [{held.slurm['SLURM_JOB_ID']}.batch]"
+        step = f"slurmstepd: [{attempt_holder.slurm['SLURM_JOB_ID']}.batch]"
         os.kill(int(_answer("pgrep", "-f", re.escape(step))), signal.SIGKILL)
-        os.kill(held.process, signal.SIGCONT)
-        until(lambda: has_ended(held.process), 300, "a run does not end")
-        ask("scancel", task_of(held))
+        os.kill(attempt_holder.process, signal.SIGCONT)
+        until(lambda: has_ended(attempt_holder.process), 300, "a run does not end")
+        ask("scancel", task_of(attempt_holder))
 
     def told(self) -> Iterator[tuple[str, str, str, str]]:
         """Accident, run, what was to be seen and what is seen."""
-        there = self.store.contents()
+        contents = self.store.list_contents()
         for title, name, then in self.after:
-            found = "left"
-            if name in there.done:
+            observed = "left"
+            if name in contents.done:
                 record = self.store.folder / f"{name}.json"
-                again = '"SLURM_RESTART_COUNT": "1"' in record.read_text()
-                found = "started again" if again else "done once"
-            yield title, name, then, found
+                restarted = '"SLURM_RESTART_COUNT": "1"' in record.read_text()
+                observed = "started again" if restarted else "done once"
+            yield title, name, then, observed
 
 
 def wait_for_tasks() -> None:
@@ -169,9 +171,9 @@ def wait_for_tasks() -> None:
 
 def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     """Launched again after all of them, every run has its result, and none has two."""
-    every = jobs(range(RUNS - ON_FULL_DISK))
+    all_jobs = jobs(range(RUNS - ON_FULL_DISK))
     on_full_disk = jobs(range(ON_FULL_DISK), environment="InvertedDoublePendulum-v4")
-    manifest = listed(store, [*every, *on_full_disk])
+    manifest = write_listed(store, [*all_jobs, *on_full_disk])
     accidents = Accidents(cluster, store)
     capped = ("--max", str(AT_ONCE))
     with full_disk(store.path(on_full_disk[0]).parent):
@@ -181,33 +183,33 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
         accidents.all_of_them()
         wait_for_tasks()
     rows = list(accidents.told())
-    for title, name, then, found in rows:
-        print(f"{title}: {name} is {found} (expected: {then})")
+    for title, name, then, observed in rows:
+        print(f"{title}: {name} is {observed} (expected: {then})")
     assert "make room in" in logs(store)
-    done = store.contents().done
+    done = store.list_contents().done
     assert not done & {job.name for job in on_full_disk}
     print(f"full disk: {ON_FULL_DISK} runs are left, with a sentence in their logs")
 
-    (damaged,) = [job for job in every if job.name in done - accidents.hit][:1]
+    (damaged,) = [job for job in all_jobs if job.name in done - accidents.hit][:1]
     store.path(damaged).write_bytes(store.path(damaged).read_bytes()[:500])
     verified = rlregress("runs", "status", "--verify", "--set-aside", "--store", str(store.folder))
     assert verified.returncode == 1
     print(f"damaged record: {verified.stdout.strip().splitlines()[-1]}")
     launches = []
-    while len(store.contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
+    while len(store.list_contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
         launches += re.findall(r"submitted: (\d+) runs", launched(manifest, store, *capped))
         if len(launches) == 1:
             # within seconds of a submission: tasks that have started may be started once more
-            _, held = caught(store, accidents.hit)
+            _, attempt_holder = catch_run(store, accidents.hit)
             cluster.crash("slurmctld")
             until(lambda: "UP" in _answer("scontrol", "ping"), 60, "slurmctld does not answer")
-            os.kill(held.process, signal.SIGCONT)
+            os.kill(attempt_holder.process, signal.SIGCONT)
         wait_for_tasks()
     print(f"controller crashes at the second launch; launched again: {', '.join(launches)} runs")
 
-    there = store.contents()
-    assert there.done == {run.name for run in manifest.runs()}
-    assert (there.failed, there.duplicates, there.leases) == (set(), [], set())
+    contents = store.list_contents()
+    assert contents.done == {run.name for run in manifest.runs()}
+    assert (contents.failed, contents.duplicates, contents.leases) == (set(), [], set())
     verified = rlregress(
         "runs", "status", "--verify", "--store", str(store.folder), "--manifest", str(manifest.path)
     )
@@ -217,6 +219,6 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     ends = Counter(Counter(re.findall(r"(\S+ seed \d+): finished", logs(store))).values())
     print(f"{RUNS} results; trainings that ended, a run: {dict(ends)}")
     print("\n".join(set(re.findall(r"of the manifest.*|wrong: .*", verified.stdout))))
-    assert [(title, found) for title, _, _, found in rows] == [
+    assert [(title, observed) for title, _, _, observed in rows] == [
         (title, then) for title, _, then, _ in rows
     ]

@@ -24,7 +24,7 @@ from rlregress.training import worker_launch
 from rlregress.training.cell import Job, Protocol
 from rlregress.training.store import Store
 
-from .short_runs import has_ended, jobs, listed, rlregress, workers
+from .short_runs import has_ended, jobs, rlregress, workers, write_listed
 from .slurm_daemons import until
 
 MINUTES = float(os.environ.get("RLREGRESS_SOAK_MINUTES", "30"))
@@ -44,7 +44,7 @@ _STARTING = r"Traceback .*\n(?:  .*<frozen runpy>.*\n)+(?:  .*\n)*KeyboardInterr
 pytestmark = pytest.mark.nightly
 
 
-def made(seeds: range) -> list[Job]:
+def make_runs(seeds: range) -> list[Job]:
     """Runs that can be continued."""
     return [
         replace(job, hyperparameters={**job.hyperparameters, **_SMALL})
@@ -55,17 +55,26 @@ def made(seeds: range) -> list[Job]:
 def process_of(store: Store, job: Job, target: str) -> int:
     """One of the processes of a run; 0 if it is not there."""
     with suppress(OSError):
-        of, _ = store.holder(job.name)
-        if of is not None and not of.ended and not has_ended(of.process):
-            return of.process if target == RUN else next(iter(workers(store, job)), 0)
+        attempt_holder, _ = store.read_lease_holder(job.name)
+        if (
+            attempt_holder is not None
+            and not attempt_holder.ended
+            and not has_ended(attempt_holder.process)
+        ):
+            return attempt_holder.process if target == RUN else next(iter(workers(store, job)), 0)
     return 0
 
 
 def check(store: Store, runs: set[str]) -> None:
     """Each of the runs has one record, of a training that has finished; nothing else is left."""
-    there = store.contents()
-    assert there.done == runs
-    assert (there.failed, there.duplicates, there.damaged, there.leases) == (set(), [], [], set())
+    contents = store.list_contents()
+    assert contents.done == runs
+    assert (contents.failed, contents.duplicates, contents.damaged, contents.leases) == (
+        set(),
+        [],
+        [],
+        set(),
+    )
     assert not [*store.folder.rglob("*.checkpoint*"), *store.folder.rglob("*.attempts")]
     verified = rlregress("runs", "status", "--verify", "--store", str(store.folder))
     assert f"{len(runs)} records are whole, 0 of them of failed runs" in verified.stdout
@@ -77,7 +86,7 @@ def launched_here(store: Store, manifest: Manifest, workers: int) -> subprocess.
     with open(store.folder / "said", "ab") as text:
         return subprocess.Popen(
             [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-            env=worker_launch.environment(),
+            env=worker_launch.worker_environment(),
             stdout=text,
             stderr=text,
         )
@@ -89,32 +98,32 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
     runs: list[Job] = []
     launchers: list[subprocess.Popen[bytes]] = []
     counted, launches = Counter[str](), 0
-    while time.monotonic() < end or len(store.contents().done) < len(runs):
+    while time.monotonic() < end or len(store.list_contents().done) < len(runs):
         soaking = time.monotonic() < end
         assert time.monotonic() < end + 600, "it does not end"
-        if soaking and len(store.contents().done) == len(runs):
-            runs += made(range(len(runs), len(runs) + _BATCH))
-            manifest = listed(store, runs)
-        launchers = [each for each in launchers if each.poll() is None]
+        if soaking and len(store.list_contents().done) == len(runs):
+            runs += make_runs(range(len(runs), len(runs) + _BATCH))
+            manifest = write_listed(store, runs)
+        launchers = [launcher for launcher in launchers if launcher.poll() is None]
         while len(launchers) < 2:
             launchers.append(launched_here(store, manifest, 1))
             launches += 1
         time.sleep(random.uniform(0.0, _PAUSE))
         target = random.choice((LAUNCHER, RUN, RUN, WORKER, WORKER))
         processes = [process_of(store, job, target) for job in runs if target != LAUNCHER]
-        of = [*filter(None, processes)] or [each.pid for each in launchers]
+        attempt_holder = [*filter(None, processes)] or [launcher.pid for launcher in launchers]
         if soaking:
             number = random.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT, *SIGNALS))
             with suppress(ProcessLookupError):
-                os.kill(random.choice(of), number)
+                os.kill(random.choice(attempt_holder), number)
                 counted[number.name] += 1
     for launcher in launchers:
         launcher.wait(120)
-    until(lambda: not store.contents().leases, 60, "a lease is left")
+    until(lambda: not store.list_contents().leases, 60, "a lease is left")
     print(
         f"\n{MINUTES:g} minutes: {counted.total()} signals ({dict(counted)}), {launches} launches"
     )
-    print(f"{launches} launches; {len(runs)} runs, {len(store.contents().done)} records")
+    print(f"{launches} launches; {len(runs)} runs, {len(store.list_contents().done)} records")
     # an interpreter that is interrupted while it starts says so itself
     text = (store.folder / "said").read_text()
     assert "Traceback" not in re.sub(_STARTING, "", text), text

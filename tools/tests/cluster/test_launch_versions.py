@@ -45,11 +45,11 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
 
     done = rlregress("runs", "launch", "--local", f"--with={tree}", *RUNS, "--store", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    (name,) = Store(tmp_path).contents().done
+    (name,) = Store(tmp_path).list_contents().done
     record = json.loads((tmp_path / f"{name}.json").read_text())
-    (here,) = {job.sources[PACKAGE] for job in jobs([0])}
+    (digest_here,) = {job.sources[PACKAGE] for job in jobs([0])}
     assert record["status"] == "finished"
-    assert record["job"]["sources"][PACKAGE] != here
+    assert record["job"]["sources"][PACKAGE] != digest_here
 
 
 @pytest.mark.usefixtures("warm_python")
@@ -92,8 +92,8 @@ def test_environments_that_others_may_write_are_not_used(which, tmp_path, comman
     (store / "environments").mkdir(parents=True)
     folder = store / which
     folder.chmod(0o777)
-    given = ("runs", "launch", "--with", "stable-baselines3==0.0.1", *RUNS, "--store", str(store))
-    code, _, error = command(*given)
+    words = ("runs", "launch", "--with", "stable-baselines3==0.0.1", *RUNS, "--store", str(store))
+    code, _, error = command(*words)
     assert (code, error.count("\n")) == (2, 1)
     assert f"{folder} is not yours alone: everybody may write to it" in error
     assert "--trust-pickle" in error

@@ -17,7 +17,7 @@ from rlregress import suite
 from rlregress.training.store import Store
 
 from . import slurm_daemons
-from .short_runs import begun, has_ended, holder
+from .short_runs import find_holder, has_ended, holder
 from .slurm_daemons import Site, until
 from .suites import CELL, Copy, copied
 
@@ -34,13 +34,13 @@ def documented(options: str) -> str:
 
 def as_here(line: str, copy: Copy, store: Store) -> str:
     """A line of the documentation, with the folders of a test."""
-    for name, here in (
+    for name, folder_text in (
         ("/home/me/rlregress", str(copy.folder)),
         (".venv/bin/rlregress", f"{sys.executable} -m rlregress"),
         ("/shared/S", str(store.folder)),
     ):
         assert name in line
-        line = line.replace(name, here)
+        line = line.replace(name, folder_text)
     return line
 
 
@@ -61,8 +61,8 @@ def judged(copy: Copy) -> dict[str, object]:
     """What the last gate has written, but when it began and how long it and its tests took."""
     verdict = json.loads((copy.folder / "report" / "verdict.json").read_text())
     del verdict["started"], verdict["seconds"]
-    for of in verdict["frameworks"].values():
-        for failure in of["failures"]:
+    for framework in verdict["frameworks"].values():
+        for failure in framework["failures"]:
             del failure["seconds"]
     return verdict
 
@@ -78,9 +78,9 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
     assert judged(copy) == waves
     assert waves["frameworks"]["sb3"]["verdicts"][CELL.id]["look"] == 2
     assert {path: path.stat() for path in store.folder.glob("sb3*/*.json")} == before
-    there = store.contents()
-    assert there.done == {job.name for job in copy.jobs(range(1000, 1010))}
-    assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
+    contents = store.list_contents()
+    assert contents.done == {job.name for job in copy.jobs(range(1000, 1010))}
+    assert (contents.duplicates, contents.damaged, contents.leases) == ([], [], set())
 
 
 @pytest.mark.nightly
@@ -97,8 +97,8 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
             )  # fmt: skip
         try:
             # a wave before it may have to end
-            until(lambda job=job: begun(store, job), 600, f"nobody does {job.title}")
-            held = holder(store, job).process
+            until(lambda job=job: find_holder(store, job), 600, f"nobody does {job.title}")
+            attempt_holder = holder(store, job).process
             process.send_signal(signal.SIGSTOP)
             second = called(line, copy)
             assert second.returncode == 75, second.stderr
@@ -107,7 +107,11 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
         finally:
             process.kill()
             process.wait()
-        until(lambda held=held: has_ended(held), 60, "what it started goes on")
+        until(
+            lambda attempt_holder=attempt_holder: has_ended(attempt_holder),
+            60,
+            "what it started goes on",
+        )
         text += (tmp_path / "said").read_text()
     last = called(line, copy)
     assert last.returncode == 1, last.stdout + last.stderr
@@ -146,12 +150,12 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
         until(lambda: _stopped(store, killed, stopped), 120, "the second run has not begun")
         os.kill(holder(store, killed).process, signal.SIGKILL)
         names = {job.name for job in copy.jobs(range(1002, 1005))}
-        until(lambda: names <= store.contents().done, 300, "the others are not done")
-        again = called(line, copy)
-        assert again.returncode == 75, again.stdout + again.stderr
-        assert "5 runs, 2 of them to do" in again.stdout
-        assert "of them are in the queue" in again.stdout
-        assert "after wave" not in again.stdout
+        until(lambda: names <= store.list_contents().done, 300, "the others are not done")
+        second_call = called(line, copy)
+        assert second_call.returncode == 75, second_call.stdout + second_call.stderr
+        assert "5 runs, 2 of them to do" in second_call.stdout
+        assert "of them are in the queue" in second_call.stdout
+        assert "after wave" not in second_call.stdout
         os.kill(holder(store, slow).process, signal.SIGCONT)
 
         log = tmp_path / "log"
@@ -170,8 +174,8 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
 
 def _stopped(store: Store, job, stopped: set[str]) -> bool:
     """Stop the process that does a run as soon as it does it."""
-    held = begun(store, job)
-    if held is not None and job.key not in stopped:
-        os.kill(held.process, signal.SIGSTOP)
+    attempt_holder = find_holder(store, job)
+    if attempt_holder is not None and job.key not in stopped:
+        os.kill(attempt_holder.process, signal.SIGSTOP)
         stopped.add(job.key)
     return job.key in stopped

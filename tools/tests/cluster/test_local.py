@@ -13,7 +13,7 @@ from rlregress.cluster import local, run_one
 from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
-from .short_runs import has_ended, holder, jobs, listed
+from .short_runs import has_ended, holder, jobs, write_listed
 from .slurm_daemons import until
 
 
@@ -22,7 +22,7 @@ def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
     return subprocess.Popen(
         [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -34,24 +34,24 @@ def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, number):
     """What it started ends with it, however it ends; what is done is not done again."""
-    every = jobs(range(3) if number == signal.SIGKILL else range(2))
+    all_jobs = jobs(range(3) if number == signal.SIGKILL else range(2))
     store = Store(tmp_path)
-    manifest = listed(store, every)
+    manifest = write_listed(store, all_jobs)
     first = launched(store, manifest)
-    held = [holder(store, job).process for job in every[:2]]
+    processes = [holder(store, job).process for job in all_jobs[:2]]
     first.send_signal(number)
     first.wait(60)
-    until(lambda: all(map(has_ended, held)), 60, "what it started goes on")
+    until(lambda: all(map(has_ended, processes)), 60, "what it started goes on")
     done = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
-    assert len(done) < len(every)
+    assert len(done) < len(all_jobs)
 
-    again = launched(store, manifest)
-    text, _ = again.communicate(timeout=300)
-    assert again.returncode == 0, text
-    assert f"{len(every)} runs, {len(every) - len(done)} of them to do" in text
-    there = store.contents()
-    assert there.done == {job.name for job in every}
-    assert (there.leases, there.duplicates) == (set(), [])
+    second_launch = launched(store, manifest)
+    text, _ = second_launch.communicate(timeout=300)
+    assert second_launch.returncode == 0, text
+    assert f"{len(all_jobs)} runs, {len(all_jobs) - len(done)} of them to do" in text
+    contents = store.list_contents()
+    assert contents.done == {job.name for job in all_jobs}
+    assert (contents.leases, contents.duplicates) == (set(), [])
     assert {path: path.stat() for path in done} == done
 
 
@@ -72,12 +72,12 @@ def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, e
         default = f"signal.signal({-code}, signal.SIG_DFL)" if code != -signal.SIGKILL else ""
         end = f"import os, signal; {default}; os.kill(os.getpid(), {-code})"
     monkeypatch.setattr(
-        run_one, "command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
+        run_one, "build_command", lambda *_: [sys.executable, "-c", end.replace("; ;", ";")]
     )
     monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
     store = Store(tmp_path)
-    manifest = listed(store, jobs([0]))
-    counts = local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
+    manifest = write_listed(store, jobs([0]))
+    counts = local.run_locally(manifest, list(manifest.runs()), store, 1, lambda _: None)
     assert counts == local.Counts(**{ended: 1})
 
 
@@ -93,12 +93,12 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     os.register_at_fork(after_in_parent=interrupt)
-    monkeypatch.setattr(run_one, "command", lambda *_: [sys.executable, "-c", "pass"])
+    monkeypatch.setattr(run_one, "build_command", lambda *_: [sys.executable, "-c", "pass"])
     store = Store(tmp_path)
-    manifest = listed(store, jobs([0]))
+    manifest = write_listed(store, jobs([0]))
     try:
         with pytest.raises(KeyboardInterrupt):
-            local.run_all(manifest, list(manifest.runs()), store, 1, lambda _: None)
+            local.run_locally(manifest, list(manifest.runs()), store, 1, lambda _: None)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -109,7 +109,7 @@ def test_a_run_that_another_process_does_is_left_to_it(tmp_path, command, monkey
     monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
     (job,) = jobs([0])
     store = Store(tmp_path)
-    manifest = listed(store, [job])
+    manifest = write_listed(store, [job])
     attempt = store.claim(job)
     assert attempt is not None
     with attempt:

@@ -21,7 +21,9 @@ from ..training.test_records import job
 @pytest.fixture
 def written(tmp_path) -> Manifest:
     """Runs of three seeds, of which the last takes longest."""
-    return manifest.write([(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)], tmp_path / "listed")
+    return manifest.write_manifest(
+        [(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)], tmp_path / "listed"
+    )
 
 
 def test_runs_are_listed_longest_first(written):
@@ -37,10 +39,12 @@ def test_runs_are_listed_longest_first(written):
 def test_the_same_runs_are_the_same_file(written, tmp_path):
     """A list that is written again is not changed; another list has another name."""
     before = written.path.stat()
-    again = manifest.write([(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)], written.path.parent)
-    assert again.path == written.path
-    assert again.path.stat().st_mtime_ns == before.st_mtime_ns
-    assert manifest.write([(job(0), 1.0)], written.path.parent).path != written.path
+    rewritten = manifest.write_manifest(
+        [(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)], written.path.parent
+    )
+    assert rewritten.path == written.path
+    assert rewritten.path.stat().st_mtime_ns == before.st_mtime_ns
+    assert manifest.write_manifest([(job(0), 1.0)], written.path.parent).path != written.path
     assert len(list(written.path.parent.iterdir())) == 2
 
 
@@ -49,33 +53,33 @@ def test_a_line_is_one_run_in_json(written):
     header, *lines = written.path.read_text().splitlines()
     assert json.loads(header)["runs"] == len(lines) == 3
     for line, (seed, seconds) in zip(lines, [(1000, 30.0), (0, 1.0), (1, 0.0)], strict=True):
-        of = job(seed)
-        content = {"run": of.name, "group": of.cell.group, "seconds": seconds}
-        content["job"] = of.as_dict() | {"key": of.key}
+        run = job(seed)
+        content = {"run": run.name, "group": run.cell.group, "seconds": seconds}
+        content["job"] = run.as_dict() | {"key": run.key}
         assert line.rstrip() == json.dumps(content)
 
 
 def test_a_store_keeps_its_own_copy(written, tmp_path):
     """So that tasks find it where the records are, whatever becomes of the first."""
     store = Store(tmp_path / "runs")
-    copy = run_selection.kept(written, store)
+    copy = run_selection.copy_manifest(written, store)
     assert copy.path.parent == tmp_path / "runs" / "manifests"
     written.path.unlink()
     assert copy.job(0) == job(1000)
-    assert [each.path for each in run_selection.of_store(store)] == [copy.path]
+    assert [copied.path for copied in run_selection.list_manifests(store)] == [copy.path]
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda text: "", "is no manifest of runs"),
-        (lambda text: "[]", "is no manifest of runs"),
-        (lambda text: "\0" * 5000, "is no manifest of runs"),
-        (lambda text: "[" * 900, "is no manifest of runs"),
+        (lambda text: "", "is not a manifest of runs"),
+        (lambda text: "[]", "is not a manifest of runs"),
+        (lambda text: "\0" * 5000, "is not a manifest of runs"),
+        (lambda text: "[" * 900, "is not a manifest of runs"),
         (lambda text: text.replace('"runs": 3', f'"runs": {"9" * 99}'), "9 bytes of runs|damaged"),
         (lambda text: text[:-5], r"damaged: found \d+ bytes of runs, expected \d+"),
         (lambda text: text.replace("1000-", "1001-"), "damaged: its runs do not match its digest"),
-        (lambda text: text.replace('{"run"', '["run"'), "damaged: the run of index 0 is none"),
+        (lambda text: text.replace('{"run"', '["run"'), "damaged: line 0 is not a run"),
     ],
     ids=["empty", "other", "zeros", "deep", "huge number", "cut off", "edited", "broken"],
 )  # fmt: skip
@@ -92,7 +96,7 @@ def test_a_run_that_was_edited_is_not_done(written):
     """One line is read and checked alone: its key is the digest of its content."""
     text = written.path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2')
     written.path.write_text(text)
-    with pytest.raises(UserError, match="the run of index 2: it does not match its key"):
+    with pytest.raises(UserError, match="line 2: it does not match its key"):
         Manifest(written.path).job(2)
 
 
@@ -117,11 +121,13 @@ def test_what_stands_beside_a_run_is_checked(tmp_path, name, value):
     """Also where the digest is right: whoever writes a file can digest it."""
     glance = {"run": job(0).name, "group": job(0).cell.group, "seconds": 1.0}
     content = job(0).as_dict() | {"key": job(0).key}
-    made = forged(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
-    assert [run.name for run in made.runs()] == [job(0).name]
-    made = forged(tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content}))
-    with pytest.raises(UserError, match="is damaged: the run of index 0 is none; expected a file"):
-        list(made.runs())
+    forged_manifest = forged(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
+    assert [run.name for run in forged_manifest.runs()] == [job(0).name]
+    forged_manifest = forged(
+        tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content})
+    )
+    with pytest.raises(UserError, match="is damaged: line 0 is not a run; expected a file"):
+        list(forged_manifest.runs())
 
 
 def test_a_job_that_is_none_is_not_done(tmp_path):
@@ -129,9 +135,9 @@ def test_a_job_that_is_none_is_not_done(tmp_path):
     content = job(0).as_dict() | {"key": job(0).key}
     content["cell"]["framework"] = "../x"
     glance = {"run": job(0).name, "group": "some-ppo", "seconds": 1.0}
-    made = forged(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
-    with pytest.raises(UserError, match="is damaged: the run of index 0: .*; expected a file that"):
-        made.job(0)
+    forged_manifest = forged(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
+    with pytest.raises(UserError, match="is damaged: line 0: .*; expected a file that"):
+        forged_manifest.job(0)
 
 
 def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
@@ -141,10 +147,10 @@ def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
     with pytest.raises(UserError, match="cannot be read: it is a pipe, not a file; expected a fil"):
         Manifest(pipe)
     store = Store(tmp_path / "runs")
-    run_selection.kept(written, store)
+    run_selection.copy_manifest(written, store)
     pipe.rename(tmp_path / "runs" / "manifests" / "pipe.jsonl")
     with pytest.raises(UserError, match="it is a pipe, not a file"):
-        run_selection.of_store(store)
+        run_selection.list_manifests(store)
 
 
 @pytest.mark.parametrize("index", [-1, 3])
@@ -161,7 +167,9 @@ def test_a_manifest_that_is_not_there_is_named(tmp_path):
 
 
 PLANTED = {
-    "another list": lambda path: manifest.write([(job(7), 1.0)], path.parent).path.replace(path),
+    "another list": lambda path: manifest.write_manifest([(job(7), 1.0)], path.parent).path.replace(
+        path
+    ),
     "no list": lambda path: path.write_text("x"),
     "a link": lambda path: path.symlink_to("/dev/null"),
     "a folder": lambda path: path.mkdir(),
@@ -177,12 +185,16 @@ def test_what_has_the_name_of_a_list_is_set_aside(written, tmp_path, planted):
     path.parent.mkdir(parents=True)
     PLANTED[planted](path)
     jobs = [(written.job(number), run.seconds) for number, run in enumerate(written.runs())]
-    for made in (
-        lambda: run_selection.kept(written, store),
-        lambda: manifest.write(jobs, path.parent),
+    for write in (
+        lambda: run_selection.copy_manifest(written, store),
+        lambda: manifest.write_manifest(jobs, path.parent),
     ):
-        of = made()
-        assert (of.path, of.digest, list(of.runs())) == (path, written.digest, list(written.runs()))
+        rewritten = write()
+        assert (rewritten.path, rewritten.digest, list(rewritten.runs())) == (
+            path,
+            written.digest,
+            list(written.runs()),
+        )
         assert len(list(path.parent.glob("*.damaged"))) == 1
         assert len(list(path.parent.iterdir())) == 2
 
@@ -190,9 +202,9 @@ def test_what_has_the_name_of_a_list_is_set_aside(written, tmp_path, planted):
 def test_an_edited_list_with_the_right_header_is_set_aside(written, tmp_path):
     """Its header alone says nothing."""
     store = Store(tmp_path / "runs")
-    path = run_selection.kept(written, store).path
+    path = run_selection.copy_manifest(written, store).path
     path.write_text(path.read_text().replace('"learning_rate": 0.1', '"learning_rate": 0.2'))
-    assert run_selection.kept(written, store).job(2) == job(1)
+    assert run_selection.copy_manifest(written, store).job(2) == job(1)
 
 
 @pytest.mark.parametrize("name", ["manifests", "slurm"])
@@ -204,12 +216,15 @@ def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_pat
     (store.folder / name).symlink_to(outside)
     text = f"{name}.* lies outside of .*runs, where a link leads; .*remove the link"
     calls = [
-        lambda: slurm_arrays.submit(lambda _: [], store, print),
-        lambda: slurm_arrays.queue(store),
+        lambda: slurm_arrays.submit_runs(lambda _: [], store, print),
+        lambda: slurm_arrays.read_queue(store),
     ]
     if name == "manifests":
-        calls = [lambda: run_selection.kept(written, store), lambda: run_selection.of_store(store),
-                 lambda: run_selection._listed([(job(0), 1.0)], store)]  # fmt: skip
+        calls = [
+            lambda: run_selection.copy_manifest(written, store),
+            lambda: run_selection.list_manifests(store),
+            lambda: run_selection._write_to_store([(job(0), 1.0)], store),
+        ]
     for call in calls:
         with pytest.raises(UserError, match=text):
             call()
@@ -220,7 +235,9 @@ def test_a_line_that_says_two_runs_is_none(tmp_path):
     """JSON takes the last of two keys, and a glance sees the first."""
     content = json.dumps(job(1).as_dict() | {"key": job(1).key})
     glance = f'"run": "{job(0).name}", "group": "{job(0).cell.group}", "seconds": 1.0'
-    made = forged(tmp_path / "x.jsonl", f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}')
-    assert [run.name for run in made.runs()] == [job(0).name]
-    with pytest.raises(UserError, match="the run of index 0: it does not match its key"):
-        made.job(0)
+    forged_manifest = forged(
+        tmp_path / "x.jsonl", f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}'
+    )
+    assert [run.name for run in forged_manifest.runs()] == [job(0).name]
+    with pytest.raises(UserError, match="line 0: it does not match its key"):
+        forged_manifest.job(0)

@@ -15,7 +15,7 @@ from rlregress.training import lease, worker_launch
 from rlregress.training.store import Store
 from tools.tests.nightly import every
 
-from .short_runs import jobs, listed, rlregress
+from .short_runs import jobs, rlregress, write_listed
 
 #: prctl(2), and what capabilities(7) lets root do: write, search and change the files of anybody.
 _DROP, _OF_ROOT = 24, (1, 2, 3)
@@ -35,17 +35,17 @@ def called(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Iterator[Store]:
     """Three listed runs, one of which another machine does; nobody may write to it."""
-    made = Store(tmp_path_factory.mktemp("shared") / "runs")
-    every = jobs(range(3))
-    listed(made, every)
-    path = made.path(every[0]).with_suffix(".lease")
+    new_store = Store(tmp_path_factory.mktemp("shared") / "runs")
+    all_jobs = jobs(range(3))
+    write_listed(new_store, all_jobs)
+    path = new_store.path(all_jobs[0]).with_suffix(".lease")
     path.parent.mkdir()
-    path.write_text(json.dumps(asdict(replace(lease.this_process(), machine="elsewhere"))))
-    (made.folder / "slurm").mkdir()
-    folders = [made.folder, *(path for path in made.folder.rglob("*") if path.is_dir())]
+    path.write_text(json.dumps(asdict(replace(lease.describe_this_process(), machine="elsewhere"))))
+    (new_store.folder / "slurm").mkdir()
+    folders = [new_store.folder, *(path for path in new_store.folder.rglob("*") if path.is_dir())]
     for folder in folders:
         folder.chmod(0o555)
-    yield made
+    yield new_store
     for folder in folders:
         folder.chmod(0o755)
 
@@ -53,17 +53,17 @@ def store(tmp_path_factory) -> Iterator[Store]:
 @pytest.mark.nightly
 def test_a_store_that_can_only_be_read_is_looked_at(store):
     """What is there, whose clock tells the ages, what is wrong and what is left."""
-    found = called("runs", "status", "--store", str(store.folder))
-    assert (found.returncode, found.stderr) == (0, "")
-    assert "sb3-sac     -       -        1      -        -        2    3" in found.stdout
-    assert "ages are by this machine's clock, as you may not write to the store" in found.stdout
+    status = called("runs", "status", "--store", str(store.folder))
+    assert (status.returncode, status.stderr) == (0, "")
+    assert "sb3-sac     -       -        1      -        -        2    3" in status.stdout
+    assert "ages are by this machine's clock, as you may not write to the store" in status.stdout
     checked = called("runs", "status", "--verify", "--store", str(store.folder))
     assert (checked.returncode, checked.stderr) == (0, "")
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "sac")
     planned = called("plan", *options, "--store", str(store.folder))
     assert (planned.returncode, planned.stderr) == (0, "")
     words = f"-m rlregress runs status --watch --store {store.folder}".split()
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     # until all is done
     with pytest.raises(subprocess.TimeoutExpired):
         subprocess.run(
@@ -90,10 +90,10 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
 def test_what_writes_to_it_is_refused(store, tmp_path, arguments):
     """In one sentence that names it, before anything is trained."""
     (manifest,) = (store.folder / "manifests").iterdir()
-    given = [argument.format(manifest=manifest, store=store.folder) for argument in arguments]
-    if given[0] == "check":
-        given += ["--report", str(tmp_path / "report")]
-    error = called(*given)
+    words = [argument.format(manifest=manifest, store=store.folder) for argument in arguments]
+    if words[0] == "check":
+        words += ["--report", str(tmp_path / "report")]
+    error = called(*words)
     assert error.returncode == 2, error.stdout
     (lines,) = error.stderr.splitlines()
     assert lines.startswith("rlregress: ")

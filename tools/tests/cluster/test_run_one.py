@@ -24,13 +24,13 @@ from rlregress.training import job_plan, lease, worker_launch
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 
-from .short_runs import ENDLESS, has_ended, holder, jobs, listed, start, worker_of, workers
+from .short_runs import ENDLESS, has_ended, holder, jobs, start, worker_of, workers, write_listed
 from .slurm_daemons import until
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 
-def ended(process, code: int, *message: str) -> None:
+def assert_ended(process, code: int, *message: str) -> None:
     """The process has ended with a code and has said this."""
     __tracebackhide__ = True
     output, _ = process.communicate(timeout=120)
@@ -47,21 +47,21 @@ def files(store: Store) -> set[str]:
 def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
     """SIGKILL leaves a lease that nobody holds; the record says how often the run was begun."""
     (job,) = jobs([0])
-    manifest = listed(store, [job])
+    manifest = write_listed(store, [job])
     killed = start(manifest, 0, store)
     os.kill(holder(store, job).process, signal.SIGKILL)
     killed.wait(60)
     # one that a server has forked does not end with who asked for it
     until(lambda: not workers(store, job), 120, "its worker goes on")
-    assert store.find(job) is None
-    ended(start(manifest, 0, store), 0, "sb3-sac-InvertedPendulum-v4-smoke seed 0: finished")
-    stored = store.find(job)
+    assert store.find_record(job) is None
+    assert_ended(start(manifest, 0, store), 0, "sb3-sac-InvertedPendulum-v4-smoke seed 0: finished")
+    stored = store.find_record(job)
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["memory"]["peak_mib"] > 0
     assert files(store) == {".json"}
     before = store.path(job).stat()
-    ended(start(manifest, 0, store), 0, "seed 0: done before")
+    assert_ended(start(manifest, 0, store), 0, "seed 0: done before")
     assert store.path(job).stat() == before
 
 
@@ -70,8 +70,8 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
     [
         signal.SIGTERM,
         *(
-            pytest.param(each, marks=pytest.mark.nightly)
-            for each in (
+            pytest.param(candidate, marks=pytest.mark.nightly)
+            for candidate in (
                 signal.SIGXCPU, signal.SIGUSR1, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2
             )
         ),
@@ -83,16 +83,16 @@ def test_a_run_that_is_stopped_is_given_back(store, monkeypatch, number):
         # Python itself: the server hands no others on
         monkeypatch.undo()
     (job,) = jobs([0], ENDLESS)
-    process = start(listed(store, [job]), 0, store)
-    of = holder(store, job)
-    worker = worker_of(store, job, of)
+    process = start(write_listed(store, [job]), 0, store)
+    attempt_holder = holder(store, job)
+    worker = worker_of(store, job, attempt_holder)
     process.send_signal(number)
-    ended(process, 75, f"stopped by {number.name}; start it again")
+    assert_ended(process, 75, f"stopped by {number.name}; start it again")
     until(lambda: has_ended(worker), 30, "its worker goes on")
-    left, _ = store.holder(job.name)
-    assert left is not None
-    assert left.ended == f"stopped by {number.name}"
-    assert not store.in_flight(job)
+    last_holder, _ = store.read_lease_holder(job.name)
+    assert last_holder is not None
+    assert last_holder.ended == f"stopped by {number.name}"
+    assert not store.is_in_progress(job)
     # a checkpoint, if it had begun to train
     assert files(store) - {".checkpoint"} == {".lease"}
 
@@ -117,60 +117,62 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
         # Python itself: what a server has forked does not end with who asked for it
         monkeypatch.undo()
     job = middle(3)
-    manifest = listed(store, [job])
+    manifest = write_listed(store, [job])
     process = start(manifest, 0, store)
-    of = holder(store, job)
-    worker = worker_of(store, job, of)
-    until(lambda: store.progress(job.name, of.attempt), 120, "it reports no progress")
+    attempt_holder = holder(store, job)
+    worker = worker_of(store, job, attempt_holder)
+    until(
+        lambda: store.read_progress(job.name, attempt_holder.attempt), 120, "it reports no progress"
+    )
     if number == signal.SIGKILL:
         # as every ten minutes
         os.kill(worker, signal.SIGUSR1)
-        until(lambda: store.checkpoint(job.name), 60, "it writes no checkpoint")
+        until(lambda: store.read_checkpoint_progress(job.name), 60, "it writes no checkpoint")
     process.send_signal(number)
     assert process.wait(60) == (75 if number != signal.SIGKILL else -signal.SIGKILL)
     until(lambda: has_ended(worker), 30, "its worker goes on")
     monkeypatch.setattr(sys, "executable", warm)
-    assert store.find(job) is None
-    kept = store.checkpoint(job.name)
-    assert kept is not None
-    assert 0 < kept.steps < kept.total_steps == 1200
-    found = store_status.survey(store, [manifest])
-    assert [(attempt.state, attempt.share) for attempt in found.attempts] == [
-        ("stopped", kept.steps / 1200)
+    assert store.find_record(job) is None
+    progress = store.read_checkpoint_progress(job.name)
+    assert progress is not None
+    assert 0 < progress.steps < progress.total_steps == 1200
+    survey = store_status.survey_store(store, [manifest])
+    assert [(attempt.state, attempt.share) for attempt in survey.attempts] == [
+        ("stopped", progress.steps / 1200)
     ]
-    ended(start(manifest, 0, store), 0, "seed 3: finished")
-    stored = store.find(job)
+    assert_ended(start(manifest, 0, store), 0, "seed 3: finished")
+    stored = store.find_record(job)
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["begun_anew"] == ""
     (continued,) = stored["attempt"]["continued"]
-    assert (continued["steps"], continued["attempt"]) == (kept.steps, of.attempt)
-    assert stored["time"]["wall_seconds"] > kept.wall_seconds
+    assert (continued["steps"], continued["attempt"]) == (progress.steps, attempt_holder.attempt)
+    assert stored["time"]["wall_seconds"] > progress.wall_seconds
     assert files(store) == {".json"}
-    assert not audit.verify(store, None).notes
-    never = worker_launch.run(job, Store(tmp_path / "never"))
+    assert not audit.verify_store(store, None).notes
+    never = worker_launch.do_run(job, Store(tmp_path / "never"))
     assert run_record.outcome(stored) == run_record.outcome(never)
 
 
 @pytest.mark.nightly
 def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
     """The framework's own reason; there is no checkpoint."""
-    found = [each for each in frameworks.installed() if each.train.no_resume_reason()]
-    adapter = next((each for each in found if "sac" in each.framework.algorithms), None)
+    survey = [candidate for candidate in frameworks.installed() if candidate.no_resume_reason]
+    adapter = next((candidate for candidate in survey if "sac" in candidate.algorithms), None)
     if adapter is None:
         pytest.skip("every framework that is here can be continued")
     cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")
-    job = replace(job_plan.jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
-    manifest = listed(store, [job])
+    job = replace(job_plan.plan_jobs(cell, [0])[0], protocol=Protocol(120, 120, 1))
+    manifest = write_listed(store, [job])
     killed = start(manifest, 0, store)
-    of = holder(store, job)
-    worker = worker_of(store, job, of)
+    attempt_holder = holder(store, job)
+    worker = worker_of(store, job, attempt_holder)
     killed.terminate()
     assert killed.wait(60) == 75
     until(lambda: has_ended(worker), 30, "its worker goes on")
     assert files(store) == {".lease"}
-    ended(start(manifest, 0, store), 0, "finished")
-    stored = store.find(job)
+    assert_ended(start(manifest, 0, store), 0, "finished")
+    stored = store.find_record(job)
     assert stored is not None
     assert stored["attempt"]["restarts"] == 1
     assert stored["attempt"]["continued"] == []
@@ -180,26 +182,26 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
 def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
     """Scripts for Slurm ignore it until the run listens, as it would end a process that starts."""
     (job,) = jobs([0], ENDLESS)
-    command = shlex.join(run_one.command(listed(store, [job]), 0, store))
+    command = shlex.join(run_one.build_command(write_listed(store, [job]), 0, store))
     process = subprocess.Popen(
         ["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"],
-        env=worker_launch.environment(),
+        env=worker_launch.worker_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     holder(store, job)
     process.send_signal(signal.SIGUSR1)
-    ended(process, 75, "stopped by SIGUSR1; start it again")
+    assert_ended(process, 75, "stopped by SIGUSR1; start it again")
 
 
 def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
     """As when memory is short: exit code 1 says that it may happen again; there is no record."""
     (job,) = jobs([0], ENDLESS)
-    process = start(listed(store, [job]), 0, store)
+    process = start(write_listed(store, [job]), 0, store)
     os.kill(worker_of(store, job, holder(store, job)), signal.SIGKILL)
-    ended(process, 1, "was ended by SIGKILL", "was it out of memory?")
-    assert store.find(job) is None
+    assert_ended(process, 1, "was ended by SIGKILL", "was it out of memory?")
+    assert store.find_record(job) is None
 
 
 @pytest.mark.parametrize(
@@ -217,16 +219,16 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
 def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, message):
     """By what has happened: room helps a full disk, and no store that has vanished."""
     store = Store(tmp_path / "runs")
-    manifest = listed(Store(tmp_path / "elsewhere"), jobs([0]))
+    manifest = write_listed(Store(tmp_path / "elsewhere"), jobs([0]))
 
     def fail(*_, **__):
         raise OSError(number, os.strerror(number), str(store.folder / "x"))
 
-    monkeypatch.setattr(worker_launch, "run", fail)
+    monkeypatch.setattr(worker_launch, "do_run", fail)
     if there:
         store.folder.mkdir()
     with pytest.raises(UserError, match="is not done: ") as raised:
-        run_one.do(manifest, 0, store, print)
+        run_one.do_one_run(manifest, 0, store, print)
     assert f"{os.strerror(number)} ({store.folder}/x); {message.format(store.folder)}" in str(
         raised.value
     )
@@ -236,29 +238,29 @@ def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, 
 def test_trust_is_handed_to_whoever_does_a_run(monkeypatch):
     """Where tasks do not get the environment of the launch, too."""
     monkeypatch.delenv(TRUST, raising=False)
-    assert TRUST not in run_one.variables()
+    assert TRUST not in run_one.collect_variables()
     monkeypatch.setenv(TRUST, "1")
-    assert run_one.variables()[TRUST] == "1"
+    assert run_one.collect_variables()[TRUST] == "1"
 
 
 @pytest.mark.nightly
 def test_two_attempts_that_overlap_leave_one_record(store):
     """One that was taken for dead wakes up: its result is the same, and the first one stays."""
     (job,) = jobs([0])
-    manifest = listed(store, [job])
+    manifest = write_listed(store, [job])
     frozen = start(manifest, 0, store)
-    of = holder(store, job)
-    worker = worker_of(store, job, of)
-    os.kill(of.process, signal.SIGSTOP)
+    attempt_holder = holder(store, job)
+    worker = worker_of(store, job, attempt_holder)
+    os.kill(attempt_holder.process, signal.SIGSTOP)
     # as if it were on a node that cannot be reached
     path = store.path(job).with_suffix(".lease")
-    path.write_text(json.dumps(asdict(replace(of, machine="elsewhere"))))
+    path.write_text(json.dumps(asdict(replace(attempt_holder, machine="elsewhere"))))
     os.utime(path, (1, time.time() - 2 * lease.STALE_SECONDS))
-    ended(start(manifest, 0, store), 0, "finished")
+    assert_ended(start(manifest, 0, store), 0, "finished")
     first = store.path(job).stat()
     until(lambda: has_ended(worker), 60, "its worker has not ended")
-    os.kill(of.process, signal.SIGCONT)
-    ended(frozen, 0, "finished")
+    os.kill(attempt_holder.process, signal.SIGCONT)
+    assert_ended(frozen, 0, "finished")
     assert store.path(job).stat() == first
     assert files(store) == {".json"}
 
@@ -271,21 +273,23 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
 
     def train() -> None:
         with pytest.raises(worker_launch.Interrupted) as caught:
-            worker_launch.run(job, store)
+            worker_launch.do_run(job, store)
         raised.append(caught.value)
 
     thread = threading.Thread(target=train)
     thread.start()
-    of = holder(store, job)
-    worker_of(store, job, of)
+    attempt_holder = holder(store, job)
+    worker_of(store, job, attempt_holder)
     path = store.path(job).with_suffix(".lease")
-    other = json.dumps(asdict(replace(of, attempt="another", machine="elsewhere")))
-    path.with_suffix(".other").write_text(other)
+    other_content = json.dumps(
+        asdict(replace(attempt_holder, attempt="another", machine="elsewhere"))
+    )
+    path.with_suffix(".other").write_text(other_content)
     path.with_suffix(".other").replace(path)
     thread.join(60)
-    assert raised[0].superseded
+    assert raised[0].is_superseded
     assert "ended by SIGKILL; another attempt took it over" in str(raised[0])
-    assert path.read_text() == other
+    assert path.read_text() == other_content
 
 
 @pytest.fixture
@@ -293,7 +297,7 @@ def do(store):
     """The words of the command that does a run."""
 
     def words(job):
-        manifest = str(listed(store, [job]).path)
+        manifest = str(write_listed(store, [job]).path)
         where = ("--manifest", manifest, "--index", "0", "--store", str(store.folder))
         return ("runs", "run", *where)
 
@@ -314,16 +318,16 @@ def test_a_run_that_another_attempt_does_is_left_to_it(store, command, do):
 def test_a_run_of_other_versions_is_not_done(store, command, do):
     """A node where something else is installed says what, and leaves no record."""
     (job,) = jobs([0])
-    other = replace(job, versions={**job.versions, "numpy": "1.0"})
-    code, _, error = command(*do(other))
+    other_content = replace(job, versions={**job.versions, "numpy": "1.0"})
+    code, _, error = command(*do(other_content))
     assert code == 2
-    assert "is about other versions: found numpy " in error
+    assert "needs other versions: found numpy " in error
     assert ", expected 1.0" in error
     assert "Traceback" not in error
-    assert store.find(other) is None
-    left, _ = store.holder(other.name)
-    assert left is not None
-    assert "other versions" in left.ended
+    assert store.find_record(other_content) is None
+    last_holder, _ = store.read_lease_holder(other_content.name)
+    assert last_holder is not None
+    assert "other versions" in last_holder.ended
 
 
 def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
@@ -331,13 +335,13 @@ def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
     (job,) = jobs([0])
     claim = Store.claim
 
-    def without_folder(self, of):
-        attempt = claim(self, of)
+    def without_folder(self, attempt_holder):
+        attempt = claim(self, attempt_holder)
         attempt.record = attempt.folder / "gone" / "record.json"
         return attempt
 
     monkeypatch.setattr(Store, "claim", without_folder)
     text = "could not be written to .*: No such file .*; the folder .* is not there"
     with pytest.raises(UserError, match=text):
-        worker_launch.run(job, store)
-    assert store.find(job) is None
+        worker_launch.do_run(job, store)
+    assert store.find_record(job) is None

@@ -21,21 +21,25 @@ from rlregress.training.store import Store
 from ..training.test_records import content, job
 
 
-def listed(tmp_path: Path, seconds: dict[int, float]) -> manifest.Manifest:
+def write_listed(tmp_path: Path, seconds: dict[int, float]) -> manifest.Manifest:
     """A manifest of runs with so many expected seconds; every second one is of another group."""
     cell = job().cell
-    other = type(cell)(cell.framework, "sac", cell.environment, cell.hyperparameters, cell.budget)
-    jobs = [(job(n, cell=other) if n % 2 else job(n), second) for n, second in seconds.items()]
-    return manifest.write(jobs, tmp_path / "manifests")
+    other_cell = type(cell)(
+        cell.framework, "sac", cell.environment, cell.hyperparameters, cell.budget
+    )
+    jobs = [(job(n, cell=other_cell) if n % 2 else job(n), second) for n, second in seconds.items()]
+    return manifest.write_manifest(jobs, tmp_path / "manifests")
 
 
-def made(of: manifest.Manifest, folder: Path, site=None, size=1001, done=()) -> tuple:
+def build_scripts(
+    run_list: manifest.Manifest, folder: Path, site=None, size=1001, done=()
+) -> tuple:
     """The scripts of what is left, and what was said about time and memory."""
-    runs, lines = list(of.runs()), []
-    left = [run for run in runs if run.name not in done]
+    runs, lines = list(run_list.runs()), []
+    remaining = [run for run in runs if run.name not in done]
     site = slurm_arrays.Site() if site is None else site
-    return slurm_arrays.scripts(
-        of, runs, left, done, Store(folder), site, size, lines.append
+    return slurm_arrays.build_scripts(
+        run_list, runs, remaining, done, Store(folder), site, size, lines.append
     ), lines
 
 
@@ -45,22 +49,22 @@ def made(of: manifest.Manifest, folder: Path, site=None, size=1001, done=()) -> 
 )
 def test_indices_are_written_short(indices, text):
     """As sbatch takes them."""
-    assert slurm_arrays.ranges(indices) == text
+    assert slurm_arrays.format_ranges(indices) == text
 
 
 def test_a_piece_fits_into_an_array():
     """1440 runs at the usual size: indices end at 1000, and what is done leaves holes."""
-    assert [len(piece) for piece in slurm_arrays.split(range(1440), 1001)] == [1001, 439]
-    pieces = list(slurm_arrays.split([0, 999, 1000, 1001, 1439, 2002], 1001))
+    assert [len(piece) for piece in slurm_arrays.split_indices(range(1440), 1001)] == [1001, 439]
+    pieces = list(slurm_arrays.split_indices([0, 999, 1000, 1001, 1439, 2002], 1001))
     assert pieces == [[0, 999, 1000], [1001, 1439], [2002]]
     assert all(piece[-1] - piece[0] <= 1000 for piece in pieces)
 
 
 def test_a_list_of_indices_is_not_too_long_for_a_line():
     """Every second run of 100 000 is named in lines of a few thousand characters."""
-    pieces = list(slurm_arrays.split(range(0, 100_000, 2), 4_000_001))
+    pieces = list(slurm_arrays.split_indices(range(0, 100_000, 2), 4_000_001))
     assert sum(map(len, pieces)) == 50_000
-    assert max(len(slurm_arrays.ranges(piece)) for piece in pieces) <= 8000
+    assert max(len(slurm_arrays.format_ranges(piece)) for piece in pieces) <= 8000
 
 
 def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
@@ -68,13 +72,13 @@ def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
 
     The options and lines of a site replace ours of the same name.
     """
-    of = listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
-    done = {run.name for run in of.runs() if run.number in (0, 3)}
-    scripts, _ = made(of, tmp_path, size=3, done=done)
+    run_list = write_listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
+    done = {run.name for run in run_list.runs() if run.number in (0, 3)}
+    scripts, _ = build_scripts(run_list, tmp_path, size=3, done=done)
     assert [script.runs for script in scripts] == [[1, 2], [4, 5, 6]]
     assert f"#SBATCH --job-name={scripts[1].name}\n" in scripts[1].text
     site = slurm_arrays.Site(("account=x", "time=3-0", "exclusive"), "module load python\n", 24)
-    ((own,), _) = made(listed(tmp_path, {0: 60.0, 2: 60.0}), tmp_path, site)
+    ((own,), _) = build_scripts(write_listed(tmp_path, {0: 60.0, 2: 60.0}), tmp_path, site)
     text = scripts[1].text + own.text
     for written, shown in ((str(tmp_path), "FOLDER"), (sys.executable, "PYTHON")):
         text = text.replace(written, shown)
@@ -84,13 +88,13 @@ def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
 
 def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
     """Twice the longest run and the memory of the largest record; it is said of what."""
-    of = listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0})
+    run_list = write_listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0})
     for seed in (0, 2):
         measured = {"time": {"wall_seconds": 1200.0}, "memory": {"peak_mib": 1000.0}}
-        Store(tmp_path).put(job(seed), {**content(job(seed)), **measured}, "one")
-    done = Store(tmp_path).contents().done
-    more = listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0, 4: 600.0})
-    scripts, text = made(more, tmp_path, done=done)
+        Store(tmp_path).put_record(job(seed), {**content(job(seed)), **measured}, "one")
+    done = Store(tmp_path).list_contents().done
+    larger = write_listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0, 4: 600.0})
+    scripts, text = build_scripts(larger, tmp_path, done=done)
     assert [("--time=50\n" in s.text, "--mem=1536M\n" in s.text) for s in scripts] == [
         (True, True),
         (False, False),
@@ -101,17 +105,17 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
         "some-ppo: time: 2 times the 20.0 min of 2 records of this store, and 10 min; "
         "memory: 1.3 times the 1000 MiB of 2 records of this store",
         "some-sac: time: 2 times the 0.5 min of its stored runs, and 10 min; "
-        "memory: the site's, as no run of it is recorded",
+        "memory: the site's, because no run of it is recorded",
     ]
-    assert of.size == 3
+    assert run_list.size == 3
 
 
 def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     """And without any measurement the site's own limits hold."""
-    framework, algorithm = next(iter(stored_throughput.every()))
+    framework, algorithm = next(iter(stored_throughput.load_all_throughput()))
     cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
-    of = manifest.write([(job(cell=cell), 0.0)], tmp_path / "manifests")
-    ((script,), (text,)) = made(of, tmp_path)
+    run_list = manifest.write_manifest([(job(cell=cell), 0.0)], tmp_path / "manifests")
+    ((script,), (text,)) = build_scripts(run_list, tmp_path)
     assert "time: the site's" in text
     assert re.search(r"MiB of \d+ stored processes of its throughput", text)
     assert "--time" not in script.text
@@ -123,8 +127,8 @@ def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     [
         ("--account=x", "expected an option of sbatch without its dashes"),
         ("account=x\nrm", "expected an option of sbatch"),
-        ("array=1-4", "array is what tells a task its runs"),
-        ("job-name=x", "job-name is what tells a task its runs"),
+        ("array=1-4", "array identifies the runs of a task"),
+        ("job-name=x", "job-name identifies the runs of a task"),
     ],
 )
 def test_an_option_that_cannot_be_passed_is_refused(option, reason):
@@ -147,8 +151,8 @@ def test_an_option_that_cannot_be_passed_is_refused(option, reason):
 )
 def test_a_log_may_lie_anywhere(tmp_path, name, written):
     """Quoted for sbatch, which takes %% for a per cent sign."""
-    of = listed(tmp_path, {0: 60.0})
-    text = made(of, Path("/x") / name)[0][0].text
+    run_list = write_listed(tmp_path, {0: 60.0})
+    text = build_scripts(run_list, Path("/x") / name)[0][0].text
     assert f"#SBATCH --output={written.replace('%%A_', '%A_')}\n" in text
     call = shlex.split(text.splitlines()[-1])
     assert call[-1] == f"/x/{name}"
@@ -157,15 +161,15 @@ def test_a_log_may_lie_anywhere(tmp_path, name, written):
 @pytest.mark.parametrize("name", ["a\\b", "a\nb", "a\tb", "\x1b[2J", "\udcff"])
 def test_a_path_that_slurm_does_not_take_is_refused(tmp_path, name):
     """A backslash ends the replacement of %A; a line ends an option."""
-    of = listed(tmp_path, {0: 60.0})
+    run_list = write_listed(tmp_path, {0: 60.0})
     with pytest.raises(UserError, match="^--store is '/x/.*, and Slurm takes no path with"):
-        made(of, Path("/x") / name)
+        build_scripts(run_list, Path("/x") / name)
 
 
 def test_a_path_may_hold_the_word_that_is_an_index(tmp_path):
     """What a shell evaluates is the index alone."""
     folder = tmp_path / "INDEX" / "$((SLURM_ARRAY_TASK_ID + 0))"
-    ((script,), _) = made(listed(folder, {0: 60.0}), folder)
+    ((script,), _) = build_scripts(write_listed(folder, {0: 60.0}), folder)
     last = script.text.splitlines()[-1]
     assert last.count(" $((SLURM_ARRAY_TASK_ID + 0)) ") == 1
     text = subprocess.run(
@@ -201,10 +205,10 @@ def test_a_slurm_that_answers_nonsense_or_never_is_one_sentence(
     tmp_path, monkeypatch, text, message
 ):
     """Whatever it is that answers."""
-    monkeypatch.setattr(run_one, "ANSWERS_IN_SECONDS", 0.5)
+    monkeypatch.setattr(run_one, "SLURM_TIMEOUT_SECONDS", 0.5)
     answers(tmp_path, monkeypatch, scontrol=text)
     with pytest.raises(UserError, match=message) as raised:
-        slurm_arrays.array_size()
+        slurm_arrays.read_array_size()
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -214,13 +218,13 @@ def test_a_command_that_cannot_be_started_is_one_sentence(tmp_path, monkeypatch)
     (tmp_path / "scontrol").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="scontrol cannot be started: Exec format error"):
-        slurm_arrays.array_size()
+        slurm_arrays.read_array_size()
 
 
 def test_rows_of_a_queue_that_are_not_ours_are_passed_over(tmp_path, monkeypatch):
     """Other jobs may be called anything; the user is asked for by number."""
-    of, store = listed(tmp_path, {0: 60.0, 2: 50.0}), Store(tmp_path)
-    name = made(of, tmp_path)[0][0].name
+    run_list, store = write_listed(tmp_path, {0: 60.0, 2: 50.0}), Store(tmp_path)
+    name = build_scripts(run_list, tmp_path)[0][0].name
     rows = [
         "", "|", "a|b", f"{name}|1", f"{name}|\u00b2|RUNNING|None", f"{name}|x|RUNNING|None",
         f"{name}9999999999|0|RUNNING|None", f"{name[:-1]}x|0|RUNNING|None", "-|-|-|-|-",
@@ -229,53 +233,53 @@ def test_rows_of_a_queue_that_are_not_ours_are_passed_over(tmp_path, monkeypatch
     (tmp_path / "rows").write_text("\n".join([*rows, ""]))
     text = f"echo $* >> {tmp_path}/asked; cat {tmp_path}/rows; printf '\\xff|\\n'"
     answers(tmp_path, monkeypatch, squeue=text)
-    found = slurm_arrays.queue(store)
-    assert (found.silent, found.states) == ("", {("PENDING", "(a|b)"): 1})
-    assert found.runs == {run.name for run in of.runs() if run.number == 1}
+    queue = slurm_arrays.read_queue(store)
+    assert (queue.error, queue.states) == ("", {("PENDING", "(a|b)"): 1})
+    assert queue.runs == {run.name for run in run_list.runs() if run.number == 1}
     assert f" -u {os.getuid()} " in (tmp_path / "asked").read_text()
 
 
 def test_what_was_submitted_and_has_no_task_is_gone(tmp_path, monkeypatch):
     """By the scripts of this user; not while a launch submits, or where Slurm does not answer."""
-    of, store = listed(tmp_path, {0: 60.0, 2: 50.0, 4: 40.0}), Store(tmp_path)
-    ((script,), _) = made(of, tmp_path)
+    run_list, store = write_listed(tmp_path, {0: 60.0, 2: 50.0, 4: 40.0}), Store(tmp_path)
+    ((script,), _) = build_scripts(run_list, tmp_path)
     answers(tmp_path, monkeypatch, squeue=f"echo '{script.name}|1|PENDING|None'", sbatch="echo 5")
-    slurm_arrays.submit(lambda _: [script], store, print)
-    digest = of.digest[: manifest.NAMED]
-    assert slurm_arrays.queue(store).gone == {digest: {0, 2}}
+    slurm_arrays.submit_runs(lambda _: [script], store, print)
+    digest = run_list.digest[: manifest.NAME_LENGTH]
+    assert slurm_arrays.read_queue(store).gone == {digest: {0, 2}}
     path = tmp_path / "slurm" / f"{script.name}.sh"
     for array in ("0-99999999999", "2,1", "5-1", "-"):
         path.write_text(re.sub("--array=.*", f"--array={array}", script.text))
-        assert slurm_arrays.queue(store).gone in ({}, {digest: set()})
+        assert slurm_arrays.read_queue(store).gone in ({}, {digest: set()})
     # not the millions that a script may name, which take a GiB
     path.write_text(re.sub("--array=.*", "--array=0-4000000", script.text))
     tracemalloc.start()
-    assert slurm_arrays.queue(store).gone == {digest: {0, 2}}
+    assert slurm_arrays.read_queue(store).gone == {digest: {0, 2}}
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
     path.write_text(script.text)
     lease = Lease(tmp_path / "slurm" / "launch.lease")
     assert lease.take()
-    assert slurm_arrays.queue(store).gone == {}
+    assert slurm_arrays.read_queue(store).gone == {}
     lease.give_back()
     answers(tmp_path, monkeypatch, squeue="exit 1")
-    assert slurm_arrays.queue(store).gone == {}
+    assert slurm_arrays.read_queue(store).gone == {}
 
 
 def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch):
     """The script is kept to be looked at, and its runs do not count as submitted."""
-    of, store = listed(tmp_path, {0: 60.0}), Store(tmp_path)
-    ((script,), _) = made(of, tmp_path)
+    run_list, store = write_listed(tmp_path, {0: 60.0}), Store(tmp_path)
+    ((script,), _) = build_scripts(run_list, tmp_path)
     answers(tmp_path, monkeypatch, squeue="", sbatch="echo welcome")
     text = "sbatch answered 'welcome', expected the number of a job; the script is .*refused; subm"
     with pytest.raises(UserError, match=text):
-        slurm_arrays.submit(lambda _: [script], store, print)
-    assert slurm_arrays.queue(store).gone == {}
+        slurm_arrays.submit_runs(lambda _: [script], store, print)
+    assert slurm_arrays.read_queue(store).gone == {}
 
 
 def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):
     """It is said what is missing; the queue is known to be unknown."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="there is no scontrol here; .*--dry-run"):
-        slurm_arrays.array_size()
-    assert "there is no squeue here" in slurm_arrays.queue(Store(tmp_path)).silent
+        slurm_arrays.read_array_size()
+    assert "there is no squeue here" in slurm_arrays.read_queue(Store(tmp_path)).silent

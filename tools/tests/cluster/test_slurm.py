@@ -19,7 +19,7 @@ from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
 from . import slurm_daemons
-from .short_runs import ENDLESS, PACKAGE, begun, jobs, listed, other_code, rlregress
+from .short_runs import ENDLESS, PACKAGE, find_holder, jobs, other_code, rlregress, write_listed
 from .slurm_daemons import Site, until
 from .tasks import go_on, launched, logs, task_of
 
@@ -51,17 +51,17 @@ def ask(cluster, monkeypatch):
     return requested
 
 
-def freeze(store: Store, of: Sequence[Job]) -> dict[str, Holder]:
+def freeze(store: Store, runs: Sequence[Job]) -> dict[str, Holder]:
     """Stop the processes of runs as soon as they do them; who they are."""
     frozen: dict[str, Holder] = {}
 
     def caught() -> bool:
-        for job in of:
-            held = begun(store, job)
-            if held is not None and job.key not in frozen:
-                os.kill(held.process, signal.SIGSTOP)
-                frozen[job.key] = held
-        return len(frozen) == len(of)
+        for job in runs:
+            attempt_holder = find_holder(store, job)
+            if attempt_holder is not None and job.key not in frozen:
+                os.kill(attempt_holder.process, signal.SIGSTOP)
+                frozen[job.key] = attempt_holder
+        return len(frozen) == len(runs)
 
     until(caught, 120, "not all of the runs have begun")
     return frozen
@@ -70,9 +70,9 @@ def freeze(store: Store, of: Sequence[Job]) -> dict[str, Holder]:
 @pytest.mark.parametrize("number", [5, pytest.param(24, marks=pytest.mark.nightly)])
 def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     """Arrays beyond MaxArraySize, two launches at once, a warned, a killed and a cancelled task."""
-    every = jobs(range(number))
-    manifest = listed(store, every)
-    warned, killed, cancelled = every[0], every[1], every[4]
+    all_jobs = jobs(range(number))
+    manifest = write_listed(store, all_jobs)
+    warned, killed, cancelled = all_jobs[0], all_jobs[1], all_jobs[4]
 
     # two launches at once submit everything once, in arrays as small as this site has them
     with ThreadPoolExecutor(2) as threads:
@@ -90,20 +90,20 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     for job in (warned, cancelled):
         go_on(frozen[job.key].process)
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    left = [run.name for run in manifest.runs() if run.name not in store.contents().done]
-    assert set(left) == {killed.name, cancelled.name}
-    stored = store.find(warned)
+    remaining = [run.name for run in manifest.runs() if run.name not in store.list_contents().done]
+    assert set(remaining) == {killed.name, cancelled.name}
+    stored = store.find_record(warned)
     assert stored is not None
     assert stored["attempt"]["slurm"]["SLURM_RESTART_COUNT"] == "1"
 
     # what is undone, and nothing else
-    again = launched(manifest, store)
-    assert f"{number} runs, 2 of them to do" in again
-    assert re.findall(r"(\d+) runs from (\d+) on", again) == [("1", "1"), ("1", "4")]
+    second_launch = launched(manifest, store)
+    assert f"{number} runs, 2 of them to do" in second_launch
+    assert re.findall(r"(\d+) runs from (\d+) on", second_launch) == [("1", "1"), ("1", "4")]
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    there = store.contents()
-    assert there.done == {job.name for job in every}
-    assert (there.duplicates, there.damaged, there.leases) == ([], [], set())
+    contents = store.list_contents()
+    assert contents.done == {job.name for job in all_jobs}
+    assert (contents.duplicates, contents.damaged, contents.leases) == ([], [], set())
     finished = Counter(re.findall(r"seed (\d+): finished", logs(store)))
     assert finished == Counter({str(seed): 1 for seed in range(number)})
     verified = rlregress("runs", "status", "--verify", "--store", str(store.folder))
@@ -112,17 +112,19 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
 
 def states(store: Store) -> dict[str, int]:
     """How many runs of a store are in which state."""
-    queue = slurm_arrays.queue(store)
+    queue = slurm_arrays.read_queue(store)
     return dict(
-        store_status.survey(store, run_selection.of_store(store), queue.gone, queue.runs).total
+        store_status.survey_store(
+            store, run_selection.list_manifests(store), queue.gone, queue.runs
+        ).total
     )
 
 
 @pytest.mark.nightly
 def test_a_run_that_is_cancelled_is_stopped(ask, store):
     """While it waits for a node, while its process starts, and while it trains."""
-    every = jobs(range(3), ENDLESS)
-    manifest = listed(store, every)
+    all_jobs = jobs(range(3), ENDLESS)
+    manifest = write_listed(store, all_jobs)
     assert states(store) == {"waiting": 3}
     for begin, running in (("now+1hour", False), ("now", False), ("now", True)):
         launched(manifest, store, "--sbatch", f"begin={begin}")
@@ -131,7 +133,9 @@ def test_a_run_that_is_cancelled_is_stopped(ask, store):
         else:
             assert states(store) == {"waiting": 3}
         if running:
-            until(lambda: all(begun(store, job) for job in every), 120, "not all have begun")
+            until(
+                lambda: all(find_holder(store, job) for job in all_jobs), 120, "not all have begun"
+            )
             assert states(store) == {"running": 3}
         ask("scancel", "--user", str(os.getuid()))
         until(lambda: not ask("squeue", "-h").strip(), 60, "tasks are still in the queue")
@@ -144,14 +148,14 @@ def test_a_run_that_is_cancelled_is_stopped(ask, store):
 def test_a_store_may_lie_anywhere(ask, tmp_path):
     """Whatever of the shell, of sbatch and of ours is in its path; and it is found in the queue."""
     store = Store(tmp_path / "a b%A%j%%$HOME'\"`#;&ü INDEX" / "runs")
-    every = jobs(range(4))
-    manifest = listed(store, every)
+    all_jobs = jobs(range(4))
+    manifest = write_listed(store, all_jobs)
     launched(manifest, store, "--sbatch", "begin=now+1hour")
-    assert slurm_arrays.queue(store).runs == {job.name for job in every}
+    assert slurm_arrays.read_queue(store).runs == {job.name for job in all_jobs}
     for task in ask("squeue", "-h", "-o", "%A").split():
         ask("scontrol", "update", f"jobid={task}", "StartTime=now")
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    assert store.contents().done == {job.name for job in every}
+    assert store.list_contents().done == {job.name for job in all_jobs}
     finished = re.findall(r"seed (\d+): finished", logs(store))
     assert sorted(finished) == ["0", "1", "2", "3"]
     error = Store(tmp_path / "a\\b")
@@ -174,7 +178,9 @@ def test_tasks_of_a_launch_with_another_version_find_it(ask, store, tmp_path):
     text = rlregress("runs", "launch", "--slurm", *with_it, *options, *where)
     assert text.returncode == 0, text.stderr
     until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
-    records = [json.loads((store.folder / f"{n}.json").read_text()) for n in store.contents().done]
+    records = [
+        json.loads((store.folder / f"{n}.json").read_text()) for n in store.list_contents().done
+    ]
     assert [record["status"] for record in records] == ["finished"] * 2, logs(store)
-    (here,) = {job.sources[PACKAGE] for job in jobs([0])}
-    assert here not in {record["job"]["sources"][PACKAGE] for record in records}
+    (digest_here,) = {job.sources[PACKAGE] for job in jobs([0])}
+    assert digest_here not in {record["job"]["sources"][PACKAGE] for record in records}

@@ -22,7 +22,7 @@ from ..training.test_records import content
 from ..training.test_records import job as imaginary
 
 FAILED = {"status": "failed", "failure": "...\nValueError: nan", "final_return": None}
-SMOKE = budgets.budget("smoke").protocol("ppo")
+SMOKE = budgets.load_budget("smoke").protocol("ppo")
 
 
 def job(seed: int = 0, **changes):
@@ -32,18 +32,20 @@ def job(seed: int = 0, **changes):
 
 def put(store: Store, seed: int, **changes) -> None:
     """The record of a run, with what is different about it."""
-    of = job(seed)
-    store.put(of, {**content(of), **changes}, "one")
+    run = job(seed)
+    store.put_record(run, {**content(run), **changes}, "one")
 
 
 def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **changes) -> None:
     """The lease of an attempt on another machine, and how far it has come."""
-    of = replace(lease.this_process(), attempt=f"a{seed}", machine="elsewhere", host="node7")
-    of = replace(of, **{"process": 42, **changes})
+    attempt_holder = replace(
+        lease.describe_this_process(), attempt=f"a{seed}", machine="elsewhere", host="node7"
+    )
+    attempt_holder = replace(attempt_holder, **{"process": 42, **changes})
     path = store.path(job(seed))
-    path.with_suffix(".lease").write_text(json.dumps(asdict(of)))
+    path.with_suffix(".lease").write_text(json.dumps(asdict(attempt_holder)))
     os.utime(path.with_suffix(".lease"), (1, time.time() - silent))
-    folder = path.with_suffix(".attempts") / of.attempt
+    folder = path.with_suffix(".attempts") / attempt_holder.attempt
     folder.mkdir(parents=True)
     if steps:
         fields = {"steps": steps, "total_steps": 100, "wall_seconds": 2.0 * steps}
@@ -53,31 +55,33 @@ def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **chan
 @pytest.fixture
 def store(tmp_path) -> Store:
     """Of nine listed runs one is done, one failed, and so on; another record is not listed."""
-    made = Store(tmp_path / "runs")
-    manifest.write([(job(seed), 100.0) for seed in range(9)], made.folder / "manifests")
-    put(made, 0)
-    put(made, 1, **FAILED)
-    attempt(made, 2, steps=50)
-    attempt(made, 3, steps=25, slurm={"SLURM_ARRAY_JOB_ID": "8", "SLURM_ARRAY_TASK_ID": "3"})
-    attempt(made, 4, silent=200.0, steps=10)
-    attempt(made, 5, ended="stopped by SIGUSR1", restarts=1)
-    put(made, 77)
-    return made
+    new_store = Store(tmp_path / "runs")
+    manifest.write_manifest(
+        [(job(seed), 100.0) for seed in range(9)], new_store.folder / "manifests"
+    )
+    put(new_store, 0)
+    put(new_store, 1, **FAILED)
+    attempt(new_store, 2, steps=50)
+    attempt(new_store, 3, steps=25, slurm={"SLURM_ARRAY_JOB_ID": "8", "SLURM_ARRAY_TASK_ID": "3"})
+    attempt(new_store, 4, silent=200.0, steps=10)
+    attempt(new_store, 5, ended="stopped by SIGUSR1", restarts=1)
+    put(new_store, 77)
+    return new_store
 
 
-def looked(store: Store) -> Survey:
+def survey(store: Store) -> Survey:
     """The survey of all that is listed."""
     listed = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
-    return store_status.survey(store, listed)
+    return store_status.survey_store(store, listed)
 
 
 def test_a_status_counts_every_run_once(store):
     """Done, failed, running, stuck, stopped, waiting; and what no manifest lists."""
-    of = looked(store).counts
-    assert of["some-ppo"] == {
+    result = survey(store).counts
+    assert result["some-ppo"] == {
         "done": 1, "failed": 1, "running": 2, "stuck": 1, "stopped": 1, "waiting": 3,
     }  # fmt: skip
-    assert of[store_status.UNLISTED] == {"done": 1}
+    assert result[store_status.UNLISTED] == {"done": 1}
 
 
 @pytest.mark.parametrize(
@@ -87,80 +91,88 @@ def test_a_status_counts_every_run_once(store):
         (200, {}, "stuck"),
         (400, {}, "stopped"),
         # its process is there: it may be stopped, and nobody else does its run
-        (400, {"machine": lease.this_process().machine, "process": os.getpid()}, "stuck"),
-        (0, {"machine": lease.this_process().machine, "begun": 1}, "stopped"),
+        (400, {"machine": lease.describe_this_process().machine, "process": os.getpid()}, "stuck"),
+        (0, {"machine": lease.describe_this_process().machine, "begun": 1}, "stopped"),
         (0, {"ended": "stopped by SIGTERM"}, "stopped"),
     ],
 )
 def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     """By its process, its word or its age; the next launch takes it."""
-    made = Store(tmp_path)
-    made.path(job(0)).parent.mkdir()
-    attempt(made, 0, silent=silent, **{"begun": lease.this_process().begun, **changes})
-    (found,) = store_status.survey(made, []).attempts
-    assert (found.state, bool(found.why)) == (state, state == "stopped")
-    assert lease.is_over(made.path(job(0)).with_suffix(".lease")) == (state == "stopped")
+    new_store = Store(tmp_path)
+    new_store.path(job(0)).parent.mkdir()
+    attempt(
+        new_store, 0, silent=silent, **{"begun": lease.describe_this_process().begun, **changes}
+    )
+    (attempt_found,) = store_status.survey_store(new_store, []).attempts
+    assert (attempt_found.state, bool(attempt_found.why)) == (state, state == "stopped")
+    assert lease.is_over(new_store.path(job(0)).with_suffix(".lease")) == (state == "stopped")
 
 
 def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
     """It has begun, and nobody does it."""
-    made = Store(tmp_path)
-    listed = manifest.write([(job(n), 1.0) for n in (0, 1)], made.folder / "manifests")
-    made.path(job(0)).parent.mkdir()
-    made.path(job(0)).with_suffix(".checkpoint").write_text("{}")
-    assert store_status.survey(made, [listed]).total == {"stopped": 1, "waiting": 1}
+    new_store = Store(tmp_path)
+    listed = manifest.write_manifest(
+        [(job(n), 1.0) for n in (0, 1)], new_store.folder / "manifests"
+    )
+    new_store.path(job(0)).parent.mkdir()
+    new_store.path(job(0)).with_suffix(".checkpoint").write_text("{}")
+    assert store_status.survey_store(new_store, [listed]).total == {"stopped": 1, "waiting": 1}
 
 
 def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     """Slurm was given it and has no task of it; one that is queued, or was never, waits."""
-    made = Store(tmp_path)
-    listed = manifest.write([(job(n), 1.0) for n in range(4)], made.folder / "manifests")
-    put(made, 0)
-    gone = {listed.digest[: manifest.NAMED]: {0, 1, 2}}
-    of = store_status.survey(made, [listed], gone, {job(2).name})
-    assert (of.total, of.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
-    assert "stopped: 1 runs before they began" in "\n".join(cluster_text.status(of, {}, ""))
+    new_store = Store(tmp_path)
+    listed = manifest.write_manifest(
+        [(job(n), 1.0) for n in range(4)], new_store.folder / "manifests"
+    )
+    put(new_store, 0)
+    gone = {listed.digest[: manifest.NAME_LENGTH]: {0, 1, 2}}
+    result = store_status.survey_store(new_store, [listed], gone, {job(2).name})
+    assert (result.total, result.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
+    assert "stopped: 1 runs before they began" in "\n".join(cluster_text.status(result, {}, ""))
 
 
 def test_a_status_reckons_the_time_left(store):
     """From what is left, how far the running ones are, and how long they take here."""
     # 200 s where 100 are expected; 5 runs of 0 %, one of 50 and one of 25, two at a time
-    assert looked(store).seconds_left == pytest.approx(200 * (5 + 0.5 + 0.75) / 2)
+    assert survey(store).seconds_left == pytest.approx(200 * (5 + 0.5 + 0.75) / 2)
 
 
 def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
     """Many at a time do not make one run shorter."""
-    made = Store(tmp_path)
+    new_store = Store(tmp_path)
     jobs = [(job(0), 1000.0), (job(1), 10.0)]
-    listed = manifest.write(jobs, made.folder / "manifests")
+    listed = manifest.write_manifest(jobs, new_store.folder / "manifests")
     for seed in (0, 1):
-        made.path(job(seed)).parent.mkdir(exist_ok=True)
-        attempt(made, seed)
-    assert store_status.survey(made, [listed]).seconds_left == 1000.0
+        new_store.path(job(seed)).parent.mkdir(exist_ok=True)
+        attempt(new_store, seed)
+    assert store_status.survey_store(new_store, [listed]).seconds_left == 1000.0
 
 
 def test_without_a_running_run_no_time_is_known(tmp_path):
     """It is said that nothing is running."""
-    made = Store(tmp_path)
-    listed = manifest.write([(job(0), 100.0)], made.folder / "manifests")
-    of = store_status.survey(made, [listed])
-    assert of.seconds_left is None
-    assert "nothing is running: launch again to do what is left" in cluster_text.status(of, {}, "")
+    new_store = Store(tmp_path)
+    listed = manifest.write_manifest([(job(0), 100.0)], new_store.folder / "manifests")
+    result = store_status.survey_store(new_store, [listed])
+    assert result.seconds_left is None
+    assert "nothing is running: launch again to do what is left" in cluster_text.status(
+        result, {}, ""
+    )
 
 
 def test_a_status_is_one_screen(store, snapshot):
     """A table, the time left, and what is stuck, stopped, failed and running, and where."""
-    lines = cluster_text.status(looked(store), {("PENDING", "Resources"): 3}, "")
+    lines = cluster_text.status(survey(store), {("PENDING", "Resources"): 3}, "")
     snapshot("status.txt", "\n".join([*lines, ""]))
 
 
 def test_a_long_status_is_cut(tmp_path):
     """Of many that are stuck some are shown, and how many more there are."""
-    made = Store(tmp_path)
+    new_store = Store(tmp_path)
     for seed in range(20):
-        made.path(job(seed)).parent.mkdir(exist_ok=True)
-        attempt(made, seed, silent=200.0)
-    lines = cluster_text.status(store_status.survey(made, []), {}, "it is away")
+        new_store.path(job(seed)).parent.mkdir(exist_ok=True)
+        attempt(new_store, seed, silent=200.0)
+    lines = cluster_text.status(store_status.survey_store(new_store, []), {}, "it is away")
     assert sum(line.startswith("stuck: ") for line in lines) == 8
     assert "  and 12 more" in lines
     assert "Slurm did not answer: it is away" in lines
@@ -169,9 +181,15 @@ def test_a_long_status_is_cut(tmp_path):
 def test_a_sound_store_is_verified(store):
     """Every record is read; of the manifest it is said how many runs have none."""
     (listed,) = (store.folder / "manifests").glob("*")
-    of = audit.verify(store, manifest.Manifest(listed))
-    assert (of.records, of.failed, of.wrong, of.notes, of.missing) == (3, 1, [], [], 7)
-    assert cluster_text.audit(of) == [
+    result = audit.verify_store(store, manifest.Manifest(listed))
+    assert (result.records, result.failed, result.wrong, result.notes, result.missing) == (
+        3,
+        1,
+        [],
+        [],
+        7,
+    )
+    assert cluster_text.format_audit(result) == [
         "3 records are whole, 1 of them of failed runs; nothing wrong",
         "7 of the manifest's runs without a record",
     ]
@@ -181,9 +199,9 @@ def _sealed(store: Store, **changes) -> None:
     run_record.write(store.path(job(0)), {**content(job(0)), **changes})
 
 
-def _of_another_protocol(store: Store) -> None:
-    other = job(0, protocol=Protocol(2048, 2048, 1))
-    store.put(other, content(other), "one")
+def _put_other_protocol(store: Store) -> None:
+    other_job = job(0, protocol=Protocol(2048, 2048, 1))
+    store.put_record(other_job, content(other_job), "one")
 
 
 def _edited(store: Store, change: Callable[[str], str]) -> None:
@@ -197,14 +215,14 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
     "cut off": (lambda store: _edited(store, lambda text: text[:100]),
                 "is damaged: expected one JSON object with a checksum"),
     "moved": (lambda store: store.path(job(0)).rename(store.path(job(6))),
-              "is not that of its name: it says that it is "),
+              "does not match its name: it contains"),
     "key": (lambda store: _sealed(store, key=job(6).key),
             "does not say what was run: its 'job' does not fit its key"),
     "no job": (lambda store: _sealed(store, job={}), "table 'job': key 'cell' is missing"),
-    "protocol": (_of_another_protocol,
+    "protocol": (_put_other_protocol,
                  "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),
     "duplicate": (lambda store: put(store, 0, final_return=9.5),
-                  "came to another result than the record of the run"),
+                  "with another result than the record of the run"),
 }  # fmt: skip
 
 
@@ -213,45 +231,47 @@ def test_what_is_wrong_with_a_store_is_named(store, kind):
     """Damage, a record under another's name, another protocol, a second result."""
     damage, message = DAMAGE[kind]
     damage(store)
-    of = audit.verify(store, None)
-    (wrong,) = [*of.damaged.values(), *of.wrong]
+    result = audit.verify_store(store, None)
+    (wrong,) = [*result.damaged.values(), *result.wrong]
     assert message in wrong
 
 
 def test_runs_of_other_versions_and_machines_are_noted(store):
     """They are no fault of a store, but never judged together without being told."""
-    other = job(20, versions={"some": "1.1"})
-    store.put(other, {**content(other), "platform": {"cpu": "A", "python": "3.11"}}, "one")
+    other_store = job(20, versions={"some": "1.1"})
+    store.put_record(
+        other_store, {**content(other_store), "platform": {"cpu": "A", "python": "3.11"}}, "one"
+    )
     put(store, 21, platform={"cpu": "B", "python": "3.11"})
-    of = audit.verify(store, None)
-    assert of.wrong == []
-    assert [note.partition(": ")[0] for note in of.notes] == [
+    result = audit.verify_store(store, None)
+    assert result.wrong == []
+    assert [note.partition(": ")[0] for note in result.notes] == [
         "some-ppo-Ring-v0-smoke has runs of 2 versions",
         "some-ppo-Ring-v0-smoke has runs of 2 machines",
     ]
-    assert "machines: A, Python 3.11 (runs: 1); B" in of.notes[1]
+    assert "machines: A, Python 3.11 (runs: 1); B" in result.notes[1]
 
 
 def test_stores_are_merged_by_what_was_run(tmp_path, store):
     """Equal records once; one that differs is named and kept beside; a damaged one is left out."""
-    other = Store(tmp_path / "other")
-    put(other, 0, time={"wall_seconds": 5.0})  # the same result
-    put(other, 1)  # which failed in the first
-    put(other, 30)
-    put(other, 31)
-    other.path(job(31)).write_text("{")
+    other_store = Store(tmp_path / "other")
+    put(other_store, 0, time={"wall_seconds": 5.0})  # the same result
+    put(other_store, 1)  # which failed in the first
+    put(other_store, 30)
+    put(other_store, 31)
+    other_store.path(job(31)).write_text("{")
     into = Store(tmp_path / "all")
-    of = audit.merge([store, other], into)
-    assert (of.new, of.equal) == (4, 1)
-    assert of.differing == [f"{other.path(job(1))} differs from {into.path(job(1))}"]
-    assert len(of.damaged) == 1
-    there = into.contents()
-    assert there.done == {job(seed).name for seed in (0, 1, 30, 77)}
-    assert there.failed == {job(1).name}
-    assert len(there.duplicates) == 1
-    stored = into.find(job(0))
+    result = audit.merge_stores([store, other_store], into)
+    assert (result.new, result.equal) == (4, 1)
+    assert result.differing == [f"{other_store.path(job(1))} differs from {into.path(job(1))}"]
+    assert len(result.damaged) == 1
+    contents = into.list_contents()
+    assert contents.done == {job(seed).name for seed in (0, 1, 30, 77)}
+    assert contents.failed == {job(1).name}
+    assert len(contents.duplicates) == 1
+    stored = into.find_record(job(0))
     assert stored is not None
     assert stored["time"] == {}
-    again = audit.merge([store, other], into)
-    assert (again.new, again.equal, len(again.differing)) == (0, 5, 1)
-    assert into.contents() == there
+    second_merge = audit.merge_stores([store, other_store], into)
+    assert (second_merge.new, second_merge.equal, len(second_merge.differing)) == (0, 5, 1)
+    assert into.list_contents() == contents

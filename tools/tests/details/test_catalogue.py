@@ -9,7 +9,7 @@ import pytest
 
 from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
-from rlregress.details.judge import judge, scaled_error
+from rlregress.details.judge import judge_observation, scaled_error
 from rlregress.errors import UserError
 from rlregress.formulas import ppo
 
@@ -71,7 +71,7 @@ def test_every_variant_is_found_again_after_a_float32_rounding(detail: Detail) -
     exact = detail.id == "sac.log_prob.tanh_correction"  # its contract asks for float64
     for name, expected in detail.expected().items():
         rounded = expected if exact else expected.astype(np.float32)
-        assert judge(detail, rounded).found == name
+        assert judge_observation(detail, rounded).variant_or_reason == name
 
 
 @EACH
@@ -81,7 +81,7 @@ def test_a_number_off_by_two_tolerances_is_no_variant(detail: Detail) -> None:
     for component in range(len(expected)):
         moved = expected.copy()
         moved[component] += 2 * detail.tolerance * detail.error_scales()[component]
-        assert judge(detail, moved).variant is None, name
+        assert judge_observation(detail, moved).variant is None, name
 
 
 def test_a_detail_is_known_by_its_id() -> None:
@@ -157,6 +157,6 @@ def test_real_samples_of_the_target_noise_are_judged_by_their_law() -> None:
         }
         assert set(samples) == set(detail.variants)
         for name, d in samples.items():
-            assert judge(detail, _noise_statistics(d)).found == name
+            assert judge_observation(detail, _noise_statistics(d)).variant_or_reason == name
         weaker = _noise_statistics(np.clip(0.19 * z, -0.5, 0.5))
-        assert judge(detail, weaker).found == "no variant matches"
+        assert judge_observation(detail, weaker).variant_or_reason == "no variant matches"

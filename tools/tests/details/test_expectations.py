@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.details.expectations import for_version, load, missing, stale
+from rlregress.details.expectations import (
+    filter_by_version,
+    list_stale,
+    list_undocumented,
+    load_expectations,
+)
 from rlregress.errors import UserError
 
 GOOD = {
@@ -30,7 +35,7 @@ def write(tmp_path):
     def loaded(*tables: str):
         path = tmp_path / "some.toml"
         path.write_text("# a comment\n" + "\n".join(tables))
-        return load(path)
+        return load_expectations(path)
 
     return loaded
 
@@ -59,17 +64,17 @@ def test_an_empty_file_has_no_entries(write) -> None:
 def test_a_range_holds_from_since_and_no_longer_at_until(write) -> None:
     """[0.6.0, 2.0.0), compared as versions and not as text."""
     entries = write(_table(until="2.0.0"), _table(variant="none", since="2.0.0"))
-    assert for_version(entries, "0.5.9") == {}
-    assert for_version(entries, "0.6.0")[CELL].variant == "half"
-    assert for_version(entries, "0.10.0")[CELL].variant == "half"
-    assert for_version(entries, "2.0.0")[CELL].variant == "none"
-    assert for_version(entries, "10.0")[CELL].variant == "none"
-    assert for_version(entries[:1], "2.0.0") == {}
+    assert filter_by_version(entries, "0.5.9") == {}
+    assert filter_by_version(entries, "0.6.0")[CELL].variant == "half"
+    assert filter_by_version(entries, "0.10.0")[CELL].variant == "half"
+    assert filter_by_version(entries, "2.0.0")[CELL].variant == "none"
+    assert filter_by_version(entries, "10.0")[CELL].variant == "none"
+    assert filter_by_version(entries[:1], "2.0.0") == {}
 
 
 def test_a_local_version_lies_in_the_range_of_its_release(write) -> None:
     """2.9.2+cpu is not before 2.9.2."""
-    assert CELL in for_version(write(_table(since="2.9.2")), "2.9.2+cpu")
+    assert CELL in filter_by_version(write(_table(since="2.9.2")), "2.9.2+cpu")
 
 
 @pytest.mark.parametrize(
@@ -111,36 +116,36 @@ def test_the_same_detail_in_another_scope_is_no_duplicate(write) -> None:
 def test_a_missing_file_is_a_user_error(tmp_path) -> None:
     """The path is named."""
     with pytest.raises(UserError, match=r"none.toml cannot be read: No such file"):
-        load(tmp_path / "none.toml")
+        load_expectations(tmp_path / "none.toml")
 
 
 def test_a_version_that_is_none_is_a_user_error(write) -> None:
     """The version comes from a package's metadata or from a user."""
     with pytest.raises(UserError, match="'newest' is not a version"):
-        for_version(write(_table()), "newest")
+        filter_by_version(write(_table()), "newest")
 
 
 def test_an_entry_that_no_probe_asks_for_is_stale(write) -> None:
     """A scope with a typing error would otherwise never be compared with anything."""
     entries = write(_table(), _table(scope="libary"))
-    (reason,) = stale(entries, {CELL}, "2.9.2").values()
+    (reason,) = list_stale(entries, {CELL}, "2.9.2").values()
     assert reason == (
         "sac.critic_loss.scale (libary, half): "
-        "never matched: no probe asks for this detail in this scope"
+        "never matched: no probe checks this detail in this scope"
     )
 
 
 def test_an_entry_whose_range_has_passed_is_stale_unless_another_takes_its_place(write) -> None:
     """History is kept; a gap is reported."""
     old = _table(until="2.0")
-    (reason,) = stale(write(old), {CELL}, "2.9.2").values()
-    assert reason.endswith("stated from 0.6.0 until 2.0, and no entry holds for 2.9.2")
-    assert stale(write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2") == {}
-    assert stale(write(old), {CELL}, "1.0") == {}
+    (reason,) = list_stale(write(old), {CELL}, "2.9.2").values()
+    assert reason.endswith("stated from 0.6.0 until 2.0, and no entry covers 2.9.2")
+    assert list_stale(write(old, _table(variant="none", since="2.0")), {CELL}, "2.9.2") == {}
+    assert list_stale(write(old), {CELL}, "1.0") == {}
 
 
 def test_a_probe_without_an_entry_is_missing(write) -> None:
     """What is probed has to be documented."""
     other = ("gae.truncation", "library")
-    assert missing(write(_table()), {CELL, other}, "2.9.2") == (other,)
-    assert missing(write(_table()), {CELL}, "0.1") == (CELL,)
+    assert list_undocumented(write(_table()), {CELL, other}, "2.9.2") == (other,)
+    assert list_undocumented(write(_table()), {CELL}, "0.1") == (CELL,)

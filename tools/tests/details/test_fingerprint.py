@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.details.fingerprint import fingerprint
+from rlregress.details.fingerprint import collect_judgements
 from rlregress.errors import UserError
 from rlregress.formulas import gae
 from tools.tests.small_adapters import SmallAdapter
@@ -28,13 +28,13 @@ def test_every_probe_is_judged_by_the_inputs_of_its_detail() -> None:
     adapter = _adapter(
         dict.fromkeys(cells, _gae) | {("sac.critic_loss.scale", "library"): lambda i: 4.25}
     )
-    found = fingerprint(adapter)
-    assert {cell: judgement.variant for cell, judgement in found.items()} == {
+    judgements = collect_judgements(adapter)
+    assert {cell: judgement.variant for cell, judgement in judgements.items()} == {
         ("sac.critic_loss.scale", "library"): "half",
         ("gae.truncation", "library"): "bootstrap_truncation",
         ("gae.truncation", "script"): "bootstrap_truncation",
     }
-    assert next(iter(found)) == ("sac.critic_loss.scale", "library")
+    assert next(iter(judgements)) == ("sac.critic_loss.scale", "library")
 
 
 def test_a_probe_that_raises_is_a_finding_with_the_error() -> None:
@@ -46,27 +46,29 @@ def test_a_probe_that_raises_is_a_finding_with_the_error() -> None:
     adapter = _adapter(
         {("sac.critic_loss.scale", "library"): broken, ("gae.truncation", "library"): _gae}
     )
-    found = fingerprint(adapter)
-    judgement = found["sac.critic_loss.scale", "library"]
+    judgements = collect_judgements(adapter)
+    judgement = judgements["sac.critic_loss.scale", "library"]
     assert judgement.variant is None
-    assert judgement.found == "could not be probed: AttributeError: no attribute 'critic'"
-    assert found["gae.truncation", "library"].variant == "bootstrap_truncation"
+    assert (
+        judgement.variant_or_reason == "could not be probed: AttributeError: no attribute 'critic'"
+    )
+    assert judgements["gae.truncation", "library"].variant == "bootstrap_truncation"
 
 
 def test_a_probe_cannot_change_the_inputs_of_the_next_one() -> None:
     """Each gets its own arrays."""
 
     def spoils(inputs) -> np.ndarray:
-        found = _gae(inputs)
+        judgements = _gae(inputs)
         inputs["rewards"][:] = 0.0
-        return found
+        return judgements
 
     cells = [("gae.truncation", scope) for scope in ("a", "b")]
-    found = fingerprint(_adapter(dict.fromkeys(cells, spoils)))
-    assert [judgement.variant for judgement in found.values()] == ["bootstrap_truncation"] * 2
+    judgements = collect_judgements(_adapter(dict.fromkeys(cells, spoils)))
+    assert [judgement.variant for judgement in judgements.values()] == ["bootstrap_truncation"] * 2
 
 
 def test_a_probe_for_an_unknown_detail_is_an_error() -> None:
     """It would otherwise never be compared with anything."""
     with pytest.raises(UserError, match="unknown detail 'gae.truncatoin'; did you mean 'gae."):
-        fingerprint(_adapter({("gae.truncatoin", "library"): _gae}))
+        collect_judgements(_adapter({("gae.truncatoin", "library"): _gae}))

@@ -14,8 +14,8 @@ import pytest
 from rlregress import suite
 from rlregress.cli import details as frameworks_command
 from rlregress.details import catalogue
-from rlregress.details.implementation import documented, implementations
-from rlregress.details.judge import record
+from rlregress.details.implementation import list_implementations, load_documented
+from rlregress.details.judge import format_entry
 from rlregress.errors import UserError
 from rlregress.probing.interface import Unprobed
 from tools.tests.small_adapters import SmallAdapter
@@ -61,8 +61,8 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
     calls = []
 
     def query(**copy):
-        (found,) = implementations(Some(path, calls=calls, **copy), DETAIL)
-        return found.judgement.found, len(calls)
+        (implementation,) = list_implementations(Some(path, calls=calls, **copy), DETAIL)
+        return implementation.judgement.variant_or_reason, len(calls)
 
     assert [query(), query()] == [("half", 1)] * 2
     assert [query(version="2.0"), query(version="2.0")] == [("half", 2)] * 2
@@ -74,8 +74,8 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
 def test_what_is_documented_is_that_of_the_version_that_is_asked(path):
     """A file is read once, and holds the entries of every version."""
     for version, variant in (("1.0", "half"), ("2.0", "none"), ("1.0", "half")):
-        known = documented(Some(path, version))
-        assert known[DETAIL, "library"].variant == variant
+        expectations = load_documented(Some(path, version))
+        assert expectations[DETAIL, "library"].variant == variant
 
 
 def test_a_detail_is_printed_whole_or_not_at_all(path, tmp_path, capsys):
@@ -100,7 +100,7 @@ def test_the_documents_of_this_suite_are_found_by_the_name_of_the_framework(monk
             return None
 
     monkeypatch.setattr(suite, "baselines", lambda: path.parent)
-    assert documented(Here(None))[DETAIL, "library"].variant == "half"
+    assert load_documented(Here(None))[DETAIL, "library"].variant == "half"
 
 
 class Ours(Some):
@@ -121,7 +121,7 @@ def ours(path, monkeypatch):
     def make(does="half", version="1.0", calls=None):
         adapter = Ours(None, version, label=f"{path.parent}{does}", calls=calls)
         adapter.does = does
-        return implementations(adapter, DETAIL)[0]
+        return list_implementations(adapter, DETAIL)[0]
 
     return make
 
@@ -139,8 +139,8 @@ def test_inputs_of_the_catalogue_are_not_asked_again(ours):
     calls = []
     implementation = ours(calls=calls)
     for _ in range(2):
-        assert implementation.probe(q_values=[3.0, -1.0], reward=0.5).found == "half"
-        assert implementation.probe().found == "half"
+        assert implementation.probe(q_values=[3.0, -1.0], reward=0.5).variant_or_reason == "half"
+        assert implementation.probe().variant_or_reason == "half"
     assert implementation.judgement.inputs == {}
     assert len(calls) == 1
     implementation.probe(reward=0.0)
@@ -184,7 +184,7 @@ def test_the_documented_numbers_pass(ours):
     """6.5 is half of 4 + 9; what was found is kept for the report."""
     implementation = ours()
     implementation.assert_documented(_errors_of_2_and_3(implementation), half=6.5, none=[13.0])
-    assert [judgement.found for judgement in implementation.judgements] == ["half"]
+    assert [judgement.variant_or_reason for judgement in implementation.judgements] == ["half"]
 
 
 def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
@@ -203,7 +203,7 @@ def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
         "  observed / expected of half: [2]\n"
         'If the change is intended, set until = "1.0", or the first release that does so, '
         "in the entry of 'half' in baselines/details/some/, and add:\n"
-        + record("sac.critic_loss.scale", "library", "none", "1.0")
+        + format_entry("sac.critic_loss.scale", "library", "none", "1.0")
     )
 
 
@@ -237,7 +237,7 @@ def test_inputs_that_separate_nothing_are_an_error(tmp_path):
     """Where Q is right, the one variant that is stated has the numbers of all others too."""
     path = tmp_path / "one.toml"
     path.write_text(ENTRY.format("half", "1.0"))
-    (implementation,) = implementations(Some(path), DETAIL)
+    (implementation,) = list_implementations(Some(path), DETAIL)
     answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
     with pytest.raises(UserError, match="the inputs do not tell 'half' from every other variant"):
         implementation.assert_documented(answer, half=0.0)
@@ -332,9 +332,9 @@ def test_a_test_that_states_something_wrong_is_an_error(ours, stated, message):
 
 def test_another_partys_framework_may_do_what_no_test_states(path):
     """Its documented variant is held against the catalogue's formula."""
-    (other,) = implementations(Some(path, label="other"), DETAIL)
-    other.assert_documented(_errors_of_2_and_3(other), none=13.0)
-    (changed,) = implementations(Some(path, "2.0", label="other"), DETAIL)
+    (foreign,) = list_implementations(Some(path, label="other"), DETAIL)
+    foreign.assert_documented(_errors_of_2_and_3(foreign), none=13.0)
+    (changed,) = list_implementations(Some(path, "2.0", label="other"), DETAIL)
     with pytest.raises(AssertionError, match="scale: half .documented: the variant 'none'"):
         changed.assert_documented(_errors_of_2_and_3(changed), half=6.5)
 

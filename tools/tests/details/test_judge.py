@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rlregress.details import catalogue
-from rlregress.details.expectations import Expectation, load
-from rlregress.details.judge import judge, record, report
+from rlregress.details.expectations import Expectation, load_expectations
+from rlregress.details.judge import format_entry, format_report, judge_observation
 from rlregress.model.detail_answers import variant_words
 
 SCALE = catalogue.get("sac.critic_loss.scale")
@@ -30,35 +30,35 @@ def _toy(first: float, second: float, tolerance: float = 1e-5) -> catalogue.Deta
 
 def test_an_observation_within_float32_of_one_expectation_is_that_variant() -> None:
     """8.5 is the sum of squared errors, and 4.25 the half of it."""
-    assert judge(SCALE, np.float32([8.5000004])).variant == "none"
-    assert judge(SCALE, 4.25).variant == "half"
+    assert judge_observation(SCALE, np.float32([8.5000004])).variant == "none"
+    assert judge_observation(SCALE, 4.25).variant == "half"
 
 
 def test_distances_are_in_units_of_the_largest_expectation() -> None:
     """The batch sum of 68 is the largest: 4.25 is 4.25 / 68 away from 8.5."""
-    judgement = judge(SCALE, [8.5])
+    judgement = judge_observation(SCALE, [8.5])
     assert judgement.distances["half"] == pytest.approx(4.25 / 68)
     assert judgement.distances["none"] == 0.0
 
 
 def test_an_observation_between_the_variants_is_none_of_them() -> None:
     """A factor of 0.6 has no name."""
-    judgement = judge(SCALE, [5.1])
+    judgement = judge_observation(SCALE, [5.1])
     assert judgement.variant is None
-    assert judgement.found == "no variant matches"
+    assert judgement.variant_or_reason == "no variant matches"
 
 
 def test_two_variants_that_both_match_are_no_answer() -> None:
     """Inputs that do not separate the variants are the catalogue's fault, and are said so."""
-    judgement = judge(_toy(1.0, 1.0), [1.0])
+    judgement = judge_observation(_toy(1.0, 1.0), [1.0])
     assert (judgement.variant, judgement.reason) == (None, "2 variants match: a, b")
 
 
 def test_a_match_with_another_variant_close_by_is_no_answer() -> None:
     """10 tolerances are not a wide margin; 30 are."""
-    near = judge(_toy(1.0, 1.0 - 1e-4), [1.0])
+    near = judge_observation(_toy(1.0, 1.0 - 1e-4), [1.0])
     assert (near.variant, near.reason) == (None, "a matches, but b is not far away")
-    assert judge(_toy(1.0, 1.0 - 3e-4), [1.0]).variant == "a"
+    assert judge_observation(_toy(1.0, 1.0 - 3e-4), [1.0]).variant == "a"
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_what_is_no_vector_of_the_right_shape_is_said_to_be_none(
     observed: object, reason: str
 ) -> None:
     """Nothing is broadcast, guessed or compared."""
-    judgement = judge(SCALE, observed)
+    judgement = judge_observation(SCALE, observed)
     assert (judgement.variant, judgement.reason) == (None, reason)
     assert judgement.distances == {}
 
 
 def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_record() -> None:
     """The whole text, as a user sees it."""
-    text = report(SCALE, judge(SCALE, [8.5]), HALF, "any", "2.9.2")
+    text = format_report(SCALE, judge_observation(SCALE, [8.5]), HALF, "any", "2.9.2")
     assert text == (
         "sac.critic_loss.scale: the variant 'none' (documented: half, since 0.6.0)\n"
         "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
@@ -116,7 +116,7 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
 def test_a_variant_called_none_is_told_from_no_answer(name, meaning, words) -> None:
     """Every text that names a variant uses these words; data keep the name."""
     assert variant_words(name, meaning) == words
-    assert '"none"' in record("sac.critic_loss.scale", "library", "none", "2.9.2")
+    assert '"none"' in format_entry("sac.critic_loss.scale", "library", "none", "2.9.2")
 
 
 def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
@@ -132,7 +132,7 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
         upstream="https://example.org/1",
     )
     masked = detail.expected()["masked"]
-    text = report(detail, judge(detail, masked), pinned, "any", "0.15.0")
+    text = format_report(detail, judge_observation(detail, masked), pinned, "any", "0.15.0")
     assert text.startswith(
         "nstep.terminal: masked; the known deviation 'unmasked' is gone: the record is stale\n"
         "  it says since 0.14.1: The value of a terminal observation enters. "
@@ -143,7 +143,7 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
     assert text.endswith(
         'To bring the record up to date, set until = "0.15.0", or the first release that does '
         "so, in the entry of 'unmasked' in baselines/details/any/, and add:\n"
-        + record("nstep.terminal", "library", "masked", "0.15.0")
+        + format_entry("nstep.terminal", "library", "masked", "0.15.0")
     )
 
 
@@ -151,7 +151,9 @@ def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
     """What nobody knows is something to look at, not a mended deviation."""
     detail = catalogue.get("nstep.terminal")
     pinned = dataclasses.replace(HALF, id=detail.id, variant="unmasked", deviation="It hurts.")
-    text = report(detail, judge(detail, [0.5, 0.5, 0.5]), pinned, "any", "0.15.0")
+    text = format_report(
+        detail, judge_observation(detail, [0.5, 0.5, 0.5]), pinned, "any", "0.15.0"
+    )
     assert text.startswith("nstep.terminal: no variant matches (documented: unmasked, since 0.6.0)")
     assert "stale" not in text
 
@@ -159,14 +161,14 @@ def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
 def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
     """What the report says to paste is valid."""
     path = tmp_path / "any.toml"
-    path.write_text(record("sac.critic_loss.scale", "library", "none", "2.9.2"))
-    (entry,) = load(path)
+    path.write_text(format_entry("sac.critic_loss.scale", "library", "none", "2.9.2"))
+    (entry,) = load_expectations(path)
     assert (entry.cell, entry.variant) == (("sac.critic_loss.scale", "library"), "none")
 
 
 def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() -> None:
     """There is nothing to record, only something to look at."""
-    text = report(SCALE, judge(SCALE, [5.1]), HALF, "any", "2.9.2")
+    text = format_report(SCALE, judge_observation(SCALE, [5.1]), HALF, "any", "2.9.2")
     assert text.startswith("sac.critic_loss.scale: no variant matches (documented: half, since 0.6")
     assert "  nearest variants by error (tolerance 1e-05): half (0.0125), quarter" in text
     assert "observed / expected of half: [1.2]" in text
@@ -177,6 +179,6 @@ def test_a_ratio_with_zero_is_a_dash_and_not_a_warning() -> None:
     """Expected zeros have no ratio."""
     detail = catalogue.get("td3.policy_delay")
     documented = dataclasses.replace(HALF, id=detail.id, variant="delayed_together")
-    judgement = judge(detail, detail.expected()["not_delayed"])
-    text = report(detail, judgement, documented, "any", "1.0")
+    judgement = judge_observation(detail, detail.expected()["not_delayed"])
+    text = format_report(detail, judgement, documented, "any", "1.0")
     assert "observed / expected of delayed_together: [-, 1, -, 1, " in text

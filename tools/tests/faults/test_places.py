@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress import frameworks
-from rlregress.details.implementation import implementations
+from rlregress.details.implementation import list_implementations
 from rlregress.faults import fault_tables, places
 from rlregress.frameworks.framework_code import Code
 from rlregress.model.fault_results import DETAILS
@@ -19,7 +19,7 @@ FILE, LINE = "stable_baselines3/sac/sac.py", "critic_loss = 0.5 * sum(F.mse_loss
 def edited(tmp_path, monkeypatch):
     """The critic loss of Stable-Baselines3's SAC, decided by an edited file; and its line."""
     adapter = frameworks.get("sb3")
-    [implementation] = implementations(adapter, "sac.critic_loss.scale")
+    [implementation] = list_implementations(adapter, "sac.critic_loss.scale")
     text = adapter.code.locate(FILE).read_text("utf-8")
     assert text.count(LINE) == 1
 
@@ -93,7 +93,7 @@ def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
         )
         before = fault.old.join(text.split(fault.old)[: max(fault.occurrence, 1)])
         place = fault.file, before.count("\n") + 1
-        for implementation in implementations(adapter, fault.turns[0]):
+        for implementation in list_implementations(adapter, fault.turns[0]):
             if implementation.scope in fault.scopes:
                 found = places.at_fault(implementation, fault.finds or None)
                 every += 1

@@ -32,7 +32,9 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.framework.expectations is None}
 )
-ESSENTIAL = [fault for fault in fault_tables.chosen(DETAILS, INSTALLED, []) if fault.essential]
+ESSENTIAL = [
+    fault for fault in fault_tables.select_faults(DETAILS, INSTALLED, []) if fault.essential
+]
 
 
 def _beside(fault):
@@ -144,15 +146,15 @@ def test_a_framework_without_faults_is_named(load):
     """There is nothing to seed, and the file that would hold it is named."""
     assert load("") == []
     with pytest.raises(UserError, match="no faults of other to seed; .* in .*some.toml"):
-        fault_tables.chosen(DETAILS, ["other"], [])
+        fault_tables.select_faults(DETAILS, ["other"], [])
 
 
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
     fault = next(
         one
-        for one in fault_tables.chosen(DETAILS, INSTALLED, [])
-        if frameworks.get(one.framework).code.locate(one.file) is not None
+        for one in fault_tables.select_faults(DETAILS, INSTALLED, [])
+        if frameworks.get(one.framework).locate(one.file) is not None
     )
     other = replace(fault, old="no such text", occurrence=0)
     with (
@@ -164,9 +166,9 @@ def test_a_fault_that_does_not_fit_says_so():
 
 def test_an_unknown_fault_is_named():
     """A name that no fault has is answered with the nearest one."""
-    name = fault_tables.chosen(DETAILS, INSTALLED, [])[0].name
+    name = fault_tables.select_faults(DETAILS, INSTALLED, [])[0].name
     with pytest.raises(UserError, match=f"did you mean .*{name}"):
-        fault_tables.chosen(DETAILS, INSTALLED, [name[:-1]])
+        fault_tables.select_faults(DETAILS, INSTALLED, [name[:-1]])
 
 
 @pytest.mark.parametrize("name", [TRACES, OPTIONS, BEHAVIOR, RETURNS, THROUGHPUT])

@@ -16,7 +16,7 @@ from rlregress.hyperparameters import hyperparameter_set, names
 from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.isolation import isolated
 from rlregress.training import job_plan
-from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
 
 ENVIRONMENT = "InvertedPendulum-v4"
@@ -69,7 +69,7 @@ def cell_of(framework: str, algorithm: str, name: str, budget_name: str = "full"
 
 def given_to(cell: Cell) -> dict:
     """The hyperparameters of its runs."""
-    return hyperparameters(cell, budget(cell.budget))
+    return resolve_hyperparameters(cell, load_budget(cell.budget))
 
 
 @pytest.mark.parametrize("combination", EVERY, ids="-".join)
@@ -100,9 +100,9 @@ def test_an_agent_of_any_set_has_its_values(combination):
     for key, value in applied.items():
         known = given.get(key, False if key == "anneal_learning_rate" else None)
         # no noise and noise of deviation 0 are the same
-        assert documented_defaults.spelled(_as_built(value)) == documented_defaults.spelled(
-            _as_built(known)
-        ), key
+        assert documented_defaults.format_value(
+            _as_built(value)
+        ) == documented_defaults.format_value(_as_built(known)), key
 
 
 def _differently(given: dict, key: str) -> dict:

@@ -31,7 +31,7 @@ def environment(tmp_path_factory):
         f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {PROJECT['version']}\n"
     )
     (metadata / "entry_points.txt").write_text(f"[rlregress.frameworks]\n{NAME} = {TARGET}\n")
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(EXAMPLE), str(folder), environment["PYTHONPATH"]]
     )

@@ -29,11 +29,13 @@ FAILED = {
 
 
 @pytest.fixture
-def chosen(tmp_path, monkeypatch):
+def stored_selection(tmp_path, monkeypatch):
     """Three stored cells of one group: ten returns of each."""
     cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
-    here = cell_selection.choose(cell_selection.Selection("short", cells=",".join(cells)))
-    group = [cell for cell in here if cell.group == here[0].group]
+    cells_chosen = cell_selection.choose_cells(
+        cell_selection.Selection("short", cells=",".join(cells))
+    )
+    group = [cell for cell in cells_chosen if cell.group == cells_chosen[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
     return cell_selection.Selection("short", cells=",".join(cell.id for cell in group))
 
@@ -46,8 +48,8 @@ def trained(monkeypatch):
     critics' errors grow, and the mean entropy; None: the records have none; and the seeds whose
     runs fail. Sessions have the three looks of ``three_looks``, whatever the default is.
     """
-    monkeypatch.setattr("rlregress.gate.session.SEQUENTIAL", LOOKS)
-    monkeypatch.setattr("rlregress.gate.candidates.SEQUENTIAL", LOOKS)
+    monkeypatch.setattr("rlregress.gate.session.SEQUENTIAL_LOOKS", LOOKS)
+    monkeypatch.setattr("rlregress.gate.candidates.SEQUENTIAL_LOOKS", LOOKS)
     done: list[tuple[str, int]] = []
     dial = {"lost": 0.0, "left": 10_000, "failing": ()}
     dial |= {"training": None, "worse": None, "entropy": None}
@@ -57,38 +59,42 @@ def trained(monkeypatch):
             raise Ended
         dial["left"] -= 1
         done.append((job.cell.id, job.seed))
-        stored = np.array(baseline_runs.load(baseline_runs.path_of(job.cell)).returns)
+        stored = np.array(
+            baseline_runs.load_baseline(baseline_runs.baseline_path(job.cell)).returns
+        )
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
         of_training = dial["training"]
         if of_training is not None:
             of_training = training_return(rng, of_training)
-        made = content(job) | {
+        record = content(job) | {
             "curve": [], "final_return": value, "episode_returns": [value],
             "steps": job.protocol.total_steps, "training_return": of_training,
             "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
             "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
         }  # fmt: skip
-        run_record.write(attempt.record, made | (FAILED if job.seed in dial["failing"] else {}))
+        run_record.write(attempt.record, record | (FAILED if job.seed in dial["failing"] else {}))
 
-    monkeypatch.setattr(worker_launch, "_train", train)
+    monkeypatch.setattr(worker_launch, "_train_with_retry", train)
     monkeypatch.setattr("rlregress.gate.session._POLL_SECONDS", 0.01)
     return done, dial
 
 
 @pytest.fixture
-def with_stored_critics(chosen, tmp_path, monkeypatch):
-    """The cells of ``chosen``, whose stored runs have critics."""
-    ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
+def with_stored_critics(stored_selection, tmp_path, monkeypatch):
+    """The cells of ``stored_selection``, whose stored runs have critics."""
+    ids = stored_selection.cells.split(",")
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch)
     return cells
 
 
 @pytest.fixture
-def with_stored_training(chosen):
-    """The cells of ``chosen``, whose stored runs tell what their training episodes returned."""
-    ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
+def with_stored_training(stored_selection):
+    """The cells of ``stored_selection``, whose stored runs tell what their training
+    episodes returned.
+    """
+    ids = stored_selection.cells.split(",")
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_training(cells)
     return cells

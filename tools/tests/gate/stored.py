@@ -16,8 +16,8 @@ MEAN, DEVIATION = 0.1, 0.1
 def critic(rng, worse=0.0):
     """What a record says of a critic whose error is exp(0.1 +- 0.1), times exp(worse)."""
     bias = float(np.exp(rng.normal(MEAN, DEVIATION) + worse))
-    known = {"states": 100, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
-    return {**known, "explained_variance": 1.0, "bias": bias}
+    fields = {"states": 100, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
+    return {**fields, "explained_variance": 1.0, "bias": bias}
 
 
 def entropy(rng, mean=1.4):
@@ -33,25 +33,25 @@ def training_return(rng, lost=0.0):
 def with_returns_alone(cells, folder, monkeypatch):
     """Use copies in ``folder`` of the first ten stored runs of ``cells`` that tell nothing else."""
     folder.mkdir()
-    texts = {cell: baseline_runs.path_of(cell).read_text() for cell in cells}
-    monkeypatch.setattr(baseline_runs, "folder", lambda: folder)
+    texts = {cell: baseline_runs.baseline_path(cell).read_text() for cell in cells}
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
     for cell, text in texts.items():
         content = tomllib.loads(text)
         content["run"], content["seeds"] = content["run"][:10], 10
         for run in content["run"]:
             for name in ("training_return", "critic", "diagnostics"):
                 run.pop(name, None)
-        baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))
+        baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))
 
 
 def with_training(cells):
     """Give the stored runs of ``cells``, which are copies, returns of their training episodes."""
     for number, cell in enumerate(cells):
-        content = tomllib.loads(baseline_runs.path_of(cell).read_text())
+        content = tomllib.loads(baseline_runs.baseline_path(cell).read_text())
         rng = np.random.default_rng(number)
         for run in content["run"]:
             run["training_return"] = training_return(rng)
-        baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))
+        baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))
 
 
 def with_critics(cells, folder, monkeypatch, entropies=False):
@@ -61,8 +61,8 @@ def with_critics(cells, folder, monkeypatch, entropies=False):
         entropies: give them entropies as well, and no divergence.
     """
     folder.mkdir()
-    texts = {cell: baseline_runs.path_of(cell).read_text() for cell in cells}
-    monkeypatch.setattr(baseline_runs, "folder", lambda: folder)
+    texts = {cell: baseline_runs.baseline_path(cell).read_text() for cell in cells}
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
     for number, (cell, text) in enumerate(texts.items()):
         content = tomllib.loads(text)
         rng = np.random.default_rng(number)
@@ -70,4 +70,4 @@ def with_critics(cells, folder, monkeypatch, entropies=False):
             run["critic"] = critic(rng)
             if entropies:
                 run["diagnostics"] = {"entropy": entropy(rng)["entropy"]}
-        baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))
+        baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))

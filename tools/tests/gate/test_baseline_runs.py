@@ -52,11 +52,13 @@ CRITIC_TOLD = {
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Write records as stored runs and read them again."""
-    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
 
     def write(*records):
-        path = baseline_runs.write([job(record["job"]["seed"]) for record in records], records)
-        return baseline_runs.load(path).runs
+        path = baseline_runs.write_baseline(
+            [job(record["job"]["seed"]) for record in records], records
+        )
+        return baseline_runs.load_baseline(path).runs
 
     return write
 
@@ -99,10 +101,10 @@ def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_
     full = {"critic": critic, "diagnostics": {"entropy": 1.0, "kl": 0.1}}
     lacking = {"critic": still, "diagnostics": {"entropy": 1.0, "kl": None}}
     written(*(run_record(seed, **(lacking if seed < without else full)) for seed in range(3)))
-    stored = baseline_runs.load(baseline_runs.path_of(CELL))
+    stored = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
     varies = of_critic and f"the returns of {of_critic} do not vary from state to state"
-    assert stored.why_not(CRITIC) == varies
-    assert stored.why_not(DIAGNOSTICS["kl"]) == of_kl
+    assert stored.exclusion_reason(CRITIC) == varies
+    assert stored.exclusion_reason(DIAGNOSTICS["kl"]) == of_kl
 
 
 @pytest.mark.parametrize(
@@ -120,14 +122,14 @@ def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_
 def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sentence):
     """A critic that no training can have, or a diagnostic that there is not: run, key and value."""
     written(run_record(0), run_record(1, critic=CRITIC_TOLD, diagnostics={"kl": 0.1}))
-    path = baseline_runs.path_of(CELL)
+    path = baseline_runs.baseline_path(CELL)
     content = tomllib.loads(path.read_text())
     run = content["run"][1]
     run["diagnostics" if key == "entropi" else "critic"][key] = value
-    run["critic"] = {name: of for name, of in run["critic"].items() if of is not None}
+    run["critic"] = {name: number for name, number in run["critic"].items() if number is not None}
     path.write_text(tomli_w.dumps(content))
     with pytest.raises(UserError) as raised:
-        baseline_runs.load(path)
+        baseline_runs.load_baseline(path)
     text = str(raised.value)
     assert sentence in text
     assert text.startswith(f"{path}, [[run]] at line")
@@ -145,13 +147,13 @@ def test_the_learning_curve_of_a_run_is_stored(written):
 
 def test_stored_runs_that_are_older_can_be_read():
     """All that is stored can be read, with or without critics."""
-    assert all(len(stored.runs) >= 2 for stored in baseline_runs.every())
+    assert all(len(stored.runs) >= 2 for stored in baseline_runs.load_all_baselines())
 
 
 def stored(*seeds: int) -> None:
     """Stored runs of these seeds, which tell all that runs tell."""
     fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline_runs.write(
+    baseline_runs.write_baseline(
         [job(seed) for seed in seeds], [run_record(seed, **fields) for seed in seeds]
     )
 
@@ -159,19 +161,19 @@ def stored(*seeds: int) -> None:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Stored runs lie in a folder of their own."""
-    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
     return tmp_path
 
 
 def test_stored_runs_become_more_by_those_that_are_missing(folder):
     """Two stored runs and one more are three, and those two stay as they were."""
     stored(0, 1)
-    before = baseline_runs.load(baseline_runs.path_of(CELL)).runs
+    before = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL)).runs
     jobs = [job(seed) for seed in range(3)]
-    earlier = baseline_runs.kept(jobs)
+    earlier = baseline_runs.find_reusable_runs(jobs)
     assert set(earlier) == {0, 1}
-    baseline_runs.write([jobs[2]], [run_record(2, final_return=3.0)], earlier)
-    after = baseline_runs.load(baseline_runs.path_of(CELL))
+    baseline_runs.write_baseline([jobs[2]], [run_record(2, final_return=3.0)], earlier)
+    after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
     assert [run.seed for run in after.runs] == [0, 1, 2]
     assert tuple(after.runs[:2]) == tuple(before)
     assert after.returns == [1.5, 1.5, 3.0]
@@ -182,14 +184,16 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     own = "rlregress.frameworks.some"
     with_adapter = [replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)]
     fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline_runs.write(with_adapter, [run_record(seed, **fields) for seed in (0, 1)])
+    baseline_runs.write_baseline(with_adapter, [run_record(seed, **fields) for seed in (0, 1)])
     later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
-    baseline_runs.write([later[2]], [run_record(2)], baseline_runs.kept(later))
-    after = baseline_runs.load(baseline_runs.path_of(CELL))
+    baseline_runs.write_baseline(
+        [later[2]], [run_record(2)], baseline_runs.find_reusable_runs(later)
+    )
+    after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
     assert after.sources[own] == "new"
     assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
-    again = baseline_runs.kept(later)
-    assert [again[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
+    reusable = baseline_runs.find_reusable_runs(later)
+    assert [reusable[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +211,7 @@ def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
     """Nothing is kept of runs that were made with anything else that decides a result."""
     stored(0, 1)
     jobs = [replace(job(seed), **changed) for seed in range(2)]
-    assert baseline_runs.kept(jobs) == {}
+    assert baseline_runs.find_reusable_runs(jobs) == {}
     with pytest.raises(UserError, match=r"holds 2 runs of .+; 2 new ones would replace them: give"):
         baseline_runs.check_replaceable(jobs)
 
@@ -215,7 +219,7 @@ def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
 def test_stored_runs_of_other_seeds_are_not_lost(folder):
     """Seeds that are not asked for are named; more seeds lose none."""
     stored(0, 1, 500)
-    with pytest.raises(UserError, match="runs of seeds that are not asked for: 500; 3 new ones"):
+    with pytest.raises(UserError, match="runs of seeds that were not requested: 500; 3 new ones"):
         baseline_runs.check_replaceable([job(seed) for seed in range(3)])
     baseline_runs.check_replaceable([job(seed) for seed in (0, 1, 2, 500)])
 
@@ -228,25 +232,27 @@ def test_stored_runs_that_may_not_be_read_are_not_taken_for_none(folder, monkeyp
 
     monkeypatch.setattr(os, "listdir", closed)
     with pytest.raises(UserError, match="cannot be read: Permission denied; expected a folder"):
-        baseline_runs.every()
+        baseline_runs.load_all_baselines()
 
 
 def test_runs_that_tell_less_than_others_now_are_done_again(folder):
     """A run without a critic is not kept: it would be judged by its returns alone."""
     stored(0, 1)
-    path = baseline_runs.path_of(CELL)
+    path = baseline_runs.baseline_path(CELL)
     content = tomllib.loads(path.read_text())
     del content["run"][1]["critic"]
     path.write_text(tomli_w.dumps(content))
-    assert set(baseline_runs.kept([job(0), job(1)])) == {0}
+    assert set(baseline_runs.find_reusable_runs([job(0), job(1)])) == {0}
 
 
 def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
     """Another processor is named before anything is trained."""
     where = {"platform": {"cpu": "Some CPU", "python": "3.11.7", "torch_threads": 1}}
     fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline_runs.write([job(0), job(1)], [run_record(seed, **fields, **where) for seed in (0, 1)])
-    earlier = baseline_runs.kept([job(0), job(1)])
+    baseline_runs.write_baseline(
+        [job(0), job(1)], [run_record(seed, **fields, **where) for seed in (0, 1)]
+    )
+    earlier = baseline_runs.find_reusable_runs([job(0), job(1)])
     monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
     with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
         baseline_runs.check_machine(CELL, earlier)
@@ -255,11 +261,11 @@ def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
 def test_a_return_of_a_run_that_failed_is_named(folder):
     """It cannot be: such a run has none."""
     stored(0, 1)
-    path = baseline_runs.path_of(CELL)
+    path = baseline_runs.baseline_path(CELL)
     path.write_text(path.read_text().replace('"finished"', '"failed"'))
     text = "contradicts itself: status 'failed' with the return 1.5.* record it again, with --rep"
     with pytest.raises(UserError, match=text):
-        baseline_runs.load(path)
+        baseline_runs.load_baseline(path)
 
 
 @pytest.mark.parametrize(
@@ -282,8 +288,12 @@ def test_the_cost_of_a_step_is_that_of_the_runs_most_alike(folder, differing, pe
     ):
         jobs = [replace(job(seed), cell=cell) for seed in (0, 1)]
         fields = {"time": {"cpu_seconds": seconds}}
-        baseline_runs.write(jobs, [run_record(0, job=each.as_dict(), **fields) for each in jobs])
+        baseline_runs.write_baseline(
+            jobs, [run_record(0, job=planned_job.as_dict(), **fields) for planned_job in jobs]
+        )
     assert (
-        baseline_runs.seconds_per_step(replace(CELL, **differing), baseline_runs.every())
+        baseline_runs.seconds_per_step(
+            replace(CELL, **differing), baseline_runs.load_all_baselines()
+        )
         == per_step
     )

@@ -13,24 +13,27 @@ from rlregress.gate.cell_selection import Selection
 from rlregress.gate_options import GateOptions
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.reporting import plan_text
-from rlregress.training.budgets import budget, hyperparameters
+from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
 
-THESIS = published.table("thesis_returns")
+THESIS = published.load_table("thesis_returns")
 
 
 def test_the_study_has_every_framework_algorithm_environment_and_set():
     """The thesis has 3 frameworks, 3 algorithms, 8 environments and 4 sets, each with each."""
     frameworks_, algorithms, environments, sets = map(set, zip(*THESIS, strict=True))
-    assert [len(each) for each in (frameworks_, algorithms, environments, sets)] == [3, 3, 8, 4]
+    assert [len(names) for names in (frameworks_, algorithms, environments, sets)] == [3, 3, 8, 4]
     assert len(THESIS) == 288
 
 
 def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatch):
     """What cannot be trained here is counted and named, and nothing is lost between the two."""
-    monkeypatch.delenv(frameworks.get("cleanrl").framework.checkout, raising=False)
-    chosen = Selection("full", cells="thesis")
-    cells, left_out = cell_selection.choose(chosen), cell_selection.excluded(chosen)
+    monkeypatch.delenv(frameworks.get("cleanrl").checkout, raising=False)
+    selected = Selection("full", cells="thesis")
+    cells, left_out = (
+        cell_selection.choose_cells(selected),
+        cell_selection.describe_exclusions(selected),
+    )
     counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
     assert len(cells) + sum(counts) == 288
     assert {cell.framework for cell in cells} >= {"sb3", "torchrl"}
@@ -40,29 +43,33 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
 
 def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
     """Default cells under a set: the framework's own, and all that others have stored."""
-    chosen = cell_selection.choose(
+    selected = cell_selection.choose_cells(
         Selection("short", ("torchrl",), ("ppo",), hyperparameters="sb3")
     )
-    assert [cell.id for cell in chosen] == [
+    assert [cell.id for cell in selected] == [
         f"torchrl-ppo-{environment}-sb3-short"
         for environment in ("Hopper-v4", "InvertedPendulum-v4")
     ]
-    own = cell_selection.choose(Selection("short", ("sb3",), hyperparameters="sb3"))
-    assert own == cell_selection.choose(Selection("short", ("sb3",)))
+    own = cell_selection.choose_cells(Selection("short", ("sb3",), hyperparameters="sb3"))
+    assert own == cell_selection.choose_cells(Selection("short", ("sb3",)))
     with pytest.raises(UserError, match="no default cell .* stored: torchrl-.*choose with"):
-        cell_selection.choose(Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3"))
+        cell_selection.choose_cells(
+            Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3")
+        )
 
 
 def test_a_set_that_is_named_begins_no_study():
     """Cells of a published table that nobody has recorded are trained by name alone."""
     with pytest.raises(UserError, match="names no cells of budget 'full'"):
-        cell_selection.choose(Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3"))
+        cell_selection.choose_cells(
+            Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3")
+        )
 
 
 def test_a_study_can_be_narrowed():
     """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
-    chosen = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
-    cells = cell_selection.choose(chosen)
+    selected = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
+    cells = cell_selection.choose_cells(selected)
     assert len(cells) == 8
     assert {cell.group for cell in cells} == {"sb3-td3"}
     assert {cell.hyperparameters for cell in cells} == {"torchrl"}
@@ -70,17 +77,19 @@ def test_a_study_can_be_narrowed():
 
 def test_a_study_has_the_budget_of_its_table():
     """Nobody has to name the budget of a study."""
-    assert cell_selection.usual_budget("thesis") == "full"
-    assert cell_selection.usual_budget("default") == cell_selection.usual_budget("all") == "short"
+    assert cell_selection.default_budget("thesis") == "full"
+    assert (
+        cell_selection.default_budget("default") == cell_selection.default_budget("all") == "short"
+    )
 
 
 def test_a_plan_of_a_study_states_its_hours(tmp_path):
     """Seeds times cells are the runs; environments without stored runs count with the others."""
-    chosen = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
-    made = session_planning.plan(chosen, 0, str(tmp_path))
-    lines = plan_text.lines(made, processes=2)
+    selected = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
+    plan = session_planning.plan_session(selected, 0, str(tmp_path))
+    lines = plan_text.lines(plan, processes=2)
     assert lines[0].startswith("40 runs of budget full in 8 cells, 40 of them to do")
-    seconds = [cell.seconds for cell in made.cells]
+    seconds = [cell.seconds for cell in plan.cells]
     assert min(seconds) > 600.0
     assert f"in all {5 * sum(seconds) / 3600:.1f} core-hours" in lines[-2]
     assert lines[-2].endswith("and what 299 evaluations on the way take")
@@ -89,58 +98,73 @@ def test_a_plan_of_a_study_states_its_hours(tmp_path):
 
 def test_cells_of_another_set_name_it():
     """A cell with a set that is not its framework's own says so in its id."""
-    chosen = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
-    (cell,) = cell_selection.choose(chosen)
+    selected = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
+    (cell,) = cell_selection.choose_cells(selected)
     assert cell.id == "sb3-ppo-InvertedPendulum-v4-cleanrl-smoke"
-    assert "--hyperparameters cleanrl" in baseline_runs.how_to_record(cell)
+    assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording(cell)
 
 
 def test_what_can_be_trained_is_trained_although_something_is_refused():
     """A set that one algorithm cannot take is trained with the others."""
-    chosen = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
-    assert [cell.algorithm for cell in cell_selection.choose(chosen)] == ["ppo"]
-    (reason,) = cell_selection.excluded(chosen)
+    selected = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
+    assert [cell.algorithm for cell in cell_selection.choose_cells(selected)] == ["ppo"]
+    (reason,) = cell_selection.describe_exclusions(selected)
     assert "policy_delay is 1 and no argument sets it, found 2" in reason
     with pytest.raises(UserError, match="policy_delay is 1 and no argument sets it"):
-        cell_selection.choose(Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl"))
+        cell_selection.choose_cells(
+            Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl")
+        )
 
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
     """Every hyperparameter of the set is given; what it does not name is the framework's own."""
-    given = hyperparameters(Cell("torchrl", "td3", "any", "sb3", "full"), budget("full"))
-    assert given == {**hyperparameter_set("torchrl")["td3"], **hyperparameter_set("sb3")["td3"]}
-    assert given["adam_epsilon"] == 0.0001
-    assert given["hidden_sizes"] == [400, 300]
+    hyperparameters = resolve_hyperparameters(
+        Cell("torchrl", "td3", "any", "sb3", "full"), load_budget("full")
+    )
+    assert hyperparameters == {
+        **hyperparameter_set("torchrl")["td3"],
+        **hyperparameter_set("sb3")["td3"],
+    }
+    assert hyperparameters["adam_epsilon"] == 0.0001
+    assert hyperparameters["hidden_sizes"] == [400, 300]
 
 
 def test_what_belongs_to_a_frameworks_code_stays_with_it():
     """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
-    given = hyperparameters(Cell("sb3", "ppo", "any", "torchrl", "full"), budget("full"))
-    assert given["value_coefficient"] == 0.25
-    assert given.keys() == hyperparameter_set("sb3")["ppo"].keys()
+    hyperparameters = resolve_hyperparameters(
+        Cell("sb3", "ppo", "any", "torchrl", "full"), load_budget("full")
+    )
+    assert hyperparameters["value_coefficient"] == 0.25
+    assert hyperparameters.keys() == hyperparameter_set("sb3")["ppo"].keys()
     assert {"policy_gain", "value_gain"} <= hyperparameter_set("torchrl")["ppo"].keys()
 
 
 def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
     """The command that does the work trains with the set that the gate was asked for."""
-    words = gate_run.pytest_command(GateOptions(tmp_path, hyperparameters="original"))
+    words = gate_run.build_pytest_command(GateOptions(tmp_path, hyperparameters="original"))
     assert words[words.index("--hyperparameters") + 1] == "original"
-    assert "--hyperparameters" not in gate_run.pytest_command(GateOptions(tmp_path))
+    assert "--hyperparameters" not in gate_run.build_pytest_command(GateOptions(tmp_path))
 
 
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():
     """A set with one learning rate leaves none to the framework's own set."""
     cell = Cell("cleanrl", "sac", "any", "torchrl", "full")
-    given = hyperparameters(cell, budget("full"))
+    hyperparameters = resolve_hyperparameters(cell, load_budget("full"))
     assert hyperparameter_set("cleanrl")["sac"]["critic_learning_rate"] == 0.001
-    assert given["critic_learning_rate"] == given["temperature_learning_rate"] == 0.0003
+    assert (
+        hyperparameters["critic_learning_rate"]
+        == hyperparameters["temperature_learning_rate"]
+        == 0.0003
+    )
 
 
 def test_a_budget_changes_a_set_whatever_framework_it_is_for():
     """Short runs learn something with the sets that start late, in every framework."""
     for framework in ("sb3", "torchrl"):
-        given = hyperparameters(Cell(framework, "sac", "any", "original", "short"), budget("short"))
-        assert given["learning_starts"] == 400
+        hyperparameters = resolve_hyperparameters(
+            Cell(framework, "sac", "any", "original", "short"), load_budget("short")
+        )
+        assert hyperparameters["learning_starts"] == 400
 
 
 def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
@@ -154,4 +178,4 @@ def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
         with pytest.raises(
             UserError, match="cannot be the name of a folder of runs; .*rename .*ya"
         ):
-            cell_selection.choose(requested)
+            cell_selection.choose_cells(requested)

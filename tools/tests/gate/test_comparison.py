@@ -12,7 +12,7 @@ import pytest
 from rlregress import suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.gate.comparison import compare, compare_documented
+from rlregress.gate.comparison import compare_adapters, compare_documented
 from rlregress.reporting import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.reporting.html import comparison_page
 from rlregress.reporting.html.page import Facts
@@ -54,9 +54,9 @@ def pair(tmp_path):
         )
         return _answering(name, tmp_path / f"{name}.toml", **variants)
 
-    one = made("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
-    other = made("other", **{SCALE: "none", DISTANCE: "squared"})
-    return one, other
+    first_framework = made("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
+    second_framework = made("other", **{SCALE: "none", DISTANCE: "squared"})
+    return first_framework, second_framework
 
 
 def markdown(compared):
@@ -66,30 +66,30 @@ def markdown(compared):
 
 def test_differences_are_told_from_what_is_alike(pair):
     """A detail is different, alike, or about something that only one framework has."""
-    found = compare(pair)
-    assert [row.detail.id for row in found.different] == [SCALE]
-    assert [row.detail.id for row in found.same] == [DISTANCE]
-    assert [row.detail.id for row in found.alone] == [MINIMUM]
-    assert found.alone[0].absent == {"other": "has none"}
+    comparison_found = compare_adapters(pair)
+    assert [row.detail.id for row in comparison_found.different] == [SCALE]
+    assert [row.detail.id for row in comparison_found.same] == [DISTANCE]
+    assert [row.detail.id for row in comparison_found.alone] == [MINIMUM]
+    assert comparison_found.alone[0].absent == {"other": "has none"}
 
 
 def test_a_probe_without_a_variant_is_not_compared(pair):
     """What matches no known variant is neither alike nor a difference: it stands apart."""
-    one, other = pair
+    first_framework, second_framework = pair
     # another name: an answer is asked once per process and framework
-    other.name = "unknown"
+    second_framework.name = "unknown"
     unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    other.functions["probes"] = lambda: unknown
-    found = compare((one, other))
-    (row,) = found.undecided
+    second_framework.probes = lambda: unknown
+    comparison_found = compare_adapters((first_framework, second_framework))
+    (row,) = comparison_found.undecided
     assert row.detail.id == DISTANCE
-    assert row not in found.different + found.same + found.alone
+    assert row not in comparison_found.different + comparison_found.same + comparison_found.alone
     assert row.answers["unknown"][0].variant is None
 
 
 def test_markdown_has_differences_first_with_their_consequences(pair):
     """The page opens with the differences; each says what follows from it."""
-    text = markdown(compare(pair))
+    text = markdown(compare_adapters(pair))
     same, alone = "## 1 details are the same", "## Only one of them has it"
     assert text.index(f"### {SCALE}") < text.index(same) < text.index(alone)
     assert catalogue.get(SCALE).consequence in text
@@ -98,48 +98,49 @@ def test_markdown_has_differences_first_with_their_consequences(pair):
 
 def test_a_page_begins_with_a_table_of_each_family(pair):
     """Each difference in one row; of three frameworks, how many differ between any two."""
-    glance, _, _ = markdown(compare(pair)).partition("\n### ")
+    glance, _, _ = markdown(compare_adapters(pair)).partition("\n### ")
     assert "| sac | 1 |\n" in glance
     row = f"| {SCALE} | half | the variant 'none' |"
     head = "## What differs of sac\n\n| detail | one | other |\n|---|---|---|\n"
     assert f"{head}{row}\n" in glance
-    one, other = pair
-    third = copy.copy(one)
+    first_framework, second_framework = pair
+    third = copy.copy(first_framework)
     third.name = "third"
-    glance, _, _ = markdown(compare((one, other, third))).partition("\n## 1 details differ")
+    glance, _, _ = markdown(compare_adapters((first_framework, second_framework, third))).partition(
+        "\n## 1 details differ"
+    )
     assert "| family | differ | one and other | one and third | other and third |" in glance
     assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
     assert f"| {SCALE} | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
-    third.functions["probes"] = one.functions["probes"]
-    same = markdown(compare((one, third)))
+    third.probes = first_framework.probes
+    same = markdown(compare_adapters((first_framework, third)))
     assert "| family |" not in same
 
 
 def test_what_two_do_not_share_is_not_counted_as_equal(pair):
     """Of more than three, one table of pairs; a dash and no green badge where both have nothing."""
-    one, other = pair
-    third, alien = copy.copy(one), copy.copy(one)
+    first_framework, second_framework = pair
+    third, alien = copy.copy(first_framework), copy.copy(first_framework)
     third.name, alien.name = "third", "alien"
-    own = {(MINIMUM, "library"): one.observe.probes()[MINIMUM, "library"]}
-    alien.functions = {**one.functions, "probes": lambda: own}
-    found = compare((one, other, third, alien))
-    for shown in (found, found.only_different()):
+    alien.probes = lambda: {(MINIMUM, "library"): first_framework.probes()[MINIMUM, "library"]}
+    comparison_found = compare_adapters((first_framework, second_framework, third, alien))
+    for shown in (comparison_found, comparison_found.only_different()):
         glance, _, _ = markdown(shown).partition("\n## 1 details differ")
         assert "| sac | 1 |\n" in glance
         assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
         assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
-    nothing = compare((other, alien))
-    for found in (nothing, nothing.only_different()):
-        assert comparison_page.card(found).badge.word == "no detail that both have"
-    alike = compare((one, third)).only_different()
+    nothing = compare_adapters((second_framework, alien))
+    for comparison_found in (nothing, nothing.only_different()):
+        assert comparison_page.card(comparison_found).badge.word == "no detail that both have"
+    alike = compare_adapters((first_framework, third)).only_different()
     assert comparison_page.card(alike).badge.word == "no detail differs"
 
 
 def test_json_says_the_same(pair):
     """The JSON form carries variants and what is absent, differences first."""
-    found = json.loads(comparison_text.as_json(compare(pair)))
-    first = found["details"][0]
+    comparison_found = json.loads(comparison_text.as_json(compare_adapters(pair)))
+    first = comparison_found["details"][0]
     assert first["id"] == SCALE
     assert first["differs"]
     assert first["answers"]["other"]["library"]["variant"] == "none"
@@ -147,15 +148,21 @@ def test_json_says_the_same(pair):
 
 def test_a_comparison_can_be_of_some_details_alone(pair):
     """By id, by family, and without what is the same; what could not be compared stays."""
-    one, other = pair
-    assert [row.detail.id for row in compare(pair, [SCALE]).rows] == [SCALE]
-    assert [row.detail.id for row in compare(pair, (), ["sac"]).rows] == [MINIMUM]
-    assert [row.detail.id for row in compare(pair).only_different().rows] == [SCALE]
-    text = markdown(compare(pair).only_different())
+    first_framework, second_framework = pair
+    assert [row.detail.id for row in compare_adapters(pair, [SCALE]).rows] == [SCALE]
+    assert [row.detail.id for row in compare_adapters(pair, (), ["sac"]).rows] == [MINIMUM]
+    assert [row.detail.id for row in compare_adapters(pair).only_different().rows] == [SCALE]
+    text = markdown(compare_adapters(pair).only_different())
     assert "1 details differ, 2 that do not differ are left out." in text
-    other.name, unknown = "another", {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    other.functions["probes"] = lambda: unknown
-    assert [row.detail.id for row in compare((one, other)).only_different().rows] == [DISTANCE]
+    second_framework.name, unknown = (
+        "another",
+        {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)},
+    )
+    second_framework.probes = lambda: unknown
+    assert [
+        row.detail.id
+        for row in compare_adapters((first_framework, second_framework)).only_different().rows
+    ] == [DISTANCE]
 
 
 @pytest.mark.parametrize("width", [10, 16, 34, 80])
@@ -172,7 +179,7 @@ def test_a_path_is_broken_between_its_words(width):
 def test_a_framework_is_not_compared_with_itself(pair):
     """Two different names are needed; one sentence says so."""
     with pytest.raises(UserError, match="expected two or more different frameworks"):
-        compare((pair[0], pair[0]))
+        compare_adapters((pair[0], pair[0]))
 
 
 def test_every_detail_says_what_follows_from_it():

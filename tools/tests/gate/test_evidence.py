@@ -23,7 +23,7 @@ def session(folder, text: str, *options: str) -> list[dict]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_some.py").write_text(text)
     (folder / "test_other.py").write_text("def (\n")
-    environment = worker_launch.environment()
+    environment = worker_launch.worker_environment()
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
         + ["--continue-on-collection-errors", "--evidence", "evidence.json", *options],
@@ -59,7 +59,7 @@ def test_what_went_wrong_is_evidence(tmp_path):
     assert by_name["test_assertion"]["message"].startswith("assert 1 == 2")
     [broken] = [entry for entry in entries if "test_other" in entry["test"]]
     assert broken["outcome"] == "error"
-    assert outcome.broken([broken])
+    assert outcome.find_broken_tests([broken])
     kinds = {kind: {entry.get(kind) for entry in entries} for kind in ("cell", "group")}
     assert "sb3-ppo-Reacher-v4-short" in kinds["cell"]
     assert {"sb3-ppo", None} <= kinds["group"]

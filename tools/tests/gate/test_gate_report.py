@@ -26,9 +26,11 @@ from .test_outcome import cell, entry
 
 def answers(adapter):
     """One entry for every detail and scope that a framework is asked."""
-    for detail, scope in requested_names.to_probe(adapter):
-        of = entry(f"tests_unit::t[{detail}-{adapter.full_name}-{scope}]", adapter.full_name)
-        yield {**of, "detail": detail, "scope": scope, "found": "half"}
+    for detail, scope in requested_names.list_probes(adapter):
+        test_entry = entry(
+            f"tests_unit::t[{detail}-{adapter.full_name}-{scope}]", adapter.full_name
+        )
+        yield {**test_entry, "detail": detail, "scope": scope, "found": "half"}
 
 
 @pytest.fixture
@@ -38,31 +40,33 @@ def judged(tmp_path, monkeypatch):
     Called with a beginning of ids, these details are left out; with a framework, all others are.
     """
 
-    def judge(without="nothing", of=""):
-        monkeypatch.setattr(gate_run, "run", lambda options: evidence(options, without))
-        options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), frameworks=of or None)
+    def judge(without="nothing", framework_name=""):
+        monkeypatch.setattr(gate_run, "run_gate", lambda options: evidence(options, without))
+        options = GateOptions(
+            report=tmp_path, store=str(tmp_path / "runs"), frameworks=framework_name or None
+        )
         return gate_command.judge(options), tmp_path
 
     def evidence(options, without):
-        of = options.frameworks
-        adapters = [a for a in frameworks.installed() if of in (None, a.full_name)]
-        found = [
+        framework_name = options.frameworks
+        adapters = [a for a in frameworks.installed() if framework_name in (None, a.full_name)]
+        result = [
             {**entry(f"{tier}::t[{adapter.full_name}]", adapter.full_name), "tier": tier}
             for adapter in adapters
             for tier in ("unit", "behavior")
         ]
-        found += [
+        result += [
             answer
             for adapter in adapters
             for answer in answers(adapter)
             if not answer["detail"].startswith(without)
         ]
-        selected = cell_selection.Selection("short", (of,) if of else ())
+        selected = cell_selection.Selection("short", (framework_name,) if framework_name else ())
         session = open_session(selected, 0, "", 0.05, 1000)
         for name in session.verdict_names():
-            passed = {**cell(name, "holds"), "framework": session.framework_of(name)}
-            found.append({**passed, "tier": "performance"})
-        options.evidence.write_text(json.dumps({"schema": 1, "tests": found}))
+            passed = {**cell(name, "holds"), "framework": session.find_framework(name)}
+            result.append({**passed, "tier": "performance"})
+        options.evidence.write_text(json.dumps({"schema": 1, "tests": result}))
 
     return judge
 
@@ -70,16 +74,18 @@ def judged(tmp_path, monkeypatch):
 def test_every_installed_framework_has_a_verdict(judged):
     """Those with stored runs hold; of others the formulas hold, and the exit code is 0."""
     code, report = judged()
-    found = json.loads((report / "verdict.json").read_text())
+    result = json.loads((report / "verdict.json").read_text())
     names = {adapter.full_name for adapter in frameworks.installed()}
-    assert set(found["frameworks"]) == names == set(found["versions"])
-    verdicts = {name: of["verdict"] for name, of in found["frameworks"].items()}
+    assert set(result["frameworks"]) == names == set(result["versions"])
+    verdicts = {
+        name: framework_name["verdict"] for name, framework_name in result["frameworks"].items()
+    }
     session = open_session(cell_selection.Selection("short"), 0, "", 0.05, 1000)
-    trained = {session.framework_of(name) for name in session.verdict_names()}
+    trained = {session.find_framework(name) for name in session.verdict_names()}
     assert {"sb3", "torchrl"} <= trained
     expected = {name: "holds" if name in trained else "formulas hold" for name in names}
     assert verdicts == expected
-    assert (code, found["unjudged"]) == (0, [])
+    assert (code, result["unjudged"]) == (0, [])
     text = (report / "summary.md").read_text()
     # with the version, of what is a package
     headings = re.findall(r"^## (\S+?)(?: \(.*\))?: (.*)$", text, re.MULTILINE)
@@ -112,12 +118,19 @@ def test_details_that_were_not_asked_are_said_first(judged, capsys):
     """Without the details of GAE nothing holds: the verdict says so, and what to do about it."""
     code, report = judged(without="gae.", of="sb3")
     verdicts = json.loads((report / "verdict.json").read_text())["frameworks"]
-    assert (code, {n: of["verdict"] for n, of in verdicts.items()}) == (2, {"sb3": COULD_NOT_JUDGE})
+    assert (code, {n: framework_name["verdict"] for n, framework_name in verdicts.items()}) == (
+        2,
+        {"sb3": COULD_NOT_JUDGE},
+    )
     text, printed = (report / "summary.md").read_text(), capsys.readouterr().out
-    ids = {id for id, _ in requested_names.to_probe(frameworks.get("sb3"))}
+    ids = {id for id, _ in requested_names.list_probes(frameworks.get("sb3"))}
     gae = {id for id in ids if id.startswith("gae.")}
     message = f"{len(gae)} of {len(ids)} details were not checked: gae."
-    [card] = [of for of in text.split("\n## ") if of.startswith("sb3 ")]
+    [card] = [
+        framework_name
+        for framework_name in text.split("\n## ")
+        if framework_name.startswith("sb3 ")
+    ]
     assert ": could not judge\n" in card
     assert f"\n- {message}" in card
     assert "hold" not in card

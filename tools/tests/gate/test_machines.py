@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rlregress.gate import baseline_runs
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.machines import other_machines
+from rlregress.gate.machines import describe_other_machines
 from rlregress.gate.session import open_session
 from rlregress.reporting import gate_report, markdown_page
 from rlregress.reporting.html import gate_page
@@ -21,26 +21,31 @@ def test_runs_of_another_class_of_machine_are_said(tmp_path):
     What nobody noted of the stored runs' machine is not compared.
     """
     (stored,) = [
-        item for item in baseline_runs.every() if item.cell.id == "sb3-ppo-Hopper-v4-short"
+        item
+        for item in baseline_runs.load_all_baselines()
+        if item.cell.id == "sb3-ppo-Hopper-v4-short"
     ]
     session = open_session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
-    of = dict(stored.platform)
-    assert "instructions" not in of
-    same = of | {"instructions": "AVX2"}
+    stored_platform = dict(stored.platform)
+    assert "instructions" not in stored_platform
+    same = stored_platform | {"instructions": "AVX2"}
     platforms = [same, same | {"cpu": "Other"}, same | {"cpu": "Other"}, {}]
-    for job, platform in zip(session.jobs(stored.cell), platforms, strict=True):
+    for job, platform in zip(session.cell_jobs(stored.cell), platforms, strict=True):
         session.store.path(job).parent.mkdir(exist_ok=True)
-        session.store.put(job, {**content(job), "platform": platform}, "one")
-    [note] = other_machines(session)
+        session.store.put_record(job, {**content(job), "platform": platform}, "one")
+    [note] = describe_other_machines(session)
     assert note.startswith("2 new runs come from another class of machine (Other, Python ")
-    known = replace(stored, platform=of | {"instructions": "AVX512"})
-    session.stored = {stored.cell: known}
-    one, other = other_machines(session)
-    assert one.startswith("1 new runs come from another class of machine (AMD")
-    assert "AVX2" in one
-    assert "AVX512" in one
-    assert other.startswith("2 new runs")
-    assert f"({of['cpu']}, Python {of['python']}, threads: {of['torch_threads']}); confirm" in note
+    other_baseline = replace(stored, platform=stored_platform | {"instructions": "AVX512"})
+    session.stored = {stored.cell: other_baseline}
+    first_note, second_note = describe_other_machines(session)
+    assert first_note.startswith("1 new runs come from another class of machine (AMD")
+    assert "AVX2" in first_note
+    assert "AVX512" in first_note
+    assert second_note.startswith("2 new runs")
+    assert (
+        f"({stored_platform['cpu']}, Python {stored_platform['python']}, "
+        f"threads: {stored_platform['torch_threads']}); confirm" in note
+    )
 
     result = result_of([], notes=[note])
     assert f"\nNote: {note}.\n" in markdown_page.text(gate_page.page(result))

@@ -12,7 +12,7 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.evidence import plain
 from rlregress.gate import cell_selection, nightly_record, nightly_trend, report_data
-from rlregress.gate.judging import judge
+from rlregress.gate.judging import judge_session
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
 from rlregress.model.gate_result import FrameworkOutcome, ReportData
@@ -33,13 +33,13 @@ CELL = "sb3-ppo-Hopper-v4-short"
 def gated(tmp_path):
     """A real session of one cell whose runs are in the store; its entries and result."""
     store = str(tmp_path / "runs")
-    chosen = cell_selection.Selection("short", ["sb3"], ["ppo"], ["Hopper-v4"])
-    session = open_session(chosen, 3, store, 0.05, 1000, one_look=True)
+    selection = cell_selection.Selection("short", ["sb3"], ["ppo"], ["Hopper-v4"])
+    session = open_session(selection, 3, store, 0.05, 1000, one_look=True)
     (cell,) = session.cells
     rng = np.random.default_rng(0)
     stored = session.stored[cell].returns
     entries = []
-    for job in session.jobs(cell):
+    for job in session.cell_jobs(cell):
         final = float(rng.choice(stored))
         of_run = content(job) | {
             "curve": [], "final_return": final, "episode_returns": [final],
@@ -51,12 +51,12 @@ def gated(tmp_path):
         path = session.store.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         run_record.write(path, of_run)
-        made = SessionRun(session, job).summary(of_run)
+        run_summary = SessionRun(session, job).summary(of_run)
         named = f"tests_performance::test_training[{job.title}]"
-        entries.append(plain(entry(named, "sb3", cell=cell.id, record=made)))
-    verdicts = judge(session)
+        entries.append(plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
+    verdicts = judge_session(session)
     entries.append(plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id])))
-    of = FrameworkOutcome(
+    framework_outcome = FrameworkOutcome(
         framework="sb3",
         verdict="holds",
         tests={},
@@ -64,11 +64,11 @@ def gated(tmp_path):
         verdicts={CELL: entries[-1]["verdict"]},
     )
     result = result_of(
-        [of],
+        [framework_outcome],
         versions={"sb3": {"torch": "2.13.0"}},
         report_data=ReportData(
             started="today", command="rlregress check", machine="here",
-            runs=report_data.runs(entries),
+            runs=report_data.collect_runs(entries),
         ),
     )  # fmt: skip
     return entries, result
@@ -77,9 +77,9 @@ def gated(tmp_path):
 def test_a_night_is_written_and_read_again(gated, tmp_path):
     """Returns, protocol, machine and verdict of each run are those of its record."""
     entries, result = gated
-    night = {"night": nightly_record.of_gate(result, entries)}
-    (tmp_path / nightly_record.FILE).write_text(json.dumps(night))
-    read = nightly_record.read(tmp_path)
+    night = {"night": nightly_record.build_record(result, entries)}
+    (tmp_path / nightly_record.VERDICT_FILE).write_text(json.dumps(night))
+    read = nightly_record.read_nightly_run(tmp_path)
     cell = read.cells[CELL]
     assert cell.returns == tuple(
         listed_entry["record"]["final_return"] for listed_entry in entries[:3]
@@ -96,33 +96,35 @@ def test_what_was_judged_beside_returns_is_kept(gated):
     """Groups, training returns and critics with their verdicts, throughput by quantity."""
     entries, result = gated
     verdict = {"verdict": "regressed"}
-    more = [
+    further_entries = [
         entry("t::group", "sb3", group="sb3-ppo", verdict=verdict),
         entry("t::critic", "sb3", critic=f"{CELL} critic", verdict=verdict),
         entry("t::more", "sb3", cell="other", verdict=verdict, diagnostics={"other kl": verdict}),
         entry("t::fast", "sb3", throughput={"algorithm": "ppo", "verdicts": {"training": verdict}}),
     ]
-    kept = nightly_record.of_gate(result, [*entries, *more])["verdicts"]
-    assert {"sb3-ppo", f"{CELL} critic", "sb3 ppo training"} <= kept.keys()
-    assert not {CELL, "other kl"} & kept.keys()
-    assert kept["sb3 ppo training"] == "regressed"
+    verdicts = nightly_record.build_record(result, [*entries, *further_entries])["verdicts"]
+    assert {"sb3-ppo", f"{CELL} critic", "sb3 ppo training"} <= verdicts.keys()
+    assert not {CELL, "other kl"} & verdicts.keys()
+    assert verdicts["sb3 ppo training"] == "regressed"
 
 
 def test_a_night_holds_its_replays(gated, tmp_path):
     """Cell, seed, state and first difference of each replay are those of the evidence."""
     entries, result = gated
     states = {"sb3-ppo-Hopper-v4-short": REPRODUCED, "sb3-ppo-Reacher-v4-short": DIFFERS}
-    more = [
+    further_entries = [
         entry("t::replay", "sb3", replay=plain(Replay(
             cell=name, replayed=f"{name.removesuffix('short')}replay", seed=seed, state=state,
             reason="because", first="update 1, gradients" if state == DIFFERS else "",
         )))
         for seed, (name, state) in enumerate(states.items())
     ]  # fmt: skip
-    night = nightly_record.of_gate(result, [*entries, *more])
-    (tmp_path / nightly_record.FILE).write_text(json.dumps({"night": night}))
-    read = nightly_record.read(tmp_path)
-    assert {name: of.state for name, of in read.replays.items()} == states
+    night = nightly_record.build_record(result, [*entries, *further_entries])
+    (tmp_path / nightly_record.VERDICT_FILE).write_text(json.dumps({"night": night}))
+    read = nightly_record.read_nightly_run(tmp_path)
+    assert {
+        name: framework_outcome.state for name, framework_outcome in read.replays.items()
+    } == states
     differing = read.replays["sb3-ppo-Reacher-v4-short"]
     assert (differing.seed, differing.first) == (1, "update 1, gradients")
     assert (differing.replayed, differing.group) == ("sb3-ppo-Reacher-v4-replay", "sb3-ppo")
@@ -146,23 +148,23 @@ def test_nights_without_frameworks_are_one_sentence(command, tmp_path):
     report = str(tmp_path / "report")
     code, out, error = command("trend", str(tmp_path / "nights"), "--report", report)
     assert (code, out, error.count("\n")) == (2, "", 1)
-    assert "none of 2 nights has judged a framework" in error
+    assert "none of 2 nights judged a framework" in error
 
 
 def test_reports_are_found_once(tmp_path):
     """Links are not followed, and a folder that is given twice counts once."""
     place = tmp_path / "nights" / "one"
     place.mkdir(parents=True)
-    (place / nightly_record.FILE).touch()
+    (place / nightly_record.VERDICT_FILE).touch()
     (place / "again").symlink_to(tmp_path / "nights")
-    assert nightly_trend.report_folders([tmp_path / "nights", place]) == [place]
+    assert nightly_trend.find_report_folders([tmp_path / "nights", place]) == [place]
 
 
 def test_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch):
     """A night that is missed would change the result."""
     hidden = tmp_path / "nights" / "hidden"
     hidden.mkdir(parents=True)
-    (tmp_path / "nights" / nightly_record.FILE).touch()
+    (tmp_path / "nights" / nightly_record.VERDICT_FILE).touch()
     scanned = os.scandir
 
     def denied(folder):
@@ -172,4 +174,4 @@ def test_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", denied)
     with pytest.raises(UserError, match="hidden cannot be read: Permission denied"):
-        nightly_trend.report_folders([tmp_path / "nights"])
+        nightly_trend.find_report_folders([tmp_path / "nights"])

@@ -210,12 +210,12 @@ def test_the_verdict_of_a_framework_counts_per_budget(judged):
 def test_a_reproduced_cell_is_judged(judged, state, is_judged):
     """Only after a replay with the stored numbers is a cell neither regressed nor missing."""
     contents = list(night_files.nights(20, 2, drop=0.3, begin=10))
-    first, other = contents[-1]["cells"]
+    first, second_cell = contents[-1]["cells"]
     group = first.rpartition("-Env")[0]
     for night in contents[10:]:
         night["verdicts"] = {f"{first} critic": "regressed", group: "regressed"}
     last = contents[-1]
-    last |= {"cells": {other: last["cells"][other]}, "verdicts": {}, "exit_code": 0}
+    last |= {"cells": {second_cell: last["cells"][second_cell]}, "verdicts": {}, "exit_code": 0}
     last["frameworks"]["sb3"]["verdict"] = "holds"
     replayed = f"{first.removesuffix('short')}replay"
     last["replays"] = {
@@ -233,9 +233,14 @@ def test_the_interval_holds_the_night_of_a_drop(after):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(1000, 40))
     values[:, -after:] -= 2.0
-    found = [date_drop(history) for history in values]
-    held = np.mean([of is not None and of[1] <= 40 - after <= of[2] for of in found])
-    assert 0.92 <= held <= 0.99
+    intervals = [date_drop(history) for history in values]
+    coverage = np.mean(
+        [
+            interval is not None and interval[1] <= 40 - after <= interval[2]
+            for interval in intervals
+        ]
+    )
+    assert 0.92 <= coverage <= 0.99
 
 
 def test_a_history_that_rises_has_no_drop():

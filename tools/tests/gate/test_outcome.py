@@ -18,7 +18,7 @@ from rlregress.reporting.html import gate_page
 from rlregress.upgrade.return_gate import of_evidence
 
 
-def entry(test: str, framework: str = "some", result: str = "passed", **more) -> dict:
+def entry(test: str, framework: str = "some", result: str = "passed", **changes) -> dict:
     """One entry of the evidence."""
     return {
         "test": test,
@@ -27,13 +27,13 @@ def entry(test: str, framework: str = "some", result: str = "passed", **more) ->
         "seconds": 0.1,
         "message": "it broke" if result == "failed" else "",
         "framework": framework,
-        **more,
+        **changes,
     }
 
 
 def cell(name: str, verdict: str) -> dict:
     """The entry of a judged cell."""
-    found = {
+    verdict_fields = {
         "verdict": verdict,
         "reason": "because.",
         "scale": 100.0,
@@ -51,43 +51,47 @@ def cell(name: str, verdict: str) -> dict:
         "visible_fraction": 0.4,
         "alpha": 0.05,
     }
-    return entry(f"t::test_returns[{name}]", verdict=found, cell=name)
+    return entry(f"t::test_returns[{name}]", verdict=verdict_fields, cell=name)
 
 
 def group(name: str, verdict: str, *cells: str) -> dict:
     """The entry of a judged group."""
-    found = {**cell(name, verdict)["verdict"], "cells": list(cells), "visible_fraction": 0.3}
-    return entry(f"t::test_group[{name}]", verdict=found, group=name)
+    verdict_fields = {
+        **cell(name, verdict)["verdict"],
+        "cells": list(cells),
+        "visible_fraction": 0.3,
+    }
+    return entry(f"t::test_group[{name}]", verdict=verdict_fields, group=name)
 
 
-def result_of(outcomes: Sequence[FrameworkOutcome], **more) -> GateResult:
+def result_of(outcomes: Sequence[FrameworkOutcome], **changes) -> GateResult:
     """The result of a gate that came to these outcomes, with what is different about it."""
-    names = [of.framework for of in outcomes]
+    names = [framework_outcome.framework for framework_outcome in outcomes]
     nothing = {name: {} for name in names}
     fields = {
         "broken": (), "unjudged": (), "versions": nothing, "sources": nothing, "copies": nothing,
         "alpha": 0.05, "budget": "short", "seconds": 1.0, "exit_code": 0,
     }  # fmt: skip
-    return GateResult(outcomes=outcomes, **{**fields, **more})
+    return GateResult(outcomes=outcomes, **{**fields, **changes})
 
 
 def judged(*entries: dict) -> tuple[str, int]:
     """Verdict of the only framework, and the exit code."""
-    found = outcome.outcomes(list(entries))
-    assert len(found) == 1
-    return found[0].verdict, outcome.exit_code(found, list(entries))
+    outcomes_found = outcome.build_outcomes(list(entries))
+    assert len(outcomes_found) == 1
+    return outcomes_found[0].verdict, outcome.exit_code(outcomes_found, list(entries))
 
 
 def critic(name: str, verdict: str, result: str = "passed") -> dict:
     """The entry of a judged critic: errors of 1.1 and then 2.0."""
-    found = {
+    verdict_fields = {
         **cell(name, verdict)["verdict"], "quantity": "critic", "scale": 1.0,
         "stored_mean": -math.log(1.1), "new_mean": -math.log(2.0),
         "effect_fraction": -math.log(2.0 / 1.1), "interval": [-math.log(2.0), -math.log(1.5)],
         "visible_fraction": math.log(1.2),
     }  # fmt: skip
-    made = entry(f"t::test_critic[{name}]", verdict=found, critic=f"{name} critic")
-    return {**made, "outcome": result}
+    critic_entry = entry(f"t::test_critic[{name}]", verdict=verdict_fields, critic=f"{name} critic")
+    return {**critic_entry, "outcome": result}
 
 
 def test_a_line_of_a_verdict_says_what_it_rests_on(snapshot):
@@ -116,38 +120,43 @@ def test_a_line_of_a_verdict_says_what_it_rests_on(snapshot):
 
 def training(name: str, verdict: str) -> dict:
     """The entry of the judged training episodes of a cell."""
-    of = {**cell(name, verdict)["verdict"], "quantity": "training"}
-    return entry(f"t::test_training_return[{name}]", verdict=of, training=f"{name} training")
+    framework_outcome = {**cell(name, verdict)["verdict"], "quantity": "training"}
+    return entry(
+        f"t::test_training_return[{name}]", verdict=framework_outcome, training=f"{name} training"
+    )
 
 
-def of_cell(verdict: str, **changes) -> dict:
+def cell_entry(verdict: str, **changes) -> dict:
     """The entry of cell x, with what is different about its verdict."""
-    made = cell("x", verdict)
-    return {**made, "verdict": {**made["verdict"], **changes}}
+    critic_entry = cell("x", verdict)
+    return {**critic_entry, "verdict": {**critic_entry["verdict"], **changes}}
 
 
 RED, HOLDS_Y = entry("a", result="failed"), cell("y", "holds")
-UNSURE = of_cell("inconclusive")
+UNSURE = cell_entry("inconclusive")
 COVERED = [HOLDS_Y, group("g", "holds", "x", "y")]
 VERDICTS = {
-    "all that was judged holds": ([entry("a"), of_cell("holds")], "holds", 0),
-    "a failed test": ([RED, of_cell("holds")], "regressed", 1),
-    "a test that could not be set up": ([of_cell("holds"), entry("a", result="error")], "holds", 2),
-    "a cell whose returns dropped": ([of_cell("regressed"), HOLDS_Y], "regressed", 1),
-    "a drop that the group does not show": ([of_cell("regressed"), *COVERED], "regressed", 1),
-    "a gain": ([of_cell("improved"), HOLDS_Y], "improved", 0),
+    "all that was judged holds": ([entry("a"), cell_entry("holds")], "holds", 0),
+    "a failed test": ([RED, cell_entry("holds")], "regressed", 1),
+    "a test that could not be set "
+    "up": ([cell_entry("holds"), entry("a", result="error")], "holds", 2),
+    "a cell whose returns dropped": ([cell_entry("regressed"), HOLDS_Y], "regressed", 1),
+    "a drop that the group does not show": ([cell_entry("regressed"), *COVERED], "regressed", 1),
+    "a gain": ([cell_entry("improved"), HOLDS_Y], "improved", 0),
     "no returns": ([entry("a")], "inconclusive", 3),
     "a cell that sees too little": ([UNSURE, HOLDS_Y], "inconclusive", 3),
     "covered by its group": ([UNSURE, *COVERED], "holds", 0),
     "by another group": ([UNSURE, *COVERED, cell("z", "inconclusive")], "inconclusive", 3),
     "a loss by chance": (
-        [of_cell("inconclusive", effect_fraction=-0.45, p_drop=0.7), *COVERED], "holds", 0),
+        [cell_entry("inconclusive", effect_fraction=-0.45, p_drop=0.7), *COVERED], "holds", 0),
     # a loss of more than its group can see, or runs that failed, are not covered
     "a loss of most": (
-        [of_cell("inconclusive", effect_fraction=-0.9, p_drop=0.7), *COVERED], "inconclusive", 3),
+        [cell_entry("inconclusive", effect_fraction=-0.9, p_drop=0.7), *COVERED],
+        "inconclusive", 3),
     "a likely loss": (
-        [of_cell("inconclusive", effect_fraction=-0.45, p_drop=0.1), *COVERED], "inconclusive", 3),
-    "a failed run": ([of_cell("inconclusive", failed=1), *COVERED], "inconclusive", 3),
+        [cell_entry("inconclusive", effect_fraction=-0.45, p_drop=0.1), *COVERED],
+        "inconclusive", 3),
+    "a failed run": ([cell_entry("inconclusive", failed=1), *COVERED], "inconclusive", 3),
     # a training speaks for the evaluation of the same cell, or of its group
     "covered by its training": ([UNSURE, training("x", "holds")], "holds", 0),
     "by that of another": ([UNSURE, training("y", "holds")], "inconclusive", 3),
@@ -158,10 +167,10 @@ VERDICTS = {
         "holds", 0),
     "a training that fell": ([UNSURE, training("x", "regressed")], "regressed", 1),
     # a critic neither spoils nor replaces a return
-    "an unsure critic": ([of_cell("holds"), critic("x", "inconclusive")], "holds", 0),
+    "an unsure critic": ([cell_entry("holds"), critic("x", "inconclusive")], "holds", 0),
     "a critic beside an unsure cell": ([UNSURE, critic("x", "holds")], "inconclusive", 3),
     "a critic alone": ([critic("x", "holds")], "inconclusive", 3),
-    "a better critic": ([of_cell("holds"), critic("x", "improved")], "improved", 0),
+    "a better critic": ([cell_entry("holds"), critic("x", "improved")], "improved", 0),
 }  # fmt: skip
 
 
@@ -175,24 +184,30 @@ def test_evidence_comes_to_one_verdict(case):
 def test_a_tier_without_a_passed_test_is_named():
     """A framework of which no behaviour was tested has not been judged."""
     entries = [entry("a"), {**cell("x", "holds"), "tier": "performance"}]
-    [of] = outcome.outcomes(entries, to_probe={"some": ()})
-    assert (of.untested, of.verdict) == (("behavior",), "could not judge")
-    assert outcome.exit_code([of], entries) == 2
+    [framework_outcome] = outcome.build_outcomes(entries, to_probe={"some": ()})
+    assert (framework_outcome.untested, framework_outcome.verdict) == (
+        ("behavior",),
+        "could not judge",
+    )
+    assert outcome.exit_code([framework_outcome], entries) == 2
 
 
-def answer(detail: str, scope: str = "library", **more) -> dict:
+def answer(detail: str, scope: str = "library", **changes) -> dict:
     """The entry of a test that asked a detail and got an answer."""
-    return entry(f"t::test[{detail}-{scope}]", detail=detail, scope=scope, found="half", **more)
+    return entry(f"t::test[{detail}-{scope}]", detail=detail, scope=scope, found="half", **changes)
 
 
 def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
     """The outcome of a framework of which two details are to be asked, one in two scopes."""
-    wanted = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
-    rest = [{**entry("x"), "tier": "behavior"}, {**cell("x", "holds"), "tier": "performance"}]
-    [of] = outcome.outcomes(
-        [*entries, *rest], {"some"} if trained else set(), to_probe={"some": wanted}
+    probes = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
+    further_entries = [
+        {**entry("x"), "tier": "behavior"},
+        {**cell("x", "holds"), "tier": "performance"},
+    ]
+    [framework_outcome] = outcome.build_outcomes(
+        [*entries, *further_entries], {"some"} if trained else set(), to_probe={"some": probes}
     )
-    return of
+    return framework_outcome
 
 
 EVERY_ANSWER = (answer("sac.a"), answer("sac.b"), answer("sac.b", "script"))
@@ -201,8 +216,8 @@ EVERY_ANSWER = (answer("sac.a"), answer("sac.b"), answer("sac.b", "script"))
 @pytest.mark.parametrize(("trained", "verdict"), [(True, "holds"), (False, "formulas hold")])
 def test_nothing_holds_of_a_framework_that_was_not_asked_every_detail(trained, verdict):
     """With all answers it holds; without one of them, in one scope, it could not be judged."""
-    whole = asked_details(*EVERY_ANSWER, trained=trained)
-    assert (whole.verdict, whole.details, whole.not_asked) == (verdict, 2, ())
+    complete = asked_details(*EVERY_ANSWER, trained=trained)
+    assert (complete.verdict, complete.details, complete.not_asked) == (verdict, 2, ())
     part = asked_details(*EVERY_ANSWER[:2], trained=trained)
     assert (part.verdict, part.not_asked) == ("could not judge", ("sac.b (script)",))
     assert outcome.exit_code([part], []) == 2
@@ -216,39 +231,50 @@ def test_a_skipped_question_is_not_asked():
 
 def test_a_regression_stays_one_where_details_are_missing():
     """What is known to be wrong is said, however little was asked."""
-    of = asked_details(answer("sac.a", result="failed"))
-    assert (of.verdict, outcome.exit_code([of], [])) == ("regressed", 1)
-    assert of.not_asked == ("sac.b (library, script)",)
+    framework_outcome = asked_details(answer("sac.a", result="failed"))
+    assert (framework_outcome.verdict, outcome.exit_code([framework_outcome], [])) == (
+        "regressed",
+        1,
+    )
+    assert framework_outcome.not_asked == ("sac.b (library, script)",)
 
 
 def test_a_framework_of_which_no_test_ran_could_not_be_judged():
     """A framework that was selected and is in no entry has a verdict all the same."""
-    [of] = outcome.outcomes([], set(), to_probe={"some": {("sac.a", "library")}})
-    assert (of.verdict, of.untested) == ("could not judge", ("unit", "behavior"))
+    [framework_outcome] = outcome.build_outcomes(
+        [], set(), to_probe={"some": {("sac.a", "library")}}
+    )
+    assert (framework_outcome.verdict, framework_outcome.untested) == (
+        "could not judge",
+        ("unit", "behavior"),
+    )
 
 
 def test_a_critic_that_regressed_is_a_regression():
     """Whatever the returns say; that it is not the return is known."""
     entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
     assert judged(*entries) == ("regressed", 1)
-    [of] = outcome.outcomes(entries)
-    assert of.critics_alone == ("x critic",)
+    [framework_outcome] = outcome.build_outcomes(entries)
+    assert framework_outcome.regressed_critics == ("x critic",)
     text = "What got worse is the critic; no return fell: x critic.\n"
-    assert text in markdown_page.text(gate_page.page(result_of([of], exit_code=1)))
+    assert text in markdown_page.text(gate_page.page(result_of([framework_outcome], exit_code=1)))
     # beside a return that fell or a failed test, that is not said
-    for other in (cell("y", "regressed"), RED):
-        assert outcome.outcomes([entries[1], other])[0].critics_alone == ()
+    for further_cell in (cell("y", "regressed"), RED):
+        assert outcome.build_outcomes([entries[1], further_cell])[0].regressed_critics == ()
 
 
 def test_what_was_not_judged_is_said():
     """Cells and reason stand in one line, and in the outcome of the framework."""
     old, none = "they are older", "it exposes none"
     entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
-    [of] = outcome.outcomes(entries)
-    assert of.not_judged == {"x": {"critic": old}}
-    assert words.not_judged(of.not_judged) == [f"critic not judged of x: {old}"]
-    every = {"b": {"critic": old, "entropy": old, "kl": none}, "a": {"critic": old, "entropy": old}}
-    assert words.not_judged(every) == [
+    [framework_outcome] = outcome.build_outcomes(entries)
+    assert framework_outcome.not_judged == {"x": {"critic": old}}
+    assert words.not_judged(framework_outcome.not_judged) == [f"critic not judged of x: {old}"]
+    reasons = {
+        "b": {"critic": old, "entropy": old, "kl": none},
+        "a": {"critic": old, "entropy": old},
+    }
+    assert words.not_judged(reasons) == [
         f"critic, entropy not judged of a, b: {old}", f"kl not judged of b: {none}"
     ]  # fmt: skip
 
@@ -258,7 +284,7 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
     moved = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
     entries = [cell("x", "holds") | {"diagnostics": {"x entropy": moved}}]
     assert judged(*entries) == ("moved", 0)
-    assert outcome.unjudged(["x", "x entropy"], entries) == []
+    assert outcome.find_unjudged(["x", "x entropy"], entries) == []
     assert list(evidence.verdicts(entries)) == ["x", "x entropy"]
     still = {"x entropy": {**moved, "verdict": "inconclusive"}}
     assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
@@ -273,35 +299,40 @@ def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity,
     """In a gate and in an upgrade: what is rejected later may still be called so."""
     name = "x" if quantity == "returns" else f"x {quantity}"
     unseen = {"visible_fraction": None, "quantity": quantity}
-    found = {**critic("x", "regressed")["verdict"], **unseen}
+    verdict_fields = {**critic("x", "regressed")["verdict"], **unseen}
     text = f"; at Holm's first step no {what} can be seen"
-    assert words.line(name, found).endswith(text)
-    [line] = of_evidence("some", [entry("t", verdict=found, critic=name)], [], Path()).lines
+    assert words.line(name, verdict_fields).endswith(text)
+    [line] = of_evidence(
+        "some", [entry("t", verdict=verdict_fields, critic=name)], [], Path()
+    ).lines
     assert line.endswith(text)
 
 
 def test_a_failure_of_the_suite_itself_is_no_verdict():
     """A red test about no framework means that the suite could not judge, exit code 2."""
     entries = [cell("x", "holds"), entry("suite", framework="", result="failed")]
-    found = outcome.outcomes(entries)
-    assert outcome.exit_code(found, entries) == 2
+    outcomes_found = outcome.build_outcomes(entries)
+    assert outcome.exit_code(outcomes_found, entries) == 2
     assert outcome.exit_code([], []) == 2
 
 
 def test_a_verdict_that_is_missing_is_no_verdict():
     """A cell of the session that no test has judged makes the gate one that could not judge."""
     entries = [cell("x", "holds")]
-    missing = outcome.unjudged(["x", "y"], entries)
+    missing = outcome.find_unjudged(["x", "y"], entries)
     assert missing == ["y"]
-    assert outcome.exit_code(outcome.outcomes(entries), entries, missing) == 2
+    assert outcome.exit_code(outcome.build_outcomes(entries), entries, missing) == 2
 
 
 def test_each_framework_has_its_own_verdict():
     """What is said of one framework does not touch another; the worst one sets the exit code."""
     entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]
-    found = outcome.outcomes(entries)
-    assert [(o.framework, o.verdict) for o in found] == [("other", "regressed"), ("some", "holds")]
-    assert outcome.exit_code(found, entries) == 1
+    outcomes_found = outcome.build_outcomes(entries)
+    assert [(o.framework, o.verdict) for o in outcomes_found] == [
+        ("other", "regressed"),
+        ("some", "holds"),
+    ]
+    assert outcome.exit_code(outcomes_found, entries) == 1
 
 
 OF_PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 releases, 1 to 2)"
@@ -318,14 +349,14 @@ OF_PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 
 def test_old_files_that_could_not_be_loaded_are_listed_first(results, verdict):
     """And where none of any kind could be, the verdict is not that files still load."""
     entries = [
-        entry(f"t::files[{kind}]", result=result, old_files={"kind": kind, "found": [found]})
-        for kind, result, found in zip(
+        entry(f"t::files[{kind}]", result=result, old_files={"kind": kind, "found": [clause]})
+        for kind, result, clause in zip(
             ("ppo model", "sac model"), results.split(), (OF_PYTHON, "same (1)"), strict=True
         )
     ]
-    (found,) = outcome.outcomes(entries, trained=())
-    assert found.verdict == verdict
-    result = result_of([found])
+    (framework_outcome,) = outcome.build_outcomes(entries, trained=())
+    assert framework_outcome.verdict == verdict
+    result = result_of([framework_outcome])
     lines = [line for line in markdown_page.text(gate_page.page(result)).splitlines() if line]
     assert lines[1] == f"## some: {verdict}"
     (line,) = [line for line in lines if line.startswith("- not checked: old files ppo model")]
@@ -351,13 +382,15 @@ def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     """It has a verdict of its own, owes no returns, and does not spoil the others' exit code."""
     own = [entry("u", "bare@1"), {**entry("b", "bare@1"), "tier": "behavior"}]
     entries = [*own, cell("x", "holds")]
-    found = outcome.outcomes(entries, {"some"})
-    assert [(each.framework, each.verdict) for each in found] == [
+    outcomes_found = outcome.build_outcomes(entries, {"some"})
+    assert [(o.framework, o.verdict) for o in outcomes_found] == [
         ("bare@1", FORMULAS_HOLD), ("some", "holds")
     ]  # fmt: skip
-    bare = {name: outcome.outcomes(own, {name}, {"bare@1": ()})[0] for name in ("some", "bare")}
+    bare = {
+        name: outcome.build_outcomes(own, {name}, {"bare@1": ()})[0] for name in ("some", "bare")
+    }
     assert bare["some"].untested == ()
     assert bare["bare"].untested == ("performance",)
-    assert outcome.exit_code(found, entries) == 0
-    red = outcome.outcomes([entry("u", "bare@1", result="failed")], {"some"})
+    assert outcome.exit_code(outcomes_found, entries) == 0
+    red = outcome.build_outcomes([entry("u", "bare@1", result="failed")], {"some"})
     assert (red[0].verdict, outcome.exit_code(red, entries)) == ("regressed", 1)

@@ -9,7 +9,6 @@ import pytest
 from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.faults import fault_tables
-from rlregress.frameworks.sb3 import observe
 from rlregress.gate import probe_counts
 from rlregress.model.detail_answers import Missing
 from rlregress.model.fault_results import DETAILS
@@ -26,30 +25,30 @@ def sb3():
 
 def test_a_framework_of_this_repository_lacks_nothing(framework):
     """Whatever the catalogue has is probed, documented and made to fail, or is absent."""
-    assert probe_counts.missing(framework, catalogue.ids()) == []
+    assert probe_counts.find_missing(framework, catalogue.ids()) == []
 
 
 def test_what_is_not_probed_is_named_with_what_measures_it_elsewhere(sb3, monkeypatch):
     """The measurement, where a driver is enough; else the probes of the other frameworks."""
-    kept = {
-        key: probe for key, probe in sb3.observe.probes().items() if key[0] not in (DRIVEN, PROBED)
+    remaining_probes = {
+        key: probe for key, probe in sb3.probes().items() if key[0] not in (DRIVEN, PROBED)
     }
-    monkeypatch.setattr(observe, "probes", lambda: kept)
-    found = {row.detail: row for row in probe_counts.missing(sb3, catalogue.ids())}
-    assert set(found) == {DRIVEN, PROBED}
-    assert {row.lacks for row in found.values()} == {"probe"}
-    assert found[DRIVEN].example == "rlregress.measurements.dqn.loss_kind, on a driver"
-    assert "torchrl.observe.replay" in found[PROBED].example
+    monkeypatch.setattr(sb3, "probes", lambda: remaining_probes)
+    gaps = {row.detail: row for row in probe_counts.find_missing(sb3, catalogue.ids())}
+    assert set(gaps) == {DRIVEN, PROBED}
+    assert {row.lacks for row in gaps.values()} == {"probe"}
+    assert gaps[DRIVEN].example == "rlregress.measurements.dqn.loss_kind, on a driver"
+    assert "torchrl.probes.replay" in gaps[PROBED].example
 
 
 def test_a_detail_without_an_expectation_or_a_fault_is_named(sb3, monkeypatch):
     """A probe alone is not enough."""
-    probes = {**sb3.observe.probes(), ("dqn.target.double", "script"): partial(int)}
-    monkeypatch.setattr(observe, "probes", lambda: probes)
-    every = fault_tables.load(DETAILS, ["sb3"])
-    faults = [of for of in every if DRIVEN not in (*of.turns, *of.also)]
+    probes = {**sb3.probes(), ("dqn.target.double", "script"): partial(int)}
+    monkeypatch.setattr(sb3, "probes", lambda: probes)
+    faults_loaded = fault_tables.load(DETAILS, ["sb3"])
+    faults = [fault for fault in faults_loaded if DRIVEN not in (*fault.turns, *fault.also)]
     monkeypatch.setattr(fault_tables, "load", lambda *_: faults)
-    assert probe_counts.missing(sb3, {DRIVEN, PROBED, "dqn.target.double"}) == [
+    assert probe_counts.find_missing(sb3, {DRIVEN, PROBED, "dqn.target.double"}) == [
         Missing(detail="dqn.target.double", lacks="expectation"),
         Missing(detail=DRIVEN, lacks="fault"),
     ]

@@ -55,15 +55,17 @@ def trainings(tmp_path, monkeypatch):
     """
     done, dial, canary = [], {}, dict(OPERATIONS)
     for name in CELLS:
-        stored = baseline_runs.folder() / f"{name}.toml"
+        stored = baseline_runs.returns_folder() / f"{name}.toml"
         (tmp_path / "returns").mkdir(exist_ok=True)
         (tmp_path / "returns" / f"{name}.toml").write_text(stored.read_text())
-    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path / "returns")
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path / "returns")
     monkeypatch.setattr(replays, "canary_path", lambda: tmp_path / "canary.toml")
     monkeypatch.setattr(replays, "digest_operations", lambda: canary)
-    for cell in cell_selection.choose(cell_selection.Selection("short", cells=",".join(CELLS))):
-        jobs = job_plan.jobs(replace(cell, budget="replay"), SEEDS)
-        baseline_runs.write(jobs, [result(job.seed) for job in jobs])
+    for cell in cell_selection.choose_cells(
+        cell_selection.Selection("short", cells=",".join(CELLS))
+    ):
+        jobs = job_plan.plan_jobs(replace(cell, budget="replay"), SEEDS)
+        baseline_runs.write_baseline(jobs, [result(job.seed) for job in jobs])
     versions = {name: jobs[0].versions[name] for name in ("numpy", "torch")}
     (tmp_path / "canary.toml").write_text(
         tomli_w.dumps({"versions": versions, "operations": OPERATIONS})
@@ -77,7 +79,7 @@ def trainings(tmp_path, monkeypatch):
         head = {"schema": run_record.SCHEMA, "job": job.as_dict() | {"key": job.key}}
         run_record.write(attempt.record, {**head, "key": job.key, **content})
 
-    monkeypatch.setattr(worker_launch, "_train", train)
+    monkeypatch.setattr(worker_launch, "_train_with_retry", train)
     return done, dial, canary
 
 
@@ -97,12 +99,12 @@ def named(session, name):
 
 def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
     """The claim names seed, steps and lines; what it says nothing of is listed."""
-    found = named(session, CELLS[0])
-    assert (found.state, found.seed, found.steps) == (REPRODUCED, 1, 4096)
+    result = named(session, CELLS[0])
+    assert (result.state, result.seed, result.steps) == (REPRODUCED, 1, 4096)
     claim = "seed 1: same numbers in all 4 096 steps; 80 % of the lines of on_policy.py and ppo.py"
-    assert found.reason == f"{claim} ran"
-    assert "other seeds, budgets and hyperparameters" in found.not_checked
-    assert "natively" in found.not_checked
+    assert result.reason == f"{claim} ran"
+    assert "other seeds, budgets and hyperparameters" in result.not_checked
+    assert "natively" in result.not_checked
 
 
 @pytest.mark.parametrize(
@@ -120,26 +122,33 @@ def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
 )  # fmt: skip
 def test_where_a_run_differs_first_is_named(changes, first):
     """The first update with another digest, and of it what comes about first."""
-    old = RunResult.of(result(0))
-    assert replays.first_difference(old, RunResult.of(result(0) | changes)) == first
-    assert replays.first_difference(old, RunResult.of(result(0))) == ""
+    old = RunResult.from_record(result(0))
+    assert (
+        replays.describe_first_difference(old, RunResult.from_record(result(0) | changes)) == first
+    )
+    assert replays.describe_first_difference(old, RunResult.from_record(result(0))) == ""
 
 
 def test_a_line_that_is_written_otherwise_is_no_other_number():
     """Renamed, or made two of: the digests of the updates are compared."""
-    old = RunResult.of(result(0))
+    old = RunResult.from_record(result(0))
     names = ("ppo.py: policy.optimizer.step()", "ppo.py: x.step()", "ppo.py: y.step()")
     new = replace(trail((ROWS[0], "2 2 ab bc cd de", ROWS[2])), names=names)
-    assert replays.first_difference(old, RunResult.of(result(0) | {"trail": asdict(new)})) == ""
+    assert (
+        replays.describe_first_difference(
+            old, RunResult.from_record(result(0) | {"trail": asdict(new)})
+        )
+        == ""
+    )
 
 
 def test_other_numbers_without_another_version_are_no_change_of_the_framework(session, trainings):
     """Where code and versions are those of the record, the machine or the suite is named first."""
     _, dial, _ = trainings
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
-    found = named(session, CELLS[0])
-    assert found.state == DIFFERS
-    assert found.reason.startswith("versions and code are those of the record: this machine, or")
+    result = named(session, CELLS[0])
+    assert result.state == DIFFERS
+    assert result.reason.startswith("versions and code are those of the record: this machine, or")
 
 
 def test_other_numbers_of_another_version_name_it(session, trainings):
@@ -147,22 +156,24 @@ def test_other_numbers_of_another_version_name_it(session, trainings):
     _, dial, _ = trainings
     dial["sb3-ppo-Reacher-v4-replay"] = [{"trail": asdict(trail(("1 0 aa bb xx dd", *ROWS[1:])))}]
     [cell] = [cell for cell in session.cells if cell.id == CELLS[0]]
-    of = session.replays[cell]
-    session.replays[cell] = replace(of, stored=replace(
-        of.stored, versions={**of.stored.versions, "torch": "2.12.0"}
+    run = session.replays[cell]
+    session.replays[cell] = replace(run, stored=replace(
+        run.stored, versions={**run.stored.versions, "torch": "2.12.0"}
     ))  # fmt: skip
-    found = session.replay(cell)
-    assert found.from_start
-    moved = f"torch 2.12.0 -> {of.job.versions['torch']}"
+    result = session.replay(cell)
+    assert result.from_start
+    moved = f"torch 2.12.0 -> {run.job.versions['torch']}"
     line = f"update 1, gradients (ppo.py: actor.step()); since the record: {moved}"
-    assert found.reason == f"other numbers, first at {line}"
+    assert result.reason == f"other numbers, first at {line}"
 
 
 def test_a_run_with_two_answers_is_no_difference_of_versions(session, trainings):
     """What does not repeat itself here says nothing, whatever moved."""
     _, dial, _ = trainings
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}, {"final_return": 6.0}]
-    assert named(session, CELLS[0]).reason == "it does not repeat itself here: two replays differ"
+    assert (
+        named(session, CELLS[0]).reason == "training is not deterministic here: two replays differ"
+    )
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -170,10 +181,10 @@ def test_an_operation_with_other_bits_keeps_all_replays_from_running(session, tr
     """The canary names it, nothing is trained, and every cell has fresh seeds."""
     done, _, canary = trainings
     canary[operation] = "other"
-    found = named(session, CELLS[0])
-    assert found.state == NOT_REPLAYED
+    result = named(session, CELLS[0])
+    assert result.state == NOT_REPLAYED
     text = "this machine's arithmetic is not that of the records"
-    assert found.reason == f"{text} (operation {operation})"
+    assert result.reason == f"{text} (operation {operation})"
     assert session.with_fresh_seeds.cells == session.cells
     assert done == []
 
@@ -183,9 +194,9 @@ def test_a_machine_that_cannot_compute_so_has_fresh_seeds(session, trainings, mo
     done, _, _ = trainings
     monkeypatch.setattr(replays, "digest_operations", REAL_CANARY)
     monkeypatch.setattr(replays.sys, "executable", "/bin/false")
-    found = named(session, CELLS[0])
-    assert found.state == NOT_REPLAYED
-    assert "could not be checked: /bin/false -m rlregress.inside.canary ended with" in found.reason
+    result = named(session, CELLS[0])
+    assert result.state == NOT_REPLAYED
+    assert "could not be checked: /bin/false -m rlregress.inside.canary ended with" in result.reason
     assert done == []
 
 
@@ -194,31 +205,31 @@ def test_a_process_in_another_arithmetic_is_not_compared(session, trainings):
     _, dial, _ = trainings
     why = "mkl products AUTO, expected COMPATIBLE"
     dial["sb3-ppo-Reacher-v4-replay"] = [{"platform": {"arithmetic": why}}]
-    found = named(session, CELLS[0])
-    assert (found.state, why in found.reason) == (NOT_REPLAYED, True)
+    result = named(session, CELLS[0])
+    assert (result.state, why in result.reason) == (NOT_REPLAYED, True)
 
 
 def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings):
     """A reproduced cell is owed no verdict, and its group has the rest; each is trained once."""
     done, dial, _ = trainings
-    assert session.groups() == ["sb3-ppo"]
+    assert session.group_names() == ["sb3-ppo"]
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
-    rest = session.with_fresh_seeds
-    assert [cell.id for cell in rest.cells] == [CELLS[0]]
-    assert (rest.groups(), list(rest.stored)) == ([], rest.cells)
-    assert {name.partition(" ")[0] for name in rest.verdict_names()} == {CELLS[0]}
-    assert len(session.verdict_names()) > len(rest.verdict_names())
+    fresh_session = session.with_fresh_seeds
+    assert [cell.id for cell in fresh_session.cells] == [CELLS[0]]
+    assert (fresh_session.group_names(), list(fresh_session.stored)) == ([], fresh_session.cells)
+    assert {name.partition(" ")[0] for name in fresh_session.verdict_names()} == {CELLS[0]}
+    assert len(session.verdict_names()) > len(fresh_session.verdict_names())
     # two attempts at what differs, one at the others
     replayed = [f"{name.removesuffix('short')}replay" for name in CELLS]
     assert sorted(done) == sorted([*replayed, replayed[0]])
-    assert session.with_fresh_seeds is rest
+    assert session.with_fresh_seeds is fresh_session
 
 
 def test_a_replay_is_never_taken_from_the_store_of_runs(session, trainings, tmp_path):
     """A record of an earlier session is trained again."""
     done, _, _ = trainings
     [cell] = [cell for cell in session.cells if cell.id == CELLS[0]]
-    worker_launch.run(session.replays[cell].job, Store(tmp_path / "runs"))
+    worker_launch.do_run(session.replays[cell].job, Store(tmp_path / "runs"))
     session.replay(cell)
     assert len(done) == 2
 
@@ -232,16 +243,16 @@ def test_a_seed_that_is_not_stored_is_one_sentence(trainings, tmp_path):
 
 def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
     """Three days replay all three stored seeds, where no seed is given."""
-    [cell] = cell_selection.choose(cell_selection.Selection("short", cells=CELLS[0]))
+    [cell] = cell_selection.choose_cells(cell_selection.Selection("short", cells=CELLS[0]))
 
     class Day(date):
-        today = classmethod(lambda of: of.day)
+        today = classmethod(lambda run: run.day)
 
     monkeypatch.setattr(replays, "date", Day)
     seeds = set()
     for day in (1, 2, 3):
         Day.day = date(2026, 11, day)
-        seeds.add(replays.recorded(cell, -1).run.seed)
+        seeds.add(replays.find_replayable(cell, -1).run.seed)
     assert seeds == {0, 1, 2}
 
 
@@ -266,7 +277,7 @@ def test_options_that_ask_for_other_runs_imply_fresh_seeds(given, first):
     assert GateOptions(**given).replays_first == first
 
 
-def of_framework(replay, **verdict):
+def judged_framework(replay, **verdict):
     """Return the outcome of a framework whose cell was replayed, and judged by fresh seeds."""
     entry = {"framework": "sb3", "cell": CELLS[0], "outcome": "passed", "message": ""}
     entries = [
@@ -275,36 +286,38 @@ def of_framework(replay, **verdict):
     ]
     if verdict:
         entries.append({**entry, "test": "v", "tier": "performance", "verdict": verdict})
-    [made] = outcome.outcomes(entries)
-    return made
+    [framework_outcome] = outcome.build_outcomes(entries)
+    return framework_outcome
 
 
 def test_reproduced_is_a_verdict_of_its_own():
     """It is no 'holds': it says nothing of other seeds; and it is exit code 0."""
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=REPRODUCED, reason="same")
-    made = of_framework(replay)
-    assert made.verdict == REPRODUCED
-    assert outcome.exit_code([made], []) == 0
-    assert made.replays == {CELLS[0]: replay}
+    framework_outcome = judged_framework(replay)
+    assert framework_outcome.verdict == REPRODUCED
+    assert outcome.exit_code([framework_outcome], []) == 0
+    assert framework_outcome.replays == {CELLS[0]: replay}
 
 
 def test_returns_that_hold_after_another_number_say_so():
     """The verdict stays 'holds', and its meaning names the numbers."""
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=DIFFERS, reason="other numbers")
-    made = of_framework(replay, verdict=HOLDS)
-    assert made.verdict == HOLDS
-    assert gate_report.meaning(made) == "other numbers; returns hold"
+    framework_outcome = judged_framework(replay, verdict=HOLDS)
+    assert framework_outcome.verdict == HOLDS
+    assert gate_report.meaning(framework_outcome) == "other numbers; returns hold"
 
 
 def test_a_version_that_explains_every_difference_is_one_line():
     """Many cells that differ from the first update on are reported once, with what moved."""
-    of = [
+    run = [
         Replay(cell=name, replayed="r", seed=1, state=DIFFERS, reason="other numbers",
                first="update 1, gradients (x)", moved="torch 2.12.0 -> 2.13.0")
         for name in CELLS
     ]  # fmt: skip
-    [line] = words.replays({each.cell: each for each in of})
+    [line] = words.replays({one_replay.cell: one_replay for one_replay in run})
     assert "all 3 replays have other numbers from update 1 on" in line
     assert "torch 2.12.0 -> 2.13.0" in line
-    later = replace(of[0], first="update 9, gradients (x)")
-    assert len(words.replays({each.cell: each for each in [later, *of[1:]]})) == 3
+    later = replace(run[0], first="update 9, gradients (x)")
+    assert (
+        len(words.replays({one_replay.cell: one_replay for one_replay in [later, *run[1:]]})) == 3
+    )

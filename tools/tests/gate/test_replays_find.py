@@ -9,7 +9,7 @@ import pytest
 
 from rlregress.faults import fault_tables, injection
 from rlregress.gate import replays
-from rlregress.gate.cell_selection import Selection, choose
+from rlregress.gate.cell_selection import Selection, choose_cells
 from rlregress.model.fault_results import RETURNS
 from rlregress.training.store import Store
 
@@ -25,11 +25,11 @@ FAULTS = {
 CHILD = """
 import sys
 from rlregress.gate import replays
-from rlregress.gate.cell_selection import Selection, choose
+from rlregress.gate.cell_selection import Selection, choose_cells
 from rlregress.training.store import Store
 from pathlib import Path
-[cell] = choose(Selection("short", cells=sys.argv[1]))
-found = replays.replay(replays.recorded(cell, 0), Store(Path(sys.argv[2])))
+[cell] = choose_cells(Selection("short", cells=sys.argv[1]))
+found = replays.run_replay(replays.find_replayable(cell, 0), Store(Path(sys.argv[2])))
 print(found.state, found.first, found.moved, sep="|")
 """
 
@@ -37,7 +37,7 @@ print(found.state, found.first, found.moved, sep="|")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_changed_constant_is_found_by_one_replay(name, tmp_path):
     """The copy differs from the record, at an update, and its code is named as what moved."""
-    fault = fault_tables.chosen(RETURNS, [FAULTS[name].partition("-")[0]], [name])[0]
+    fault = fault_tables.select_faults(RETURNS, [FAULTS[name].partition("-")[0]], [name])[0]
     with injection.injected(fault) as environment:
         command = [sys.executable, "-c", CHILD, FAULTS[name], str(tmp_path)]
         ended = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -49,7 +49,7 @@ def test_a_changed_constant_is_found_by_one_replay(name, tmp_path):
 @pytest.mark.parametrize("name", sorted(set(FAULTS.values())))
 def test_the_installed_framework_has_the_stored_numbers(name, tmp_path):
     """Without a fault the replay of each of these cells is reproduced: the control."""
-    [cell] = choose(Selection("short", cells=name))
-    recorded = replays.recorded(cell, 0)
+    [cell] = choose_cells(Selection("short", cells=name))
+    recorded = replays.find_replayable(cell, 0)
     assert recorded is not None
-    assert replays.replay(recorded, Store(tmp_path)).is_reproduced
+    assert replays.run_replay(recorded, Store(tmp_path)).is_reproduced

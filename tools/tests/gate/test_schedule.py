@@ -12,11 +12,11 @@ from rlregress.gate import baseline_runs, session_planning
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.schedule import (
     STARTUP_SECONDS,
-    draw,
+    compute_makespan,
+    draw_lengths,
+    length_ratios,
     lower_bound,
-    makespan,
-    predict,
-    spread,
+    predict_makespan,
 )
 from rlregress.reporting import plan_text
 from rlregress.training.cell import Cell
@@ -35,30 +35,35 @@ from rlregress.training.cell import Cell
 )
 def test_runs_are_begun_by_whoever_is_free(lengths, workers, seconds):
     """In their order, whatever their lengths."""
-    assert makespan(lengths, workers) == seconds
+    assert compute_makespan(lengths, workers) == seconds
 
 
 def test_no_order_is_faster_than_the_bound():
     """Of all orders of six runs the best is the bound, and longest first is as good here."""
     lengths = [7.0, 6.0, 5.0, 3.0, 2.0, 1.0]
-    ends = [makespan(order, 2) for order in itertools.permutations(lengths)]
+    ends = [compute_makespan(order, 2) for order in itertools.permutations(lengths)]
     assert lower_bound(lengths, 2) == min(ends) == 12.0
-    assert makespan(lengths, 2) == 12.0 < max(ends) == 15.0
+    assert compute_makespan(lengths, 2) == 12.0 < max(ends) == 15.0
     assert lower_bound(lengths, 100) == 7.0
 
 
 def test_a_prediction_is_exact_where_lengths_do_not_vary():
     """Longest first, in whatever order they are given."""
-    of = predict([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
-    assert of is not None
-    assert (of.seconds, of.low, of.high, of.bound) == (3.0, 3.0, 3.0, 3.0)
+    prediction = predict_makespan([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
+    assert prediction is not None
+    assert (prediction.seconds, prediction.low, prediction.high, prediction.bound) == (
+        3.0,
+        3.0,
+        3.0,
+        3.0,
+    )
 
 
 def test_a_prediction_has_the_spread_of_recorded_runs():
     """One run alone takes what was drawn for it; many even out."""
     ratios = (0.5, 1.5)
-    alone = predict([100.0], [ratios], 1)
-    many = predict([1.0] * 400, [ratios] * 400, 1)
+    alone = predict_makespan([100.0], [ratios], 1)
+    many = predict_makespan([1.0] * 400, [ratios] * 400, 1)
     assert alone is not None
     assert many is not None
     assert (alone.low, alone.high) == (50.0, 150.0)
@@ -68,28 +73,32 @@ def test_a_prediction_has_the_spread_of_recorded_runs():
 @pytest.mark.parametrize("expected", [[], [3.0, 0.0]])
 def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
     """A length of 0 means that no stored run tells."""
-    assert predict(expected, [(1.0,)] * len(expected), 2) is None
+    assert predict_makespan(expected, [(1.0,)] * len(expected), 2) is None
 
 
 def test_lengths_vary_as_the_stored_runs_of_a_cell():
     """Each over the mean of its cell and budget; without stored runs as the framework's others."""
-    known = baseline_runs.every()
-    for stored in known:
+    baselines = baseline_runs.load_all_baselines()
+    for stored in baselines:
         expected = []
-        for each in known:  # of one budget or several
-            if replace(each.cell, budget=stored.cell.budget) == stored.cell:
-                seconds = np.array([run.time.cpu_seconds for run in each.runs])
+        for baseline in baselines:  # of one budget or several
+            if replace(baseline.cell, budget=stored.cell.budget) == stored.cell:
+                seconds = np.array([run.time.cpu_seconds for run in baseline.runs])
                 expected += list(seconds / seconds.mean())
-        assert spread(stored.cell, known) == pytest.approx(expected)
-    other = Cell(known[0].cell.framework, known[0].cell.algorithm, "Ant-v4", "sb3", "full")
-    group = [stored for stored in known if stored.cell.group == other.group]
-    assert len(spread(other, known)) == sum(len(stored.runs) for stored in group) > 10
-    assert spread(other, []) == (1.0,)
+        assert length_ratios(stored.cell, baselines) == pytest.approx(expected)
+    other_cell = Cell(
+        baselines[0].cell.framework, baselines[0].cell.algorithm, "Ant-v4", "sb3", "full"
+    )
+    group = [stored for stored in baselines if stored.cell.group == other_cell.group]
+    assert (
+        len(length_ratios(other_cell, baselines)) == sum(len(stored.runs) for stored in group) > 10
+    )
+    assert length_ratios(other_cell, []) == (1.0,)
 
 
 def test_what_is_drawn_is_a_ratio_of_the_same_cell():
     """Times what is expected, on average what is expected."""
-    drawn = draw([10.0, 1.0] * 3000, [(0.5, 1.5), (1.0,)] * 3000, np.random.default_rng(1))
+    drawn = draw_lengths([10.0, 1.0] * 3000, [(0.5, 1.5), (1.0,)] * 3000, np.random.default_rng(1))
     assert set(drawn) == {5.0, 15.0, 1.0}
     assert np.mean(drawn[::2]) == pytest.approx(10.0, abs=0.5)
 
@@ -97,16 +106,16 @@ def test_what_is_drawn_is_a_ratio_of_the_same_cell():
 @pytest.mark.nightly
 def test_a_plan_says_when_the_last_run_ends(tmp_path):
     """With each run's start, between the bound and what one worker would take."""
-    chosen = Selection("short", ("sb3",), cells="sb3-ppo-*")
-    one = session_planning.plan(chosen, 2, str(tmp_path), workers=1).makespan
-    planned = session_planning.plan(chosen, 2, str(tmp_path), workers=2)
+    selection = Selection("short", ("sb3",), cells="sb3-ppo-*")
+    single_worker = session_planning.plan_session(selection, 2, str(tmp_path), workers=1).makespan
+    planned = session_planning.plan_session(selection, 2, str(tmp_path), workers=2)
     two = planned.makespan
-    assert one is not None
+    assert single_worker is not None
     assert two is not None
     runs = sum(cell.undone for cell in planned.cells)
-    assert one.bound == pytest.approx(planned.seconds + runs * STARTUP_SECONDS)
-    assert two.bound == pytest.approx(one.bound / 2)
-    assert two.bound <= two.seconds < one.seconds
+    assert single_worker.bound == pytest.approx(planned.seconds + runs * STARTUP_SECONDS)
+    assert two.bound == pytest.approx(single_worker.bound / 2)
+    assert two.bound <= two.seconds < single_worker.seconds
     [line] = [line for line in plan_text.lines(planned, 2) if line.startswith("makespan")]
     assert f"with 2 at a time, longest first, starts included: {two.seconds / 60:.1f} min" in line
     assert line.endswith(f"no order takes less than {two.bound / 60:.1f}")

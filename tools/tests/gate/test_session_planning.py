@@ -19,7 +19,7 @@ from rlregress.reporting import plan_text
 from tools.tests.nightly import every
 from tools.tests.training.test_records import content
 
-from .working import whole
+from .working import run_whole_session
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
 #: seconds in which the process of a run starts.
@@ -42,14 +42,14 @@ def session(tmp_path):
     return open_session(SELECTION, 2, str(tmp_path))
 
 
-def of(session, group):
+def list_group_cells(session, group):
     """The cells of a group, with the estimate of one run."""
     return {c.id: session.estimated_seconds(c) for c in session.cells if c.group == group}
 
 
 def test_without_a_measurement_the_stored_runs_tell(session):
     """Nothing is done: two runs of every cell, each a start and as long as the stored ones."""
-    estimates = of(session, "sb3-ppo") | of(session, "sb3-sac")
+    estimates = list_group_cells(session, "sb3-ppo") | list_group_cells(session, "sb3-sac")
     assert len(estimates) == 3
     assert min(estimates.values()) > 0
     assert seconds_to_do(session, []) == pytest.approx(2 * sum(estimates.values()) + 6 * START)
@@ -57,16 +57,16 @@ def test_without_a_measurement_the_stored_runs_tell(session):
 
 def test_runs_of_the_same_algorithm_correct_the_estimate(session):
     """PPO takes three times as long here, SAC twice: each is what its own runs say."""
-    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
-    one, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
-    measured = [(one[0], 3 * one[1]), (of_sac, 2 * seconds)]
+    ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
+    ppo_run, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
+    measured = [(ppo_run[0], 3 * ppo_run[1]), (of_sac, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
     assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_runs_of_others_correct_what_has_none_of_its_own(session):
     """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
-    ppo, sac = of(session, "sb3-ppo"), of(session, "sb3-sac")
+    ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
     longest = max(ppo.values())
     measured = [
         (max(ppo, key=ppo.__getitem__), longest),
@@ -78,24 +78,24 @@ def test_runs_of_others_correct_what_has_none_of_its_own(session):
 
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     """Before the first look is over; without stored runs to judge by there is none."""
-    several = open_session(SELECTION, 0, str(tmp_path))
-    first = sum(START + of_run for _, of_run in several.lengths_to_do([]))
+    open_one = open_session(SELECTION, 0, str(tmp_path))
+    first = sum(START + of_run for _, of_run in open_one.estimate_remaining([]))
     further = {
-        cell: expected_new_runs(several, cell, several.looks) - several.looks.seeds[0]
-        for cell in several.cells
+        cell: expected_new_runs(open_one, cell, open_one.looks) - open_one.looks.seeds[0]
+        for cell in open_one.cells
     }
     assert max(further.values()) > 0
-    expected = sum(runs * several.estimated_seconds(cell) for cell, runs in further.items())
-    assert seconds_to_do(several, []) == pytest.approx(first + expected)
+    expected = sum(runs * open_one.estimated_seconds(cell) for cell, runs in further.items())
+    assert seconds_to_do(open_one, []) == pytest.approx(first + expected)
 
 
 def _write(session, cell, seconds, status="finished"):
-    job = session.jobs(cell)[0]
+    job = session.cell_jobs(cell)[0]
     path = session.store.path(job)
     path.parent.mkdir(parents=True)
     failure = "" if status == "finished" else "NaN"
-    made = {"status": status, "failure": failure, "time": {"wall_seconds": seconds}}
-    run_record.write(path, content(job) | made)
+    record = {"status": status, "failure": failure, "time": {"wall_seconds": seconds}}
+    run_record.write(path, content(job) | record)
 
 
 def _cost(plan):
@@ -107,26 +107,26 @@ def _cost(plan):
 @pytest.mark.nightly
 def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     """One run at four times the estimate: what is left is planned so, and the plan says why."""
-    first = session_planning.plan(SELECTION, 2, str(tmp_path))
+    first = session_planning.plan_session(SELECTION, 2, str(tmp_path))
     assert "as fast as the stored runs; a busy or slower machine" in _cost(first)
     cell = session.cells[0]
     estimate = session.estimated_seconds(cell)
     _write(session, cell, 4 * estimate)
     _write(session, session.cells[1], 0.1, status="failed")
-    then = session_planning.plan(SELECTION, 2, str(tmp_path))
-    left = first.seconds - estimate - session.estimated_seconds(session.cells[1])
-    assert (then.measured, then.seconds) == (1, pytest.approx(4 * left))
+    then = session_planning.plan_session(SELECTION, 2, str(tmp_path))
+    remaining = first.seconds - estimate - session.estimated_seconds(session.cells[1])
+    assert (then.measured, then.seconds) == (1, pytest.approx(4 * remaining))
     assert "at the speed of the 1 runs that are done" in _cost(then)
 
 
-def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, tmp_path):
+def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection, trained, tmp_path):
     """Its cells say so, a gate would only judge, and it is its own that is proposed."""
-    before = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
+    before = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=0.9)
     assert (before.begun, before.wanted[-1].gate.name) == (False, "--seeds 5")
-    whole(chosen, tmp_path)
+    run_whole_session(stored_selection, tmp_path)
     done, _ = trained
     runs = Counter(cell for cell, _ in done)
-    then = session_planning.plan(chosen, 0, str(tmp_path), must_detect=0.9)
+    then = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=0.9)
     listed = plan_text.lines(then, 1)
     assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
@@ -138,7 +138,7 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(chosen, trained, 
 
 def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path):
     """Tests and trainings each have their noun."""
-    planned = session_planning.plan(SELECTION, 2, str(tmp_path))
+    planned = session_planning.plan_session(SELECTION, 2, str(tmp_path))
     for tests, minutes in ((1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")):
         first = plan_text.answer(planned, 1, tests)[0]
         assert re.search(rf" with one process: {minutes} for tests, \d+ minutes for tra", first)
@@ -146,7 +146,7 @@ def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path):
 
 def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
     """The smaller drop may be one of training returns alone; each is that of the gate's table."""
-    planned = session_planning.plan(SELECTION, 2, str(tmp_path))
+    planned = session_planning.plan_session(SELECTION, 2, str(tmp_path))
     (gate,) = [gate for gate in planned.gates if gate.chosen]
     either, alone = planned.detects["sb3"]["ppo"]
     drops = {name: drop for name, drop in {**gate.cells, **gate.groups}.items() if drop}
@@ -156,59 +156,74 @@ def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
     assert line.startswith(f"  sb3: ppo {percent(either)} ({percent(alone)})")
 
 
-def test_a_plan_without_trainings_says_so(chosen, trained, tmp_path):
+def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
     """Where every cell is decided, only the tests take time."""
-    whole(chosen, tmp_path)
-    line = plan_text.answer(session_planning.plan(chosen, 0, str(tmp_path)), 1, 120.0)[0]
+    run_whole_session(stored_selection, tmp_path)
+    line = plan_text.answer(
+        session_planning.plan_session(stored_selection, 0, str(tmp_path)), 1, 120.0
+    )[0]
     assert line == "2 minutes here with one process: 2 minutes for tests, no trainings."
 
 
 @pytest.mark.parametrize(("looks", "until"), every(3, [(1, 10), (0, 5), (2, 20)]))
-def test_a_plan_counts_the_runs_of_the_next_look(chosen, trained, tmp_path, looks, until):
+def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_path, looks, until):
     """Of cells that no look has decided, whose next one lacks all of its runs but one."""
     _, dial = trained
     # a loss that the group is long in doubt about
     dial["lost"] = 0.3
-    session = open_session(chosen, 0, str(tmp_path))
+    session = open_session(stored_selection, 0, str(tmp_path))
     before = (0, 5, 10)[looks]
     for cell in session.cells:
-        for job in session.jobs(cell)[:before]:
-            session.train(job)
+        for job in session.cell_jobs(cell)[:before]:
+            session.run_job(job)
     open_ = [
-        cell for cell in session_planning.plan(chosen, 0, str(tmp_path)).cells if not cell.decided
+        cell
+        for cell in session_planning.plan_session(stored_selection, 0, str(tmp_path)).cells
+        if not cell.decided
     ]
     assert len(open_) > 1
     # the last one of the next look, as another process may have done it first
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)
-    session.train(session.jobs(cell)[until - 1])
-    planned = session_planning.plan(chosen, 0, str(tmp_path))
+    session.run_job(session.cell_jobs(cell)[until - 1])
+    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path))
     listed = plan_text.lines(planned, 1)
-    left = {cell.name: until - before for cell in open_}
-    left[open_[0].name] -= 1
-    assert [of.done for of in planned.cells if of.name == cell.id] == [before + 1]
-    for of in planned.cells:
-        more = f", {20 - until} more if it is not decided by them" if until < 20 else ""
-        if of.name in left:
-            assert (of.until, of.undone) == (until, left[of.name])
-            text = f"  {of.name}: {of.undone} of {until} runs to do{more}, {of.seconds:.0f} CPU"
+    remaining = {cell.name: until - before for cell in open_}
+    remaining[open_[0].name] -= 1
+    assert [cell_plan.done for cell_plan in planned.cells if cell_plan.name == cell.id] == [
+        before + 1
+    ]
+    for cell_plan in planned.cells:
+        ending = f", {20 - until} more if it is not decided by them" if until < 20 else ""
+        if cell_plan.name in remaining:
+            assert (cell_plan.until, cell_plan.undone) == (until, remaining[cell_plan.name])
+            text = f"  {cell_plan.name}: {cell_plan.undone} of {until} runs to do{ending}"
+            text += f", {cell_plan.seconds:.0f} CPU"
             assert any(line.startswith(text) for line in listed)
     assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in listed)
 
 
 @pytest.mark.nightly
 def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
-    chosen, trained, tmp_path, command
+    stored_selection, trained, tmp_path, command
 ):
     """What it does not see another gate may, of runs that were not looked at."""
     _, dial = trained
-    session = open_session(chosen, 5, str(tmp_path))
-    session.train(session.jobs(session.cells[0])[0])
-    planned = session_planning.plan(chosen, 5, str(tmp_path))
+    session = open_session(stored_selection, 5, str(tmp_path))
+    session.run_job(session.cell_jobs(session.cells[0])[0])
+    planned = session_planning.plan_session(stored_selection, 5, str(tmp_path))
     five = next(gate for gate in planned.gates if gate.chosen)
     many = next(gate for gate in planned.gates if gate.seeds == 20)
     [group] = {cell.group for cell in session.cells}
     share = (five.groups[group] + many.groups[group]) / 2
-    requested = ["plan", "--cells", chosen.cells, "--store", str(tmp_path), "--seeds", "5"]
+    requested = [
+        "plan",
+        "--cells",
+        stored_selection.cells,
+        "--store",
+        str(tmp_path),
+        "--seeds",
+        "5",
+    ]
     code, output, _ = command(*requested, "--must-detect", f"{share:.3f}")
     common = output.splitlines()[-2]
     assert code == 0
@@ -258,13 +273,13 @@ def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
 
 
 @pytest.mark.nightly
-def test_a_gate_for_one_of_two_drops_says_which(command, chosen):
+def test_a_gate_for_one_of_two_drops_says_which(command, stored_selection):
     """Where no gate sees the drop in any one cell, what follows is labelled with the other."""
-    code, output, _ = command("plan", "--cells", chosen.cells, "--must-detect", "30%")
+    code, output, _ = command("plan", "--cells", stored_selection.cells, "--must-detect", "30%")
     assert code == 0
     assert "none of these checks detects it in every one" in output
-    *_, other, following = output.splitlines()
-    assert not other.startswith("next: ")
+    *_, proposal, following = output.splitlines()
+    assert not proposal.startswith("next: ")
     assert following.startswith("next: a drop of 30% that the cells of a group have in common")
 
 

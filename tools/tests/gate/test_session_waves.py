@@ -7,24 +7,24 @@ from collections import Counter
 import pytest
 
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.judging import judge
+from rlregress.gate.judging import judge_session
 from rlregress.gate.session import open_session
-from rlregress.gate.session_waves import next_wave, standing
+from rlregress.gate.session_waves import build_next_wave, current_standing
 from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import waves_text
 from tools.tests.nightly import every
 
-from .working import Ended, whole
+from .working import Ended, run_whole_session
 
 
 def through(session) -> list:
     """Do wave after wave until none is left; the waves."""
     waves = []
-    while (wave := next_wave(session)) is not None:
+    while (wave := build_next_wave(session)) is not None:
         waves.append(wave)
-        for job in wave.left:
-            session.train(job)
+        for job in wave.undone:
+            session.run_job(job)
     return waves
 
 
@@ -32,31 +32,35 @@ def through(session) -> list:
     ("lost", "sizes"), every(3, [(0.2, [15, 5, 10]), (0.0, [15]), (0.3, [15, 15, 20])])
 )
 def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
-    chosen, trained, tmp_path, lost, sizes
+    stored_selection, trained, tmp_path, lost, sizes
 ):
     """No run more and none less than a gate does, and what the gate says of the same store."""
     done, dial = trained
     dial["lost"] = lost
-    alone = whole(chosen, tmp_path / "a")
+    alone = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
-    session = open_session(chosen, 0, str(tmp_path / "b"))
+    session = open_session(stored_selection, 0, str(tmp_path / "b"))
     waves = through(session)
     assert Counter(done) == once
     assert [wave.number for wave in waves] == [1, 2, 3][: len(sizes)]
-    assert [len(wave.jobs) for wave in waves] == [len(wave.left) for wave in waves] == sizes
+    assert [len(wave.jobs) for wave in waves] == [len(wave.undone) for wave in waves] == sizes
     done.clear()
-    assert judge(session) == judge(open_session(chosen, 0, str(tmp_path / "b"))) == alone
+    assert (
+        judge_session(session)
+        == judge_session(open_session(stored_selection, 0, str(tmp_path / "b")))
+        == alone
+    )
     assert done == []
 
 
-def test_a_wave_has_the_runs_of_undecided_cells_alone(chosen, trained, tmp_path):
+def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained, tmp_path):
     """A cell that is decided at the first look has no run in the second wave."""
     _, dial = trained
     dial["lost"] = 0.2
-    session = open_session(chosen, 0, str(tmp_path))
+    session = open_session(stored_selection, 0, str(tmp_path))
     _, second, *_ = through(session)
-    of_cells = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
+    of_cells = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
     decided = {name for name, verdict in of_cells.items() if verdict.look == 1}
     trained_again = {job.cell.id for job in second.jobs}
     assert decided
@@ -66,95 +70,99 @@ def test_a_wave_has_the_runs_of_undecided_cells_alone(chosen, trained, tmp_path)
 
 
 @pytest.mark.nightly
-def test_ended_at_any_moment_a_wave_is_gone_on_with(chosen, trained, tmp_path):
+def test_ended_at_any_moment_a_wave_is_gone_on_with(stored_selection, trained, tmp_path):
     """Ended after every seventh run, waves do no run twice and list the same runs, fewer to do."""
     done, dial = trained
     dial["lost"] = 0.3
-    undisturbed = through(open_session(chosen, 0, str(tmp_path / "a")))
+    undisturbed = through(open_session(stored_selection, 0, str(tmp_path / "a")))
     once = Counter(done)
     done.clear()
-    found = {}
+    jobs_by_wave = {}
     while True:
         dial["left"] = 7
-        session = open_session(chosen, 0, str(tmp_path / "b"))
+        session = open_session(stored_selection, 0, str(tmp_path / "b"))
         try:
-            wave = next_wave(session)
+            wave = build_next_wave(session)
             if wave is not None:
-                assert found.setdefault(wave.number, wave.jobs) == wave.jobs
-                assert len(wave.left) == len(wave.jobs) - sum(
+                assert jobs_by_wave.setdefault(wave.number, wave.jobs) == wave.jobs
+                assert len(wave.undone) == len(wave.jobs) - sum(
                     (job.cell.id, job.seed) in done for job in wave.jobs
                 )
             through(session)
         except Ended:
             continue
         break
-    assert found == {wave.number: wave.jobs for wave in undisturbed}
+    assert jobs_by_wave == {wave.number: wave.jobs for wave in undisturbed}
     assert Counter(done) == once
     assert set(once.values()) == {1}
 
 
-def test_after_each_wave_it_is_said_what_is_decided(chosen, trained, tmp_path):
+def test_after_each_wave_it_is_said_what_is_decided(stored_selection, trained, tmp_path):
     """What has regressed stays so, with its reason; undecided cells are those of the next wave."""
     _, dial = trained
     dial["lost"] = 0.3
-    session = open_session(chosen, 0, str(tmp_path))
-    assert standing(session) is None
-    assert waves_text.standing(None) == []
+    session = open_session(stored_selection, 0, str(tmp_path))
+    assert current_standing(session) is None
+    assert waves_text.describe_standing(None) == []
     fallen: set[str] = set()
-    while (wave := next_wave(session)) is not None:
-        looked = standing(session)
+    while (wave := build_next_wave(session)) is not None:
+        looked = current_standing(session)
         if looked is not None:
             assert looked.look == wave.number - 1
             assert set(looked.undecided) == {job.cell.id for job in wave.jobs}
             assert not set(looked.undecided) & set(looked.verdicts)
             fallen |= {n for n, v in looked.verdicts.items() if v.verdict == REGRESSED}
-            text = waves_text.standing(looked)
+            text = waves_text.describe_standing(looked)
             assert text[-1].endswith(f"; undecided: {', '.join(looked.undecided)}")
-        for job in wave.left:
-            session.train(job)
-    last = standing(session)
+        for job in wave.undone:
+            session.run_job(job)
+    last = current_standing(session)
     assert last is not None
     assert last.undecided == ()
-    verdicts = judge(session)
+    verdicts = judge_session(session)
     assert last.verdicts == verdicts
     regressed = {name for name, verdict in verdicts.items() if verdict.verdict == REGRESSED}
     assert fallen <= regressed != set()
     for name in regressed:
-        assert f"{name} regressed: {verdicts[name].reason}" in waves_text.standing(last)
+        assert f"{name} regressed: {verdicts[name].reason}" in waves_text.describe_standing(last)
 
 
 @pytest.mark.nightly
 def test_a_cell_whose_critic_is_doubtful_is_in_the_next_wave(
-    chosen, trained, tmp_path, with_stored_critics
+    stored_selection, trained, tmp_path, with_stored_critics
 ):
     """Cells go on for whatever they are judged by, and the verdicts are those of a gate."""
     done, dial = trained
     dial["worse"] = 0.1
-    alone = whole(chosen, tmp_path / "a")
+    alone = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
-    session = open_session(chosen, 0, str(tmp_path / "b"))
+    session = open_session(stored_selection, 0, str(tmp_path / "b"))
     through(session)
     assert Counter(done) == once
-    assert judge(session) == alone
+    assert judge_session(session) == alone
 
 
-def test_a_damaged_record_puts_its_run_into_a_wave_again(chosen, trained, tmp_path):
+def test_a_damaged_record_puts_its_run_into_a_wave_again(stored_selection, trained, tmp_path):
     """It counts as not done, in the wave that it belongs to."""
-    session = open_session(chosen, 0, str(tmp_path))
+    session = open_session(stored_selection, 0, str(tmp_path))
     first, *_ = through(session)
     session.store.path(first.jobs[2]).write_text("{")
-    again = next_wave(open_session(chosen, 0, str(tmp_path)))
-    assert again is not None
-    assert (again.number, again.jobs, again.left) == (1, first.jobs, (first.jobs[2],))
+    second_wave = build_next_wave(open_session(stored_selection, 0, str(tmp_path)))
+    assert second_wave is not None
+    assert (second_wave.number, second_wave.jobs, second_wave.left) == (
+        1,
+        first.jobs,
+        (first.jobs[2],),
+    )
 
 
 def test_runs_that_are_not_judged_are_one_wave(tmp_path):
     """All of them, as the budget says."""
     smoke = Selection("smoke", environments=["InvertedPendulum-v4"], frameworks=["sb3"])
     session = open_session(smoke, 2, str(tmp_path))
-    wave = next_wave(session)
+    wave = build_next_wave(session)
     assert wave is not None
-    assert (wave.number, wave.of, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
-    assert wave.jobs == wave.left
-    assert standing(session) is None
+    assert (wave.number, wave.total, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
+    assert wave.jobs == wave.undone
+    assert current_standing(session) is None

@@ -20,55 +20,57 @@ import tomli_w
 
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, published, session_planning
-from rlregress.gate.judging import band_samples, judge
+from rlregress.gate.judging import build_band_samples, judge_session
 from rlregress.gate.session import open_session
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan_text
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from tools.tests.nightly import every
 
 from .stored import with_critics
-from .working import Ended, whole, with_three_runs, work
+from .working import Ended, run_whole_session, with_three_runs, work
 
 
-def test_a_decided_cell_starts_no_run_more(chosen, trained, tmp_path):
+def test_a_decided_cell_starts_no_run_more(stored_selection, trained, tmp_path):
     """The runs that were done are those that the verdicts rest on; the others say why not."""
     done, _ = trained
-    session = open_session(chosen, 0, str(tmp_path))
+    session = open_session(stored_selection, 0, str(tmp_path))
     reasons = work(session, session.ordered_jobs())
-    verdicts = {name: v for name, v in judge(session).items() if isinstance(v, CellVerdict)}
+    verdicts = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
     assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
     lines = [reason for reason in reasons if reason]
-    assert len(lines) == session.size - len(done) > 0
+    assert len(lines) == session.max_runs - len(done) > 0
     assert "decided at look 1, with 5 new runs" in lines[0]
 
 
-def test_runs_are_ordered_look_by_look_and_the_longest_first(chosen, tmp_path):
+def test_runs_are_ordered_look_by_look_and_the_longest_first(stored_selection, tmp_path):
     """No run of a later look comes before one of an earlier; inside a look the longest lead."""
-    session = open_session(chosen, 0, str(tmp_path))
+    session = open_session(stored_selection, 0, str(tmp_path))
     jobs = session.ordered_jobs()
-    looks = [session.looks.look_of(session.number(job)) for job in jobs]
+    looks = [session.looks.find_look(session.run_index(job)) for job in jobs]
     assert looks == sorted(looks)
     first = [session.estimated_seconds(job.cell) for job in jobs[: looks.count(0)]]
     assert first == sorted(first, reverse=True)
 
 
 @pytest.mark.parametrize("lost", every(2, [0.3, 0.0]))
-def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained, tmp_path, lost):
+def test_ended_at_any_moment_and_started_again_it_says_the_same(
+    stored_selection, trained, tmp_path, lost
+):
     """Ended after every eleventh run, a session does no run twice and says the same."""
     done, dial = trained
     dial["lost"] = lost
-    undisturbed = whole(chosen, tmp_path / "a")
+    undisturbed = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
     verdicts = None
     while verdicts is None:
         dial["left"] = 11
         try:
-            verdicts = whole(chosen, tmp_path / "b")
+            verdicts = run_whole_session(stored_selection, tmp_path / "b")
         except Ended:
             continue
     assert verdicts == undisturbed
@@ -77,46 +79,50 @@ def test_ended_at_any_moment_and_started_again_it_says_the_same(chosen, trained,
 
 
 @pytest.mark.nightly
-def test_two_processes_that_share_the_runs_say_what_one_says(chosen, trained, tmp_path):
+def test_two_processes_that_share_the_runs_say_what_one_says(stored_selection, trained, tmp_path):
     """Whoever waits for a look does the runs of it that nobody does, each of them once."""
     done, dial = trained
     dial["lost"] = 0.3
-    alone = whole(chosen, tmp_path / "a")
+    alone = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
-    found = {}
+    verdicts_found = {}
 
     def worker(name):
         # sessions of their own, as in two processes; one gets all the short straws
-        session = open_session(chosen, 0, str(tmp_path / "b"))
+        session = open_session(stored_selection, 0, str(tmp_path / "b"))
         jobs = session.ordered_jobs()
         share = [job for job in jobs if (job.seed % 5 == 0) == (name == "few")]
         random.Random(name).shuffle(share)
         work(session, sorted(share, key=jobs.index))
-        found[name] = judge(session)
+        verdicts_found[name] = judge_session(session)
 
     threads = [threading.Thread(target=worker, args=[name]) for name in ("few", "many")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(120)
-    assert found["few"] == found["many"] == alone
+    assert verdicts_found["few"] == verdicts_found["many"] == alone
     assert Counter(done) == once
 
 
-def test_a_number_of_seeds_or_fixed_is_one_look(chosen, tmp_path):
+def test_a_number_of_seeds_or_fixed_is_one_look(stored_selection, tmp_path):
     """``--seeds 3`` trains three runs of each cell, ``--single-look`` as many as the budget."""
-    assert open_session(chosen, 0, str(tmp_path)).looks.seeds == SEQUENTIAL.seeds == (3, 6, 12)
-    assert open_session(chosen, 3, str(tmp_path)).looks.seeds == (3,)
-    assert open_session(chosen, 0, str(tmp_path), one_look=True).looks.seeds == (5,)
+    assert (
+        open_session(stored_selection, 0, str(tmp_path)).looks.seeds
+        == SEQUENTIAL_LOOKS.seeds
+        == (3, 6, 12)
+    )
+    assert open_session(stored_selection, 3, str(tmp_path)).looks.seeds == (3,)
+    assert open_session(stored_selection, 0, str(tmp_path), one_look=True).looks.seeds == (5,)
     smoke = cell_selection.Selection("smoke", environments=["InvertedPendulum-v4"])
     assert open_session(smoke, 0, str(tmp_path)).looks.seeds == (1,)
 
 
-def test_too_few_stored_runs_are_judged_at_one_look(chosen, tmp_path, monkeypatch):
+def test_too_few_stored_runs_are_judged_at_one_look(stored_selection, tmp_path, monkeypatch):
     """A session whose cells have too few stored runs has one look, and says why."""
-    monkeypatch.setattr("rlregress.gate.session.LEAST_STORED", 100)
-    session = open_session(chosen, 0, str(tmp_path))
+    monkeypatch.setattr("rlregress.gate.session.MIN_STORED", 100)
+    session = open_session(stored_selection, 0, str(tmp_path))
     assert session.looks.seeds == (5,)
     assert "one look: " in session.describe()
     assert "10 stored runs, 100 are needed" in session.describe()
@@ -124,43 +130,45 @@ def test_too_few_stored_runs_are_judged_at_one_look(chosen, tmp_path, monkeypatc
 
 @pytest.mark.parametrize(("count", "by_band"), [(4, True), (5, False)])
 def test_a_published_band_is_preferred_to_fewer_runs_than_it_has(
-    chosen, tmp_path, monkeypatch, count, by_band
+    stored_selection, tmp_path, monkeypatch, count, by_band
 ):
     """Four stored runs of a cell of the thesis leave it to the band of five; five stand for it."""
     hopper = Cell("sb3", "ppo", "Hopper-v4", "sb3", "full")
-    job = job_plan.jobs(hopper, [0])[0]
+    job = job_plan.plan_jobs(hopper, [0])[0]
     folder = tmp_path / "few"
     folder.mkdir()
-    content = tomllib.loads(baseline_runs.path_of(replace(hopper, budget="short")).read_text())
-    monkeypatch.setattr(baseline_runs, "folder", lambda: folder)
+    content = tomllib.loads(
+        baseline_runs.baseline_path(replace(hopper, budget="short")).read_text()
+    )
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
     content.update(
         seeds=count, run=content["run"][:count], cell=asdict(hopper), protocol=asdict(job.protocol)
     )
-    baseline_runs.path_of(hopper).write_text(tomli_w.dumps(content))
+    baseline_runs.baseline_path(hopper).write_text(tomli_w.dumps(content))
     session = open_session(
         cell_selection.Selection("full", cells=hopper.id), 0, str(tmp_path / "runs")
     )
     assert (hopper in session.bands, hopper in session.stored) == (by_band, not by_band)
     text = f"{hopper.id} has 4 stored runs and is judged by its published band" if by_band else ""
-    assert session.one_look_because == text
+    assert session.one_look_reason == text
 
 
 def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
     """A t-test takes two, and that is said before anything is trained."""
-    chosen = cell_selection.Selection("full", cells="sb3-sac-Hopper-v4-full")
+    stored_selection = cell_selection.Selection("full", cells="sb3-sac-Hopper-v4-full")
     with pytest.raises(UserError, match=r"--seeds is 1, but sb3-sac-Hopper-v4-full .* takes 2 new"):
-        open_session(chosen, 1, str(tmp_path))
+        open_session(stored_selection, 1, str(tmp_path))
 
 
 def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
     """Of the new runs, the published means and the stored runs of the environment."""
     ant = Cell("sb3", "ppo", "Ant-v4", "sb3", "full")
-    table = published.table("thesis_returns")
+    table = published.load_table("thesis_returns")
     least = min(band.mean for key, band in table.items() if key[2] == "Ant-v4")
-    band = {ant: published.band_of(ant, "thesis_returns")}
+    band = {ant: published.find_band(ant, "thesis_returns")}
     for worst in (least, least - 100.0):
         returns = {ant: [math.nan, worst, 4000.0]}
-        (sample,) = band_samples(returns, band, "thesis_returns").values()
+        (sample,) = build_band_samples(returns, band, "thesis_returns").values()
         assert sample.new == [worst, worst, 4000.0]
 
 
@@ -168,65 +176,65 @@ def test_a_study_of_which_nothing_is_left_is_said():
     """A set that the published table does not have."""
     mine = cell_selection.Selection("full", cells="thesis", hyperparameters="mine")
     with pytest.raises(UserError, match="'thesis' is left .* it has the sets cleanrl, original, "):
-        cell_selection._of_study(mine, "thesis_returns")
+        cell_selection._select_study_cells(mine, "thesis_returns")
 
 
 @pytest.mark.parametrize("others", every(2, [False, True]))
 def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
     """There is no return to compare with, whether or not others know the environment's worst."""
-    known = baseline_runs.every()
-    texts = {item.cell: baseline_runs.path_of(item.cell).read_text() for item in known}
-    cell = cell_selection.choose(cell_selection.Selection("short", cells="all"))[0]
+    baselines = baseline_runs.load_all_baselines()
+    texts = {item.cell: baseline_runs.baseline_path(item.cell).read_text() for item in baselines}
+    cell = cell_selection.choose_cells(cell_selection.Selection("short", cells="all"))[0]
     content = tomllib.loads(texts[cell])
     for run in content["run"]:
         run.update(status="failed", failure="out of memory")
         del run["final_return"]
     texts[cell] = tomli_w.dumps(content)
-    monkeypatch.setattr(baseline_runs, "folder", lambda: tmp_path)
-    for each, text in texts.items():
-        if others or each == cell:
-            baseline_runs.path_of(each).write_text(text)
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
+    for cell_id, text in texts.items():
+        if others or cell_id == cell:
+            baseline_runs.baseline_path(cell_id).write_text(text)
     selected = cell_selection.Selection("short", cells=cell.id)
-    holds = f"{baseline_runs.path_of(cell)} holds {len(content['run'])} runs, all failed"
-    held = f"{holds}; record it again, with --replace"
-    for query in (session_planning.plan, open_session):
-        with pytest.raises(UserError, match=f"^{re.escape(held)}$"):
+    holds = f"{baseline_runs.baseline_path(cell)} holds {len(content['run'])} runs, all failed"
+    message = f"{holds}; record it again, with --replace"
+    for query in (session_planning.plan_session, open_session):
+        with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
             query(selected, 0, str(tmp_path / "runs"))
 
 
-def test_a_damaged_record_is_done_again(chosen, trained, tmp_path):
+def test_a_damaged_record_is_done_again(stored_selection, trained, tmp_path):
     """A record that cannot be read is set aside, and its run is done by whoever needs it."""
     done, _ = trained
-    session = open_session(chosen, 0, str(tmp_path))
-    verdicts = whole(chosen, tmp_path)
+    session = open_session(stored_selection, 0, str(tmp_path))
+    verdicts = run_whole_session(stored_selection, tmp_path)
     runs = len(done)
     job = session.ordered_jobs()[0]
     session.store.path(job).write_text("{")
     with pytest.warns(UserWarning, match="is done again"):
-        again = judge(open_session(chosen, 0, str(tmp_path)))
-    assert (again, len(done)) == (verdicts, runs + 1)
+        second_verdicts = judge_session(open_session(stored_selection, 0, str(tmp_path)))
+    assert (second_verdicts, len(done)) == (verdicts, runs + 1)
     with pytest.raises(UserError, match="--seeds is 2000"):
-        open_session(chosen, 2000, str(tmp_path))
+        open_session(stored_selection, 2000, str(tmp_path))
 
 
 @pytest.mark.nightly
 def test_training_episodes_are_judged_beside_the_evaluation(
-    chosen, trained, tmp_path, with_stored_training
+    stored_selection, trained, tmp_path, with_stored_training
 ):
     """They lose a fifth, which no evaluation shows: cells and group regress, by their training."""
     done, dial = trained
     dial["training"] = 0.2
-    session = open_session(chosen, 0, str(tmp_path / "a"))
-    verdicts = whole(chosen, tmp_path / "a")
+    session = open_session(stored_selection, 0, str(tmp_path / "a"))
+    verdicts = run_whole_session(stored_selection, tmp_path / "a")
     assert set(verdicts) == set(session.verdict_names())
     of_training = {name for name in verdicts if name.endswith(" training")}
     cells = with_stored_training
     assert of_training == {f"{name} training" for name in [*(c.id for c in cells), cells[0].group]}
-    fallen = {name for name, of in verdicts.items() if of.verdict == "regressed"}
+    fallen = {name for name, verdict in verdicts.items() if verdict.verdict == "regressed"}
     assert fallen == of_training
     assert "the mean of the training's last third changed by -" in verdicts[min(fallen)].reason
     dial["training"] = 0.0
-    still = whole(chosen, tmp_path / "b")
+    still = run_whole_session(stored_selection, tmp_path / "b")
     assert {still[name].verdict for name in of_training} == {"holds"}
     assert {still[name].new_seeds for name in of_training if "cells" not in vars(still[name])} == {
         5
@@ -234,121 +242,131 @@ def test_training_episodes_are_judged_beside_the_evaluation(
 
 
 @pytest.mark.usefixtures("with_stored_critics")
-def test_the_critics_of_a_session_are_judged_beside_its_returns(chosen, trained, tmp_path):
+def test_the_critics_of_a_session_are_judged_beside_its_returns(
+    stored_selection, trained, tmp_path
+):
     """Errors twice as large: critics and their group regress, the returns do not."""
     done, dial = trained
     dial["worse"] = float(np.log(2.0))
-    session = open_session(chosen, 0, str(tmp_path / "a"))
-    verdicts = whole(chosen, tmp_path / "a")
+    session = open_session(stored_selection, 0, str(tmp_path / "a"))
+    verdicts = run_whole_session(stored_selection, tmp_path / "a")
     assert set(verdicts) == set(session.verdict_names())
     of_critics = {name: v for name, v in verdicts.items() if name.endswith(" critic")}
-    assert len(of_critics) == len(session.judged_by(CRITIC)) + 1 == len(verdicts) / 2
+    assert len(of_critics) == len(session.cells_judged_by(CRITIC)) + 1 == len(verdicts) / 2
     assert {v.verdict for v in of_critics.values()} == {"regressed"}
     assert "regressed" not in {v.verdict for n, v in verdicts.items() if n not in of_critics}
-    assert {session.framework_of(name) for name in verdicts} == {session.cells[0].framework}
+    assert {session.find_framework(name) for name in verdicts} == {session.cells[0].framework}
     runs = Counter(done)
     done.clear()
-    assert judge(open_session(chosen, 0, str(tmp_path / "b"))) == verdicts
+    assert judge_session(open_session(stored_selection, 0, str(tmp_path / "b"))) == verdicts
     assert Counter(done) == runs
 
 
-def test_a_failed_run_says_nothing_of_a_critic(chosen, trained, tmp_path, with_stored_critics):
+def test_a_failed_run_says_nothing_of_a_critic(
+    stored_selection, trained, tmp_path, with_stored_critics
+):
     """Where half of the new runs fail it is inconclusive; one stored run blinds it to nothing."""
     _, dial = trained
     dial |= {"worse": 0.0, "failing": range(1000, 1020, 2)}
-    path = baseline_runs.path_of(with_stored_critics[0])
+    path = baseline_runs.baseline_path(with_stored_critics[0])
     content = tomllib.loads(path.read_text())
     content["run"][0] = {
         k: v for k, v in content["run"][0].items() if k not in ("final_return", "critic")
     }
     content["run"][0] |= {"status": "failed", "failure": "it crashed"}
     path.write_text(tomli_w.dumps(content))
-    verdicts = whole(chosen, tmp_path / "runs")
-    of_critics = [of for name, of in verdicts.items() if name.endswith(" critic")]
-    assert {of.verdict for of in of_critics} == {"inconclusive"}
-    assert all("new runs have no critic that can be compared" in of.reason for of in of_critics)
+    verdicts = run_whole_session(stored_selection, tmp_path / "runs")
+    of_critics = [verdict for name, verdict in verdicts.items() if name.endswith(" critic")]
+    assert {verdict.verdict for verdict in of_critics} == {"inconclusive"}
+    assert all(
+        "new runs have no critic that can be compared" in verdict.reason for verdict in of_critics
+    )
     dial["failing"] = ()
-    for name, of in whole(chosen, tmp_path / "again").items():
-        assert of.verdict == "holds" or not name.endswith(" critic")
-        assert of.visible_fraction < 0.3 or not name.endswith(" critic")
+    for name, verdict in run_whole_session(stored_selection, tmp_path / "again").items():
+        assert verdict.verdict == "holds" or not name.endswith(" critic")
+        assert verdict.visible_fraction < 0.3 or not name.endswith(" critic")
 
 
 @pytest.mark.parametrize(("error", "far"), [(57.0, False), (63.0, True)])
 def test_critics_that_cannot_get_worse_are_not_judged(
-    chosen, tmp_path, with_stored_critics, error, far
+    stored_selection, tmp_path, with_stored_critics, error, far
 ):
     """Where an error 1.65 times as large is beyond what is counted, no growth is looked for."""
     cell = with_stored_critics[0]
-    content = tomllib.loads(baseline_runs.path_of(cell).read_text())
+    content = tomllib.loads(baseline_runs.baseline_path(cell).read_text())
     for number, run in enumerate(content["run"]):
         run["critic"]["bias"] = error * (1 + 0.01 * (number % 2))
-    baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))
-    session = open_session(chosen, 0, str(tmp_path))
-    assert (cell not in session.judged_by(CRITIC)) == far
-    text = session.not_judged(cell).get("critic")
-    assert text == ("its stored critics are as far off as is counted" if far else None)
+    baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))
+    session = open_session(stored_selection, 0, str(tmp_path))
+    assert (cell not in session.cells_judged_by(CRITIC)) == far
+    text = session.unjudged_quantities(cell).get("critic")
+    assert text == ("the errors of its stored critics exceed the counted range" if far else None)
 
 
 def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
-    chosen, trained, tmp_path, with_stored_critics
+    stored_selection, trained, tmp_path, with_stored_critics
 ):
     """A cell gets the runs that the more doubtful of the two asks for, and not one more."""
     done, dial = trained
     dial["worse"] = 0.1
-    session = open_session(chosen, 0, str(tmp_path))
+    session = open_session(stored_selection, 0, str(tmp_path))
     reasons = work(session, session.ordered_jobs())
-    verdicts = judge(session)
+    verdicts = judge_session(session)
     used = {
         cell.id: max(verdicts[name].new_seeds for name in (cell.id, f"{cell.id} critic"))
         for cell in with_stored_critics
     }
     assert Counter(cell for cell, _ in done) == used
     assert any(v > verdicts[name].new_seeds for name, v in used.items())
-    assert sum(map(bool, reasons)) == session.size - len(done)
+    assert sum(map(bool, reasons)) == session.max_runs - len(done)
 
 
-def test_what_a_framework_logs_is_judged_beside_returns(chosen, trained, tmp_path, monkeypatch):
+def test_what_a_framework_logs_is_judged_beside_returns(
+    stored_selection, trained, tmp_path, monkeypatch
+):
     """An entropy that moved is said of cells and group, and asks for no runs."""
     done, dial = trained
     dial["worse"], dial["entropy"] = 0.0, 1.1
-    ids = chosen.cells.split(",")
-    cells = [item.cell for item in baseline_runs.every() if item.cell.id in ids]
+    ids = stored_selection.cells.split(",")
+    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
     with_critics(cells, tmp_path / "stored", monkeypatch, entropies=True)
-    verdicts = whole(chosen, tmp_path / "runs")
-    session = open_session(chosen, 0, str(tmp_path / "runs"))
-    moved = {name for name, of in verdicts.items() if of.verdict == "moved"}
+    verdicts = run_whole_session(stored_selection, tmp_path / "runs")
+    session = open_session(stored_selection, 0, str(tmp_path / "runs"))
+    moved = {name for name, verdict in verdicts.items() if verdict.verdict == "moved"}
     assert moved == {f"{name} entropy" for name in [*ids, cells[0].group]}
     assert set(verdicts) == set(session.verdict_names())
     why = "its framework does not expose it"
-    assert all(session.not_judged(cell)["kl"] == why for cell in cells)
-    assert all(session.not_judged(cell).keys() == {"training", "kl"} for cell in cells)
+    assert all(session.unjudged_quantities(cell)["kl"] == why for cell in cells)
+    assert all(session.unjudged_quantities(cell).keys() == {"training", "kl"} for cell in cells)
     before = Counter(done)
     done.clear()
     dial["entropy"] = 1.4
-    still = whole(chosen, tmp_path / "again")
-    assert "moved" not in {of.verdict for of in still.values()}
+    still = run_whole_session(stored_selection, tmp_path / "again")
+    assert "moved" not in {verdict.verdict for verdict in still.values()}
     assert Counter(done) == before
 
 
-def test_critics_are_judged_where_all_stored_runs_have_one(chosen, trained, tmp_path, monkeypatch):
+def test_critics_are_judged_where_all_stored_runs_have_one(
+    stored_selection, trained, tmp_path, monkeypatch
+):
     """Of one cell they are stored, of the others not: the others are named, with the reason."""
     _, dial = trained
     dial["worse"] = 0.0
-    ids = chosen.cells.split(",")
-    before = {item.cell.id: item for item in baseline_runs.every()}
-    originals = {id: baseline_runs.path_of(before[id].cell).read_text() for id in ids}
+    ids = stored_selection.cells.split(",")
+    before = {item.cell.id: item for item in baseline_runs.load_all_baselines()}
+    originals = {id: baseline_runs.baseline_path(before[id].cell).read_text() for id in ids}
     with_critics([before[ids[0]].cell], tmp_path / "stored", monkeypatch)
     for id in ids[1:]:
-        baseline_runs.path_of(before[id].cell).write_text(originals[id])
-    session = open_session(chosen, 0, str(tmp_path / "runs"))
-    assert [cell.id for cell in session.judged_by(CRITIC)] == ids[:1]
-    assert session.verdict_names() == [*ids, *session.groups(), f"{ids[0]} critic"]
-    assert set(judge(session)) == set(session.verdict_names())
-    why = {cell.id: session.not_judged(cell) for cell in session.stored}
+        baseline_runs.baseline_path(before[id].cell).write_text(originals[id])
+    session = open_session(stored_selection, 0, str(tmp_path / "runs"))
+    assert [cell.id for cell in session.cells_judged_by(CRITIC)] == ids[:1]
+    assert session.verdict_names() == [*ids, *session.group_names(), f"{ids[0]} critic"]
+    assert set(judge_session(session)) == set(session.verdict_names())
+    why = {cell.id: session.unjudged_quantities(cell) for cell in session.stored}
     assert "critic" not in why[ids[0]]
-    older = "its stored runs are older and tell nothing about it; record them again"
-    assert all(of["critic"] == older for id, of in why.items() if id != ids[0])
-    planned = session_planning.plan(chosen, 0, str(tmp_path / "runs"))
+    older = "its stored runs are older and lack it; record them again"
+    assert all(verdict["critic"] == older for id, verdict in why.items() if id != ids[0])
+    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path / "runs"))
     assert planned.not_judged == why
     text = plan_text.lines(planned, 1)
     assert (
@@ -371,8 +389,8 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
         with_three_runs(cell)
     two = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
     session = open_session(two, seeds, str(tmp_path / "runs"), alpha)
-    verdicts = judge(session)
-    assert session.groups() == session.groups(CRITIC) == []
+    verdicts = judge_session(session)
+    assert session.group_names() == session.group_names(CRITIC) == []
     assert set(session.verdict_names()) == set(verdicts)
     of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
-    assert all(of.verdict == "inconclusive" for of in of_few)
+    assert all(verdict.verdict == "inconclusive" for verdict in of_few)

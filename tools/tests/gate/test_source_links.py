@@ -32,20 +32,20 @@ def installed(folder: Path, version: str = "9.1.0", direct: str = "") -> Path:
 def test_a_file_of_a_release_is_linked_to_its_tag(tmp_path):
     """The installed one, and one in a folder of its own such as those of an upgrade."""
     path = Path(gymnasium.__file__).with_name("core.py")
-    assert source_links.address(path, FILE) == f"{AT_TAG}{gymnasium.__version__}/{FILE}"
-    assert source_links.address(installed(tmp_path), FILE) == f"{AT_TAG}9.1.0/{FILE}"
+    assert source_links.find_source_url(path, FILE) == f"{AT_TAG}{gymnasium.__version__}/{FILE}"
+    assert source_links.find_source_url(installed(tmp_path), FILE) == f"{AT_TAG}9.1.0/{FILE}"
 
 
 def test_a_file_that_was_edited_is_not_linked(tmp_path):
     """In its place; nor is a copy of the package, which nothing says the origin of."""
     path = installed(tmp_path / "edited")
     path.write_text("x = 2\n")
-    assert source_links.address(path, FILE) == ""
+    assert source_links.find_source_url(path, FILE) == ""
     copy = tmp_path / "copy" / FILE
     copy.parent.mkdir(parents=True)
     copy.write_text("x = 1\n")
-    assert source_links.address(copy, FILE) == ""
-    assert source_links.address(None, FILE) == ""
+    assert source_links.find_source_url(copy, FILE) == ""
+    assert source_links.find_source_url(None, FILE) == ""
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_a_file_that_was_edited_is_not_linked(tmp_path):
 )
 def test_what_is_no_plain_release_of_an_index_is_not_linked(tmp_path, given):
     """An installer says where it was from; its version says what else it is."""
-    assert source_links.address(installed(tmp_path, **given), FILE) == ""
+    assert source_links.find_source_url(installed(tmp_path, **given), FILE) == ""

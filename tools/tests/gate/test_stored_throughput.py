@@ -29,14 +29,14 @@ def name() -> str:
     """The name of some framework that is installed and that trains what is recorded here."""
     installed = frameworks.installed()
     return next(
-        found for found in installed if {"ppo", "sac"} <= {*found.framework.algorithms}
+        found_values for found_values in installed if {"ppo", "sac"} <= {*found_values.algorithms}
     ).name
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty folder of stored throughput."""
-    monkeypatch.setattr(stored_throughput, "folder", lambda: tmp_path)
+    monkeypatch.setattr(stored_throughput, "throughput_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -44,10 +44,15 @@ def written(name: str, processes: int = 10) -> Path:
     """Write the file of a framework with two algorithms, as pytest-benchmark does; its path."""
     measured = [vars(replace(SOUND, ratio=0.5 + n / 1000)) for n in range(processes)]
     benchmarks = [
-        {"extra_info": {**stored_throughput.conditions(name, algorithm), "process": measured}}
+        {
+            "extra_info": {
+                **stored_throughput.current_conditions(name, algorithm),
+                "process": measured,
+            }
+        }
         for algorithm in ("ppo", "sac")
     ]
-    path = stored_throughput.path_of(name)
+    path = stored_throughput.throughput_path(name)
     path.write_text(json.dumps({"version": "5", "benchmarks": benchmarks}))
     return path
 
@@ -60,8 +65,8 @@ def slower(factor: float = 0.8) -> list[Measurement]:
 @pytest.mark.parametrize("of", frameworks.names())
 def test_whatever_is_trained_can_be_measured(of):
     """It has a protocol whose numbers fit each other, installed or not."""
-    for algorithm in frameworks.get(of).framework.algorithms:
-        assert throughput_measurement.protocol(of, algorithm).total_steps() > 0
+    for algorithm in frameworks.get(of).algorithms:
+        assert throughput_measurement.load_protocol(of, algorithm).total_steps() > 0
 
 
 @pytest.fixture
@@ -102,11 +107,11 @@ def test_floor(benchmark, pytestconfig):
 def test_what_pytest_benchmark_writes_is_read_again(name, folder, session):
     """Every process with its versions; what it cost, in units of the floor, is its time."""
     session(SHORT)
-    stored_throughput.record(name, 2)
-    found = stored_throughput.load(name)["short"]
-    assert [process.ratio for process in found.process] == [0.25, 0.2]
-    assert found.versions == {"torch": "2"}
-    (measured,) = json.loads(stored_throughput.path_of(name).read_text())["benchmarks"]
+    stored_throughput.record_throughput(name, 2)
+    found_values = stored_throughput.load_throughput(name)["short"]
+    assert [process.ratio for process in found_values.process] == [0.25, 0.2]
+    assert found_values.versions == {"torch": "2"}
+    (measured,) = json.loads(stored_throughput.throughput_path(name).read_text())["benchmarks"]
     assert measured["stats"]["data"] == [4.0, 5.0]
     assert not [*folder.glob(".new-*")]
 
@@ -116,14 +121,14 @@ def test_a_recording_that_fails_leaves_what_is_stored(name, folder, session):
     before = written(name).read_text()
     session(SHORT.replace('"0"', '"1"'))
     with pytest.raises(UserError, match=f"throughput of {name} could not be measured; see above"):
-        stored_throughput.record(name, 2)
-    assert stored_throughput.path_of(name).read_text() == before
+        stored_throughput.record_throughput(name, 2)
+    assert stored_throughput.throughput_path(name).read_text() == before
 
 
 def test_one_process_is_too_few(name, folder):
     """A sample of one has no deviation."""
     with pytest.raises(UserError, match="--throughput is 1, expected 2 or more processes"):
-        stored_throughput.record(name, 1)
+        stored_throughput.record_throughput(name, 1)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +150,11 @@ def test_what_was_recorded_otherwise_is_not_compared_with(name, folder, key, val
     with pytest.raises(
         UserError, match=f"under other conditions: {message}; record .*--throughput 10"
     ):
-        stored_throughput.stored(name, "ppo")
-    assert stored_throughput.stored(name, "sac")
-    judged = stored_throughput.verdicts({(name, "ppo"): slower(), (name, "sac"): slower()}, 0.05)
+        stored_throughput.find_comparable(name, "ppo")
+    assert stored_throughput.find_comparable(name, "sac")
+    judged = stored_throughput.judge_processes(
+        {(name, "ppo"): slower(), (name, "sac"): slower()}, 0.05
+    )
     assert [*judged] == [(name, "sac")]
 
 
@@ -155,9 +162,12 @@ def test_a_slower_session_regressed(name, folder):
     """Of new processes at four fifths of the speed the training regressed, and nothing else."""
     written(name)
     measured = {(name, "ppo"): slower(), (name, "sac"): slower(1.0), (name, "td3"): slower()}
-    judged = stored_throughput.verdicts(measured, 0.05)
-    found = {pair[1]: {of: v.verdict for of, v in by.items()} for pair, by in judged.items()}
-    assert found == {
+    judged = stored_throughput.judge_processes(measured, 0.05)
+    found_values = {
+        pair[1]: {quantity_name: v.verdict for quantity_name, v in by.items()}
+        for pair, by in judged.items()
+    }
+    assert found_values == {
         "ppo": {"training": "regressed", "peak memory": "holds"},
         "sac": {"training": "holds", "peak memory": "holds"},
     }
@@ -172,16 +182,16 @@ def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
         seeds.append(seed)
         return SOUND
 
-    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure", measure)
-    stored_throughput.new_processes(name, "ppo", {})
+    monkeypatch.setattr(stored_throughput.throughput_measurement, "measure_throughput", measure)
+    stored_throughput.measure_processes(name, "ppo", {})
     assert seeds == list(range(1000, 1005))
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"benchmarks": [{"extra_info": {"cpu": 3}}]}'])
 def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, monkeypatch, content):
     """An emptied one, too: in one sentence with what to do, and nothing is run."""
-    monkeypatch.setattr(gate_run, "run", lambda options: pytest.fail("it ran"))
-    stored_throughput.path_of(name).write_text(content)
+    monkeypatch.setattr(gate_run, "run_gate", lambda options: pytest.fail("it ran"))
+    stored_throughput.throughput_path(name).write_text(content)
     options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     with pytest.raises(UserError, match=f"{name}.json.*; restore the file, or record it again"):
         check.judge(options)
@@ -197,7 +207,7 @@ def test_a_row_tells_how_fast_a_training_is():
 
 def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
     """The entries of what was measured and of what was judged of it."""
-    found = {
+    found_values = {
         "verdict": verdict,
         "reason": "because.",
         "stored_processes": 10,
@@ -210,10 +220,15 @@ def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
         "alpha": 0.05,
         "visible": 0.12,
     }
-    values = ({"processes": [vars(SOUND)]}, {"verdicts": {"training": found}})
+    values = ({"processes": [vars(SOUND)]}, {"verdicts": {"training": found_values}})
     return [
-        entry(f"t::{n}", result=result, tier="performance", throughput={"algorithm": "sac", **of})
-        for n, of in enumerate(values)
+        entry(
+            f"t::{n}",
+            result=result,
+            tier="performance",
+            throughput={"algorithm": "sac", **quantity_name},
+        )
+        for n, quantity_name in enumerate(values)
     ]
 
 
@@ -232,13 +247,13 @@ def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, messa
     """The worst of returns and throughput is the verdict; without returns formulas alone hold."""
     result = "failed" if verdict == "regressed" else "passed"
     entries = throughput_entries(verdict, result) + [cell("x", "holds")] * (trained is None)
-    assert outcome.outcomes(entries, trained)[0].verdict == message
+    assert outcome.build_outcomes(entries, trained)[0].verdict == message
 
 
 def test_the_report_shows_what_was_measured_and_judged():
     """The table and the line of the verdict stand below the framework."""
-    found = outcome.outcomes([*throughput_entries("holds"), cell("x", "holds")])
-    text = markdown_page.text(gate_page.page(result_of(found)))
+    found_values = outcome.build_outcomes([*throughput_entries("holds"), cell("x", "holds")])
+    text = markdown_page.text(gate_page.page(result_of(found_values)))
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
     assert "would detect a change of 12% with 80 % power" in text
@@ -247,7 +262,10 @@ def test_the_report_shows_what_was_measured_and_judged():
 def test_a_gate_measures_throughput_only_if_asked(tmp_path):
     """Its session leaves the file out, and a second one, without other processes, runs it."""
     options = GateOptions(report=tmp_path, frameworks="some", throughput=True)
-    first, second = gate_run.pytest_command(options), gate_run.throughput_command(options)
+    first, second = (
+        gate_run.build_pytest_command(options),
+        gate_run.build_throughput_command(options),
+    )
     assert first[first.index("--ignore") + 1] == gate_run.THROUGHPUT == second[3]
     assert "-n" not in second
     assert second[second.index("--framework") + 1] == "some"
@@ -267,37 +285,42 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
             {**entry("tests_unit/test_details.py::t", adapter.full_name), "tier": "unit"}
             | {"detail": id, "scope": scope, "found": "as documented"}
             for adapter in frameworks.installed()
-            for id, scope in requested_names.to_probe(adapter)
+            for id, scope in requested_names.list_probes(adapter)
         ]
-        second = [{**of, "framework": names[0]} for of in throughput_entries("inconclusive")]
+        second = [
+            {**quantity_name, "framework": names[0]}
+            for quantity_name in throughput_entries("inconclusive")
+        ]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))
         options.throughput_evidence.write_text(json.dumps({"schema": 1, "tests": second}))
 
-    monkeypatch.setattr(gate_run, "run", sessions)
+    monkeypatch.setattr(gate_run, "run_gate", sessions)
     options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     check.judge(options)
-    found = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
+    found_values = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
     name = frameworks.installed()[0].full_name
-    assert "training" in found[name]["throughput"]["sac"]["verdicts"]
-    assert found[name]["verdict"] == "inconclusive"
+    assert "training" in found_values[name]["throughput"]["sac"]["verdicts"]
+    assert found_values[name]["verdict"] == "inconclusive"
     assert evidence.read(options.throughput_evidence)
 
 
 def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
     """The sentence names the framework and what to run."""
     with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline record"):
-        baseline._throughput((name,), 0)
+        baseline._print_throughput((name,), 0)
 
 
 def test_a_copy_that_is_not_here_is_named():
     """What is stored of its framework is not printed as if it were that copy's."""
     with pytest.raises(UserError, match="sb3@9"):
-        baseline._throughput(("sb3@9",), 0)
+        baseline._print_throughput(("sb3@9",), 0)
 
 
 def test_the_stored_files_can_be_read():
     """They hold known frameworks, every algorithm, and ratios below the floor."""
-    found = stored_throughput.every()
-    assert {framework for framework, _ in found} <= set(frameworks.names())
-    assert {algorithm for _, algorithm in found} == {"ppo", "sac", "td3"}
-    assert all(0 < process.ratio < 1 for stored in found.values() for process in stored.process)
+    found_values = stored_throughput.load_all_throughput()
+    assert {framework for framework, _ in found_values} <= set(frameworks.names())
+    assert {algorithm for _, algorithm in found_values} == {"ppo", "sac", "td3"}
+    assert all(
+        0 < process.ratio < 1 for stored in found_values.values() for process in stored.process
+    )

@@ -7,7 +7,7 @@ import tomllib
 import tomli_w
 
 from rlregress.gate import baseline_runs
-from rlregress.gate.judging import judge, why_not_needed
+from rlregress.gate.judging import explain_not_needed, judge_session
 from rlregress.gate.session import open_session
 
 
@@ -19,22 +19,22 @@ def work(session, jobs):
     """What the tests of a worker process do: every run in turn, unless it is not needed."""
     reasons = []
     for job in jobs:
-        reason = why_not_needed(session, job)
+        reason = explain_not_needed(session, job)
         reasons.append(reason)
         if not reason:
-            session.train(job)
+            session.run_job(job)
     return reasons
 
 
-def whole(chosen, store):
+def run_whole_session(stored_selection, store):
     """One process from the first run to the verdicts."""
-    session = open_session(chosen, 0, str(store))
+    session = open_session(stored_selection, 0, str(store))
     work(session, session.ordered_jobs())
-    return judge(session)
+    return judge_session(session)
 
 
 def with_three_runs(cell):
     """Leave three of the stored runs of a cell."""
-    content = tomllib.loads(baseline_runs.path_of(cell).read_text())
+    content = tomllib.loads(baseline_runs.baseline_path(cell).read_text())
     content |= {"run": content["run"][:3], "seeds": 3}
-    baseline_runs.path_of(cell).write_text(tomli_w.dumps(content))
+    baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))

@@ -42,17 +42,17 @@ def _why_not_rlregress(words: list[str], named_only: bool) -> str:
     """An ellipsis is left out; what a sentence only names may lack what it takes."""
     # taken before the rest is parsed
     words = [word for word in words if word != TRUST]
-    given, (name, *rest) = commands.program.commands, words
+    command_group, (name, *further) = commands.program.commands, words
     at_the_top = {flag for param in commands.program.params for flag in param.opts}
     if name in at_the_top or words in [[group] for group in commands.GROUPS]:
         return ""
-    if name in commands.GROUPS and rest:
-        given, (name, *rest) = given[name].commands, rest
-    if name not in given:
+    if name in commands.GROUPS and further:
+        command_group, (name, *further) = command_group[name].commands, further
+    if name not in command_group:
         return f"no such command: {name}"
     try:
         with commands.program.make_context("rlregress", [words[0]]) as context:
-            given[name].make_context(name, rest, parent=context).close()
+            command_group[name].make_context(name, further, parent=context).close()
     except typer.Exit:
         # the help
         return ""
@@ -65,17 +65,17 @@ def _why_not_rlregress(words: list[str], named_only: bool) -> str:
 
 
 def _why_not_pytest(words: list[str], config: pytest.Config) -> str:
-    found, unknown = config._parser.parse_known_and_unknown_args(words)
+    parsed, unknown = config._parser.parse_known_and_unknown_args(words)
     if unknown:
         return f"no such option: {' '.join(unknown)}"
-    for path in found.file_or_dir:
+    for path in parsed.file_or_dir:
         if not (ROOT / path.partition("::")[0]).exists():
             return f"no such file: {path}"
     registered = {re.split(r"[:(]", line)[0].strip() for line in config.getini("markers")}
-    names = {node.id for node in ast.walk(ast.parse(found.markexpr)) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(ast.parse(parsed.markexpr)) if isinstance(node, ast.Name)}
     if names - registered:
         return f"no such marker: {', '.join(sorted(names - registered))}"
-    for of in (found.detail or "").split(","):
-        if of and not any(f"{id}.".startswith(f"{of}.") for id in catalogue.ids()):
-            return f"no such detail: {of}"
+    for detail_id in (parsed.detail or "").split(","):
+        if detail_id and not any(f"{id}.".startswith(f"{detail_id}.") for id in catalogue.ids()):
+            return f"no such detail: {detail_id}"
     return ""

@@ -111,8 +111,8 @@ def commands(page: Path) -> Iterator[Command]:
             if text.endswith("\\"):
                 text = text[:-1]
                 continue
-            if found := _COMMAND.match(text):
-                yield Command(block.page, line, _bare(found[1]), False)
+            if match := _COMMAND.match(text):
+                yield Command(block.page, line, _bare(match[1]), False)
             text = ""
     for token in _tokens(page):
         for child in token.children or ():
@@ -124,15 +124,15 @@ def commands(page: Path) -> Iterator[Command]:
 def slugs(page: Path) -> set[str]:
     """The anchors of the headings of a page, as GitHub makes them."""
     observed: Counter[str] = Counter()
-    found = set()
+    anchors = set()
     for heading, inline in zip(_tokens(page), _tokens(page)[1:], strict=False):
         if heading.type != "heading_open":
             continue
         text = "".join(child.content for child in inline.children or ())
         slug = _HEADING_SAYS.sub("", text.lower()).replace(" ", "-")
-        found.add(f"{slug}-{observed[slug]}" if observed[slug] else slug)
+        anchors.add(f"{slug}-{observed[slug]}" if observed[slug] else slug)
         observed[slug] += 1
-    return found
+    return anchors
 
 
 def links(page: Path) -> Iterator[tuple[int, str]]:
@@ -146,14 +146,14 @@ def links(page: Path) -> Iterator[tuple[int, str]]:
 
 def dead_links(page: Path) -> list[str]:
     """Links within the project whose file or heading is not there."""
-    found = []
+    problems = []
     for line, target in links(page):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
         place = page.parent / name if name else page
         if not place.exists():
-            found.append(f"{_named(page)}:{line} {target}: there is no such file")
+            problems.append(f"{_named(page)}:{line} {target}: there is no such file")
         elif anchor and anchor not in slugs(place):
-            found.append(f"{_named(page)}:{line} {target}: there is no such heading")
-    return found
+            problems.append(f"{_named(page)}:{line} {target}: there is no such heading")
+    return problems

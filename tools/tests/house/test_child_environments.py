@@ -42,24 +42,24 @@ _READS = ("get", "pop", "setdefault", "update")
 
 def _departures(text: str) -> list[tuple[str, str]]:
     """Return (function, code) of what starts a process otherwise, or copies all variables."""
-    found = []
+    departures = []
     if not any(name in text for name in (*_STARTS, "os.environ")):
-        return found
+        return departures
     tree = ast.parse(text)
     for parent in ast.walk(tree):
         for child in ast.iter_child_nodes(parent):
             child.parent = parent  # type: ignore[attr-defined]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in _STARTS:
-            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
             position = _STARTS[ast.unparse(node.func)]
-            variables = given.get("env") if position is None else node.args[position]
+            variables = keywords.get("env") if position is None else node.args[position]
             departs = variables is None or "environment" not in ast.unparse(variables)
         else:
             departs = _copies_variables(node)
         if departs:
-            found.append((_function(node), ast.unparse(node)))
-    return found
+            departures.append((_function(node), ast.unparse(node)))
+    return departures
 
 
 def _copies_variables(node: ast.AST) -> bool:
@@ -80,14 +80,14 @@ def _function(node: ast.AST) -> str:
 
 def test_child_processes_have_the_environment_that_one_function_makes():
     """Every process gets it, but for those that are listed with a reason, and no reason is old."""
-    found = {
+    departures = {
         f"{file.relative_to(_PACKAGE).as_posix()}:{function}": code
         for file in sorted(_PACKAGE.rglob("*.py"))
         for function, code in _departures(file.read_text("utf-8"))
     }
-    others = {name: code for name, code in found.items() if name not in _OTHERWISE}
-    assert not others, "use inside.child_environment, or state why not in _OTHERWISE"
-    assert sorted(_OTHERWISE) == sorted(found)
+    unlisted = {name: code for name, code in departures.items() if name not in _OTHERWISE}
+    assert not unlisted, "use inside.child_environment, or state why not in _OTHERWISE"
+    assert sorted(_OTHERWISE) == sorted(departures)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ def table() -> str:
 
 def test_the_page_says_what_the_help_says(request: pytest.FixtureRequest) -> None:
     """Every command has a row, with its question and its first example."""
-    before, _, rest = PAGE.read_text("utf-8").partition(START)
-    listed, _, after = rest.partition(END)
+    before, _, after_start = PAGE.read_text("utf-8").partition(START)
+    listed, _, after = after_start.partition(END)
     if request.config.getoption("--rewrite-snapshots"):
         listed = table()
         PAGE.write_text(f"{before}{START}{listed}{END}{after}", "utf-8")

@@ -21,7 +21,7 @@ def sources(root: Path) -> Iterator[Path]:
 
 def claimless_tests(root: Path) -> list[str]:
     """Test functions whose first statement is not a docstring."""
-    found = []
+    problems = []
     for path in sources(root):
         if not path.name.startswith("test_"):
             continue
@@ -31,8 +31,10 @@ def claimless_tests(root: Path) -> list[str]:
                 and node.name.startswith("test_")
                 and not (ast.get_docstring(node) or "").strip()
             ):
-                found.append(f"{path.relative_to(root)}:{node.lineno} {node.name} states no claim")
-    return found
+                problems.append(
+                    f"{path.relative_to(root)}:{node.lineno} {node.name} states no claim"
+                )
+    return problems
 
 
 def test_every_test_states_its_claim():

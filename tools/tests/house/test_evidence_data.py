@@ -25,7 +25,12 @@ def shown(module: str) -> str:
     """What a page shows of a module: a table, and lists."""
     code = importlib.import_module(module)
     rows = getattr(code, "COMPARED", {}).items()
-    table = ["", "| compared | how |", "|---|---|", *(f"| {what} | {how} |" for what, how in rows)]
+    table = [
+        "",
+        "| compared | how |",
+        "|---|---|",
+        *(f"| {subject} | {how} |" for subject, how in rows),
+    ]
     lists = [
         ["", title, "", *(f"- {sentence}" for sentence in getattr(code, name))]
         for name, title in LISTS.items()
@@ -36,15 +41,15 @@ def shown(module: str) -> str:
 
 def declaring() -> set[str]:
     """Modules that have a table of what they compare."""
-    found = set()
+    modules = set()
     for path in LIBRARY.rglob("*.py"):
         body = ast.parse(path.read_text(encoding="utf-8")).body
         names = {
             ast.unparse(t) for node in body if isinstance(node, ast.Assign) for t in node.targets
         }
         if "COMPARED" in names:
-            found.add(".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts))
-    return found
+            modules.add(".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts))
+    return modules
 
 
 def test_the_page_shows_what_the_code_compares(request: pytest.FixtureRequest) -> None:

@@ -25,8 +25,11 @@ def texts(path: Path) -> set[str]:
 
 def unplaced(ids: set[str], folder: Path) -> dict[str, list[str]]:
     """The ids that do not stand in exactly one file of a folder, each with those that hold it."""
-    held = {path.name: texts(path) for path in sorted(folder.glob("*.py"))}
-    places = {id: [name for name, found in held.items() if id in found] for id in sorted(ids)}
+    ids_by_file = {path.name: texts(path) for path in sorted(folder.glob("*.py"))}
+    places = {
+        id: [name for name, ids_found in ids_by_file.items() if id in ids_found]
+        for id in sorted(ids)
+    }
     return {id: names for id, names in places.items() if len(names) != 1}
 
 
@@ -57,16 +60,11 @@ def literal_keys(name: str, table: ast.expr) -> set[str | tuple[str, str]]:
         assert named, f"{name}: PROBES is made of no table of measurements"
         return set(measured_ids("ppo_loop" if named[1] == "loop" else named[1]))
     assert isinstance(table, ast.Dict), f"{name}: PROBES is no dictionary in braces"
-    found = set()
-    for key, value in zip(table.keys, table.values, strict=True):
-        if key is None:
-            assert isinstance(value, ast.DictComp), (
-                f"{name}: PROBES unpacks another table; list its ids"
-            )
-            found |= literal_keys(name, value)
-        else:
-            found.add(ast.literal_eval(key))
-    return found
+    keys = set()
+    for key in table.keys:
+        assert key is not None, f"{name}: PROBES unpacks another table; list its ids"
+        keys.add(ast.literal_eval(key))
+    return keys
 
 
 @cache

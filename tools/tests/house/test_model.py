@@ -19,12 +19,12 @@ def changeable(module: ModuleType) -> list[str]:
     """Classes of a module that are not frozen, or whose fields are not named by their callers."""
     return [
         name
-        for name, of in inspect.getmembers(module, inspect.isclass)
-        if of.__module__ == module.__name__
+        for name, kind in inspect.getmembers(module, inspect.isclass)
+        if kind.__module__ == module.__name__
         and not (
-            dataclasses.is_dataclass(of)
-            and of.__dataclass_params__.frozen
-            and all(field.kw_only for field in dataclasses.fields(of))
+            dataclasses.is_dataclass(kind)
+            and kind.__dataclass_params__.frozen
+            and all(field.kw_only for field in dataclasses.fields(kind))
         )
     ]
 

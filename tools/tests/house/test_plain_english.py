@@ -1,25 +1,62 @@
-"""The pages are plain English: short sentences, and none of the phrases to avoid."""
+"""Pages and messages are plain English: short sentences, and none of the phrases to avoid."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
 from . import page_contents
 from .page_contents import PAGES
-from .test_language import DATA, phrases_in
 
 #: words of a sentence on a page: on average, and at most
 AVERAGE, LONGEST = 18, 32
+DATA: dict[str, Any] = tomllib.loads((Path(__file__).parent / "phrases.toml").read_text("utf-8"))
 _PHRASES = [*DATA["phrases"], *DATA["page_phrases"]]
 #: an end of a sentence: not the dot of an initial ("A. Zeller") or of "et al."
 _END = re.compile(r"(?<![ (][A-Z]\.)(?<! al\.)(?<=[.!?])[)\"']*\s+(?=[(\"']?[A-Z0-9])")
 #: a piece of code counts as one word
 _CODE = "Code"
+
+
+def phrases_in(text: str, phrases: Sequence[str]) -> list[str]:
+    """Return the phrases that a text holds as whole words, in any case."""
+    words = text.lower()
+    # an expression is slow, and most texts hold no phrase at all
+    candidates = [phrase for phrase in phrases if phrase.lower() in words]
+    return [
+        phrase for phrase in candidates if re.search(rf"\b{re.escape(phrase.lower())}\b", words)
+    ]
+
+
+def strings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the string literals of a module that are no docstrings, with their lines."""
+    nodes = [*ast.walk(ast.parse(text))]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in nodes
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in nodes:
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in docstrings:
+            yield node.lineno, node.value
+
+
+def phrases_of_module(text: str) -> list[str]:
+    """Return the phrases to avoid in the strings of a module, with their lines."""
+    return [
+        f"{line} {phrase!r}"
+        for line, words in strings(text)
+        for phrase in phrases_in(words, DATA["phrases"])
+    ]
 
 
 def texts(text: str) -> Iterator[tuple[int, str, str]]:
@@ -50,11 +87,13 @@ def lengths(text: str) -> list[tuple[int, int, str]]:
 
 def faults(text: str) -> list[str]:
     """Why a page is no plain English; empty: it is."""
-    counted = lengths(text)
-    average = sum(words for words, _, _ in counted) / max(len(counted), 1)
-    found = [f"{average:.1f} words a sentence"] if average > AVERAGE else []
-    found += [f"{line}: {words} words: {text}" for words, line, text in counted if words > LONGEST]
-    return found + [
+    sentences = lengths(text)
+    average = sum(words for words, _, _ in sentences) / max(len(sentences), 1)
+    problems = [f"{average:.1f} words a sentence"] if average > AVERAGE else []
+    problems += [
+        f"{line}: {words} words: {text}" for words, line, text in sentences if words > LONGEST
+    ]
+    return problems + [
         f"{line}: {phrase!r} in: {words}"
         for line, _, words in texts(text)
         for phrase in phrases_in(words, _PHRASES)
@@ -69,6 +108,22 @@ def faults(text: str) -> list[str]:
 def test_a_page_is_plain_english(page: Path):
     """At most 18 words a sentence on average, none above 32, and no phrase to avoid."""
     assert faults(page.read_text("utf-8")) == []
+
+
+def test_the_library_has_no_phrase_to_avoid():
+    """No string that a user may read holds one; docstrings are not read by users."""
+    paths = [
+        path
+        for package in ("rlregress", "rlregress_studies", "rlregress_power")
+        for path in sorted((page_contents.ROOT / "tools" / package).rglob("*.py"))
+        if "tests" not in path.parts
+    ]
+    assert len(paths) > 100
+    problems = {path: phrases_of_module(path.read_text("utf-8")) for path in paths}
+    assert {path: phrases for path, phrases in problems.items() if phrases} == {}
+    phrase = DATA["phrases"][0]
+    assert phrases_of_module(f"x = {phrase!r}") == [f"1 {phrase!r}"]
+    assert phrases_of_module(f'"""{phrase}"""') == []
 
 
 def test_a_page_that_is_not_is_found():

@@ -88,10 +88,16 @@ def test_a_command_that_is_none_is_found(pytestconfig, line, tmp_path):
 def test_every_command_is_run_or_says_why_not():
     """A command is run by a test, or shown.toml says what it takes; no entry is left over."""
     begins = [entry["begins"] for entry in DATA["parsed"]]
-    rest = [text for text in TEXTS if text not in RUN]
-    of = {text: [begin for begin in begins if text.startswith(begin)] for text in rest}
-    assert [text for text, found in of.items() if not found] == []
-    assert set(begins) - {each for found in of.values() for each in found} == set()
+    remaining = [text for text in TEXTS if text not in RUN]
+    begins_by_text = {
+        text: [begin for begin in begins if text.startswith(begin)] for text in remaining
+    }
+    assert [text for text, matches in begins_by_text.items() if not matches] == []
+    assert (
+        set(begins)
+        - {begin_found for matches in begins_by_text.values() for begin_found in matches}
+        == set()
+    )
     assert set(RUN) - set(TEXTS) == set()
 
 
@@ -101,11 +107,11 @@ def test_every_output_is_compared_or_says_why_not():
     unknown = []
     with_commands = {(command.page, command.line) for command in COMMANDS}
     for block in BLOCKS:
-        found = [begins for begins in listed if block.text.startswith(begins)]
-        listed.update(dict.fromkeys(found, True))
+        matches = [begins for begins in listed if block.text.startswith(begins)]
+        listed.update(dict.fromkeys(matches, True))
         lines = range(block.line, block.line + block.text.count("\n") + 1)
-        known = block.kind in _SOURCE or block.output_of or found
-        if not known and not any((block.page, line) in with_commands for line in lines):
+        is_known = block.kind in _SOURCE or block.output_of or matches
+        if not is_known and not any((block.page, line) in with_commands for line in lines):
             unknown.append(f"{block.page}:{block.line}")
     assert unknown == []
     assert [begins for begins, used in listed.items() if not used] == []
@@ -118,10 +124,10 @@ def _said(text: str) -> str:
 
 def not_said(block: Block, output: str) -> str:
     """The first piece of a block, between ellipses, that does not follow in an output."""
-    rest = _said(output)
+    remaining = _said(output)
     for piece in re.split(r"(?m)^\s*\.\.\.$", block.text):
-        before, found, rest = rest.partition(_said(piece))
-        if not found:
+        before, matches, remaining = remaining.partition(_said(piece))
+        if not matches:
             return f"{block.page}:{block.line} shows\n{piece}\nthe command says\n{before}"
     return ""
 
@@ -164,7 +170,7 @@ def test_an_output_is_that_of_a_fault(block, tmp_path):
     """With the fault in a copy of the framework, the command says what the page shows."""
     text, _, name = block.output_of.partition(" with the fault ")
     program, *words = Command("", 0, text, False).words()
-    [fault] = fault_tables.chosen(DETAILS, ["sb3"], [name])
+    [fault] = fault_tables.select_faults(DETAILS, ["sb3"], [name])
     if "branch" in words:
         with injection.injected(fault) as variables:
             copy = variables["PYTHONPATH"].split(os.pathsep)[0]
@@ -210,8 +216,8 @@ def test_links_lead_somewhere(page):
 
 def test_a_dead_link_is_found(tmp_path):
     """A file and a heading that are not there; headings are named as GitHub names them."""
-    page, other = tmp_path / "page.md", tmp_path / "other.md"
-    other.write_text("# One: `two.three` - 4\n\n## Again\n\n## Again\n")
+    page, other_page = tmp_path / "page.md", tmp_path / "other.md"
+    other_page.write_text("# One: `two.three` - 4\n\n## Again\n\n## Again\n")
     page.write_text(
         "[a](other.md) [b](other.md#one-twothree---4) [c](other.md#again-1) [d](#none)\n"
         "[e](other.md#again-2) ![f](none.svg) [g](https://example.org/none)\n\n"
@@ -223,11 +229,11 @@ def test_a_dead_link_is_found(tmp_path):
 
 def test_every_page_is_reached():
     """From the README, by links, a reader comes to every page."""
-    found, new = set(), [suite.root() / "README.md"]
+    matches, new = set(), [suite.root() / "README.md"]
     while new:
         page = new.pop()
-        found.add(page)
+        matches.add(page)
         names = [target.partition("#")[0] for _, target in page_contents.links(page)]
         executed = {(page.parent / name).resolve() for name in names if name.endswith(".md")}
-        new += sorted(executed - found - set(new))
-    assert [page.name for page in PAGES if page.resolve() not in found] == []
+        new += sorted(executed - matches - set(new))
+    assert [page.name for page in PAGES if page.resolve() not in matches] == []

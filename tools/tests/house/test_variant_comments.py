@@ -13,7 +13,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.details.expectations import Expectation
-from rlregress.details.implementation import stated
+from rlregress.details.implementation import load_all_documented
 
 TESTS = Path(__file__).resolve().parents[3] / "tests_unit"
 ADAPTERS = {
@@ -63,11 +63,11 @@ def holds(entries: Iterable[Expectation], scope: str, range_: str, version: str)
 
 def wrong(source: str) -> list[str]:
     """The comments that say something else than baselines/details."""
-    found = []
+    problems = []
     for detail, variant, comment in stated_values(source):
         documented = {title: [] for title in ADAPTERS if detail.startswith(ALONE.get(title, ""))}
         for title in documented:
-            entries = stated(ADAPTERS[title])
+            entries = load_all_documented(ADAPTERS[title])
             documented[title] = [e for e in entries if (e.id, e.variant) == (detail, variant)]
         mentions = MENTION.findall(comment.replace("# all", ", ".join(documented), 1))
         named = {title for title, *_ in mentions}
@@ -75,8 +75,8 @@ def wrong(source: str) -> list[str]:
             holds(documented[title], *said) for title, *said in mentions
         ):
             places = [entry.where for entries in documented.values() for entry in entries]
-            found.append(f"{detail}, {variant}: '{comment}', but documented is {places}")
-    return found
+            problems.append(f"{detail}, {variant}: '{comment}', but documented is {places}")
+    return problems
 
 
 @pytest.mark.parametrize("path", sorted(TESTS.glob("test_*.py")), ids=lambda path: path.stem)

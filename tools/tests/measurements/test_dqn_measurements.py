@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from rlregress.details import catalogue
-from rlregress.details.judge import judge
+from rlregress.details.judge import judge_observation
 from rlregress.measurements import dqn
 
 from .reference import DiscreteAgent
@@ -157,7 +157,7 @@ CASES = [
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
     # asked by a probe of each framework, as one of the traps
-    measured = {d.id: set(d.variants) for d in catalogue.of_family("dqn")}
+    measured = {d.id: set(d.variants) for d in catalogue.family_details("dqn")}
     del measured["dqn.exploration.draw"]
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
@@ -167,7 +167,7 @@ def test_a_variant_is_told_apart(id, measure, variant, options):
     """What is measured on an agent of one variant is judged to be that variant."""
     detail = catalogue.get(id)
     observed = measure(partial(DiscreteAgent, **options), detail.copy_inputs())
-    assert judge(detail, observed).found == variant
+    assert judge_observation(detail, observed).found == variant
 
 
 @pytest.mark.parametrize("id", KNOWN)

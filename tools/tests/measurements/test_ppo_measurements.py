@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress.details import catalogue
-from rlregress.details.judge import judge
+from rlregress.details.judge import judge_observation
 from rlregress.formulas import critics
 from rlregress.formulas import ppo as formulas
 from rlregress.measurements import ppo
@@ -170,4 +170,4 @@ def test_a_variant_is_told_apart(id, variant):
     detail = catalogue.get(id)
     measure, variants = KNOWN[id]
     observed = measure(Agent(**variants[variant]), detail.copy_inputs())
-    assert judge(detail, observed).found == variant
+    assert judge_observation(detail, observed).found == variant

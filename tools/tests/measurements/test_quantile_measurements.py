@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from rlregress.details import catalogue
-from rlregress.details.judge import judge
+from rlregress.details.judge import judge_observation
 from rlregress.measurements import quantiles
 
 from .reference import QuantileAgent
@@ -69,7 +69,7 @@ PROBED = {
 
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
-    entries = (*catalogue.of_family("qrdqn"), *catalogue.of_family("tqc"))
+    entries = (*catalogue.family_details("qrdqn"), *catalogue.family_details("tqc"))
     measured = {d.id: set(d.variants) for d in entries if d.id not in PROBED}
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
@@ -82,7 +82,7 @@ def test_a_variant_is_told_apart(id, variant):
     detail = catalogue.get(id)
     measure, variants = KNOWN[id]
     observed = measure(partial(QuantileAgent, **variants[variant]), detail.copy_inputs())
-    assert judge(detail, observed).found == variant
+    assert judge_observation(detail, observed).found == variant
 
 
 @pytest.mark.parametrize("id", KNOWN)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rlregress.details import catalogue
-from rlregress.details.judge import judge
+from rlregress.details.judge import judge_observation
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout
 
@@ -205,7 +205,7 @@ PROBED = {"recurrent.padding.divergence", "recurrent.predict"}
 
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
-    family = catalogue.of_family("recurrent")
+    family = catalogue.family_details("recurrent")
     measured = {d.id: set(d.variants) for d in family if d.id not in PROBED}
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
@@ -218,14 +218,14 @@ def test_a_variant_is_told_apart(id, variant):
     detail = catalogue.get(id)
     measure, variants = KNOWN[id]
     observed = measure(Counting(**variants[variant]), detail.copy_inputs())
-    assert judge(detail, observed).found == variant
+    assert judge_observation(detail, observed).found == variant
 
 
 def test_agents_that_differ_have_no_variant():
     """A probe of two agents that do not do the same finds no known variant."""
     detail = catalogue.get("recurrent.rollout")
     probe = recurrent.of_all(recurrent.rollout, Counting(), Counting(resets=NEITHER))
-    assert judge(detail, probe(detail.copy_inputs())).variant is None
+    assert judge_observation(detail, probe(detail.copy_inputs())).variant is None
 
 
 def test_an_update_of_two_steps_is_no_answer():

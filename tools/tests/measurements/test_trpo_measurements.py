@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.details import catalogue
-from rlregress.details.judge import judge
+from rlregress.details.judge import judge_observation
 from rlregress.measurements import trpo
 
 from .reference import GaussianAgent
@@ -52,7 +52,9 @@ PROBED = {"trpo.critic_updates"}
 
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
-    measured = {d.id: set(d.variants) for d in catalogue.of_family("trpo") if d.id not in PROBED}
+    measured = {
+        d.id: set(d.variants) for d in catalogue.family_details("trpo") if d.id not in PROBED
+    }
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
 
@@ -64,4 +66,4 @@ def test_a_variant_is_told_apart(id, variant):
     detail = catalogue.get(id)
     measure, variants = KNOWN[id]
     observed = measure(GaussianAgent(**variants[variant]), detail.copy_inputs())
-    assert judge(detail, observed).found == variant
+    assert judge_observation(detail, observed).found == variant

@@ -44,7 +44,7 @@ def lists(draw):
     return trainings, pieces
 
 
-def listed(trainings, pieces):
+def list_entries(trainings, pieces):
     """The entries of a list, as the gate assembles them."""
     checks = [Entry(kind=model.TRAINING, name=name, state=s) for name, s in trainings.items()]
     executions = [
@@ -61,9 +61,9 @@ def listed(trainings, pieces):
     return [*checks, *entries.of_pieces(executions, entries.evidence(checks, {}), (), ())]
 
 
-def better(one, other):
+def better(one, further):
     """Whether a verdict is better than another."""
-    return model.ORDER.index(one.verdict) > model.ORDER.index(other.verdict)
+    return model.ORDER.index(one.verdict) > model.ORDER.index(further.verdict)
 
 
 @settings(max_examples=50)
@@ -75,8 +75,8 @@ def test_losing_evidence_of_sameness_never_improves_a_verdict(made, data):
     if not same:
         return
     lost = data.draw(st.sampled_from(same))
-    before = judge(listed(trainings, pieces))
-    after = judge(listed({**trainings, lost: model.NEVER}, pieces))
+    before = judge(list_entries(trainings, pieces))
+    after = judge(list_entries({**trainings, lost: model.NEVER}, pieces))
     assert not better(after, before)
     assert after.exit_code or not before.exit_code
 
@@ -97,7 +97,7 @@ def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(made, d
         (function, by - {lost} if n == number else by, one_way)
         for n, (function, by, one_way) in enumerate(pieces)
     ]
-    assert not better(judge(listed(trainings, fewer)), judge(listed(trainings, pieces)))
+    assert not better(judge(list_entries(trainings, fewer)), judge(list_entries(trainings, pieces)))
 
 
 @settings(max_examples=50)
@@ -109,19 +109,19 @@ def test_losing_evidence_of_a_difference_never_yields_unchanged(made, data):
     if not differing:
         return
     lost = data.draw(st.sampled_from(differing))
-    assert judge(listed({**trainings, lost: model.NEVER}, pieces)).verdict != model.UNCHANGED
+    assert judge(list_entries({**trainings, lost: model.NEVER}, pieces)).verdict != model.UNCHANGED
 
 
 @settings(max_examples=50)
 @given(lists())
 def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
     """One entry that differs, or that nothing executed and compared, and it is another verdict."""
-    every = listed(*made)
-    judgement = judge(every)
-    same = all(item.state in (*model.EXECUTED_SAME, *model.WITHOUT_EFFECT) for item in every)
+    entries = list_entries(*made)
+    judgement = judge(entries)
+    same = all(item.state in (*model.EXECUTED_SAME, *model.WITHOUT_EFFECT) for item in entries)
     assert (judgement.verdict == model.UNCHANGED) == same
     assert judgement.headline.startswith(model.UNCHANGED) == same
-    assert sum(judgement.states.values()) == len(every)
+    assert sum(judgement.states.values()) == len(entries)
 
 
 @settings(max_examples=50)
@@ -129,13 +129,17 @@ def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
 def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
     """Without one whose results are the same, nothing is said to be the same."""
     trainings, pieces = made
-    found = {each.name: each for each in listed(trainings, pieces) if each.kind in model.CODE}
+    by_name = {
+        item.name: item for item in list_entries(trainings, pieces) if item.kind in model.CODE
+    }
     for function, by, one_way in pieces:
-        whole = isinstance(one_way, bool)
-        same = whole and any(trainings[name] in model.EXECUTED_SAME for name in by)
+        is_complete = isinstance(one_way, bool)
+        same = is_complete and any(trainings[name] in model.EXECUTED_SAME for name in by)
         fails = any(trainings[name] == model.NEW_FAILS for name in by)
-        differs = whole and any(trainings[name] in model.DIFFERENT for name in by) and not fails
-        state = found[f"{function.file} {function.name}"].state
+        differs = (
+            is_complete and any(trainings[name] in model.DIFFERENT for name in by) and not fails
+        )
+        state = by_name[f"{function.file} {function.name}"].state
         assert state not in model.EXECUTED_SAME or (same and not differs)
         assert not differs or function.how == WORDING or state in model.DIFFERENT
 
@@ -188,52 +192,56 @@ def test_a_list_comes_to_the_worst_of_its_entries(case):
 )
 def test_the_threshold_of_failing_can_be_moved(fail_on, codes):
     """A verdict fails from the named one on; the verdict itself stays."""
-    every = [[model.CLOSE], [model.NEVER, model.SAME], [model.DIFFERS], [model.NEW_FAILS]]
-    found = [judge([entry(s) for s in states], fail_on=fail_on) for states in every]
-    assert [judgement.exit_code for judgement in found] == codes
-    assert [each.verdict for each in found] == [
+    entries = [[model.CLOSE], [model.NEVER, model.SAME], [model.DIFFERS], [model.NEW_FAILS]]
+    by_name = [judge([entry(s) for s in states], fail_on=fail_on) for states in entries]
+    assert [judgement.exit_code for judgement in by_name] == codes
+    assert [item.verdict for item in by_name] == [
         model.ROUNDED, model.PARTLY, model.CHANGED, model.NEW_FAILS
     ]  # fmt: skip
 
 
 def test_the_least_coverage_can_be_moved():
     """Below it a partial check fails; entries without effect do not count."""
-    every = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
-    assert [judge(every, min_coverage=share).exit_code for share in (0.0, 0.33, 0.34)] == [0, 0, 2]
-    assert judge(every).coverage == model.Coverage(checked=1, all=3, ran=1)
+    entries = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
+    assert [judge(entries, min_coverage=share).exit_code for share in (0.0, 0.33, 0.34)] == [
+        0,
+        0,
+        2,
+    ]
+    assert judge(entries).coverage == model.Coverage(checked=1, all=3, ran=1)
     text = "Not enough for exit code 0: 33% of the changed pieces were executed and compared, less"
-    assert text in judge(every).headline
-    assert text not in judge(every, min_coverage=0.0).headline
+    assert text in judge(entries).headline
+    assert text not in judge(entries, min_coverage=0.0).headline
 
 
 @pytest.mark.parametrize("kind", [model.TRAINING, model.SCRIPT])
 def test_where_no_training_was_compared_nothing_can_be_judged(kind):
     """Whatever else is the same; one training that was compared is enough."""
-    other = entry(model.SAME)
+    further = entry(model.SAME)
     for state in model.UNCHECKED:
         lost = entry(state, kind)
-        judgement = judge([other, lost, entry(model.NO_EFFECT, kind)])
+        judgement = judge([further, lost, entry(model.NO_EFFECT, kind)])
         assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
-        assert judge([other, lost, entry(model.SAME, kind)]).verdict == model.PARTLY
+        assert judge([further, lost, entry(model.SAME, kind)]).verdict == model.PARTLY
         assert judge([entry(model.DIFFERS), lost]).verdict == model.CHANGED
 
 
 def test_a_package_that_nothing_executed_cannot_be_judged():
     """However much of another package was executed."""
-    every = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
-    judgement = judge(every, min_coverage=0.0)
+    entries = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
+    judgement = judge(entries, min_coverage=0.0)
     assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
     assert "Packages of which no change was compared: contrib" in judgement.headline
 
 
 def test_a_headline_names_what_ran_and_what_did_not():
     """In plain words: how many pieces ran, which did not, and what users lose."""
-    every = [
+    entries = [
         entry(model.SAME),
         Entry(kind=model.FUNCTION, name="framework/a.py A.f", package="framework"),
         Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.NO_EFFECT),
     ]
-    assert judge(every).headline == (
+    assert judge(entries).headline == (
         "partly checked: No difference found in what ran: 1 of 2 changed pieces ran. "
         "Never executed: A.f."
     )
@@ -243,7 +251,7 @@ def test_a_headline_names_what_ran_and_what_did_not():
         summary="no longer installed: pandas (an extra now: extra)",
     )  # fmt: skip
     below = Entry(kind=model.PACKAGE, name="dateutil", state=model.DIFFERS)
-    assert judge([*every, below, lost, pandas]).headline == (
+    assert judge([*entries, below, lost, pandas]).headline == (
         "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas, dateutil. "
         "1 of 2 changed pieces ran. Never executed: A.f."
     )
@@ -292,17 +300,21 @@ def test_nothing_that_ran_is_said_not_to_have_run(case):
 def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
     """A module can be imported while nothing uses its change, and a function can run without it."""
 
-    def of(kind, name, *by, reason=""):
+    def function_entry(kind, name, *by, reason=""):
         file = f"framework/{name}.py"
         return Entry(kind=kind, name=f"{file} {name}", file=file, package="framework", by=by,
                      reason=reason)  # fmt: skip
 
-    every = [
+    entries = [
         entry(model.SAME),
-        of(model.FUNCTION, "write"),
-        of(model.MODULE, "monitor", "sac", reason="imported; nothing that ran uses pandas"),
-        of(model.MODULE, "envs"),
-        of(model.FUNCTION, "step", "sac", reason="it ran, and not all that changed in it: lines 3"),
+        function_entry(model.FUNCTION, "write"),
+        function_entry(
+            model.MODULE, "monitor", "sac", reason="imported; nothing that ran uses pandas"
+        ),
+        function_entry(model.MODULE, "envs"),
+        function_entry(
+            model.FUNCTION, "step", "sac", reason="it ran, and not all that changed in it: lines 3"
+        ),
     ]
     titles = {
         "Never executed": "write",
@@ -310,11 +322,11 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
         "Imported by nothing that ran": "framework/envs.py",
         "Ran, but perhaps not where it differs": "step",
     }
-    judgement = judge(every, min_coverage=0.0)
+    judgement = judge(entries, min_coverage=0.0)
     lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
     assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
-    lists = upgrade_page.titled(every[1:])
+    lists = upgrade_page.titled(entries[1:])
     assert {title: [one.short for one in of_it] for title, of_it in lists.items()} == {
         title: [name] for title, name in titles.items()
     }
@@ -343,13 +355,13 @@ def test_an_entry_is_of_a_known_kind_and_in_a_known_state(given_):
 
 def test_an_accepted_entry_is_silent_and_stays():
     """It is accepted by its content: another content has another key."""
-    found = entry(model.DIFFERS, content="a -> b")
-    (kept,) = model.accept([found], {found.key: "reviewed"})
-    assert (kept.accepted, kept.counts) == ("reviewed", False)
-    judgement = judge([kept])
+    by_name = entry(model.DIFFERS, content="a -> b")
+    (accepted,) = model.accept([by_name], {by_name.key: "reviewed"})
+    assert (accepted.accepted, accepted.counts) == ("reviewed", False)
+    judgement = judge([accepted])
     assert (judgement.verdict, judgement.exit_code) == (model.AS_DOCUMENTED, 0)
-    other = entry(model.DIFFERS, content="a -> c")
-    assert model.accept([other], {found.key: "reviewed"}) == [other]
+    further = entry(model.DIFFERS, content="a -> c")
+    assert model.accept([further], {by_name.key: "reviewed"}) == [further]
 
 
 def test_a_verdict_on_returns_settles_what_differs():

@@ -74,10 +74,10 @@ class Browser:
         os.close(self._out)
         self._folder.cleanup()
 
-    def call(self, method: str, **given: Any) -> dict[str, Any]:
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """One command of the DevTools protocol; its result."""
         self._number += 1
-        job: dict[str, Any] = {"id": self._number, "method": method, "params": given}
+        job: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session:
             job["sessionId"] = self._session
         os.write(self._out, json.dumps(job).encode() + b"\0")
@@ -98,15 +98,15 @@ class Browser:
         return json.loads(message)
 
     def _note(self, event: dict[str, Any]) -> None:
-        method, given = event.get("method"), event.get("params", {})
+        method, parameters = event.get("method"), event.get("params", {})
         if method == "Network.requestWillBeSent":
-            self.asked.append(given["request"]["url"])
+            self.asked.append(parameters["request"]["url"])
         elif method == "Log.entryAdded":
-            self.said.append(given["entry"]["text"])
+            self.said.append(parameters["entry"]["text"])
         elif method == "Runtime.exceptionThrown":
-            self.said.append(str(given["exceptionDetails"]))
+            self.said.append(str(parameters["exceptionDetails"]))
         elif method == "Runtime.consoleAPICalled":
-            self.said.append(str(given["args"]))
+            self.said.append(str(parameters["args"]))
         elif method == "Page.loadEventFired":
             self._loaded = True
 
@@ -147,7 +147,7 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", **names, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", **names)
 
-    def picture(self, path: Path, whole: bool = True) -> None:
+    def picture(self, path: Path, full_page: bool = True) -> None:
         """The page as a PNG file."""
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=full_page)["data"]
         path.write_bytes(base64.b64decode(data))

@@ -26,7 +26,7 @@ PPO = "sb3-ppo-Hopper-v4-short,sb3-ppo-InvertedPendulum-v4-short"
 def _runs_of_ppo(lost: tuple[tuple[str, float], ...]) -> list[dict[str, Any]]:
     """Return what the tests of trainings attach; most nights have the same runs."""
     stored = simulated.stored_cells()
-    return simulated.of_runs({name: stored[name] for name in PPO.split(",")}, dict(lost))
+    return simulated.run_entries({name: stored[name] for name in PPO.split(",")}, dict(lost))
 
 
 def _empty_figure(draw: object, name: str, label: str, *_: object) -> Markup:
@@ -46,27 +46,27 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
     def judged(
         lost: Mapping[str, float] | None = None,
         without: str = "no detail",
-        more: Sequence[Mapping[str, Any]] = (),
+        further_entries: Sequence[Mapping[str, Any]] = (),
         cells: str = PPO,
         frameworks: str | None = "sb3",
         in_brief: bool = False,
         figures: bool = False,
     ) -> tuple[int, str, Path]:
         def evidence(options: GateOptions) -> None:
-            session = gate_run.session_of(options)
-            known = {cell.id: stored for cell, stored in session.stored.items()}
-            found = simulated.of_details(without, frameworks)
+            session = gate_run.open_gate_session(options)
+            stored_by_cell = {cell.id: stored for cell, stored in session.stored.items()}
+            entries_found = simulated.detail_entries(without, frameworks)
             if cells == PPO:
-                found += _runs_of_ppo(tuple((lost or {}).items()))
+                entries_found += _runs_of_ppo(tuple((lost or {}).items()))
             else:
-                found += simulated.of_runs(known, lost or {})
-            text = json.dumps({"schema": 1, "tests": [*found, *more]})
+                entries_found += simulated.run_entries(stored_by_cell, lost or {})
+            text = json.dumps({"schema": 1, "tests": [*entries_found, *further_entries]})
             options.evidence.write_text(text)
             options.junit.write_text("<testsuites/>")
 
-        monkeypatch.setattr(gate_run, "run", evidence)
+        monkeypatch.setattr(gate_run, "run_gate", evidence)
         if not figures:
-            monkeypatch.setattr(svg, "drawn", _empty_figure)
+            monkeypatch.setattr(svg, "draw_svg", _empty_figure)
         report = tmp_path / "report"
         options = GateOptions(
             report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks

@@ -31,7 +31,7 @@ class Page(HTMLParser):
         self.wrong += [f"<{tag}> is not closed" for tag, _ in self._open]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._apart(tag)
+        self._separate_words(tag)
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
         self._texts.append([])
         if tag not in _ALONE:
@@ -47,9 +47,9 @@ class Page(HTMLParser):
             self.wrong.append(f"</{tag}> closes {self._open[-1:]}")
             return
         self._open.pop()
-        self._apart(tag)
+        self._separate_words(tag)
 
-    def _apart(self, tag: str) -> None:
+    def _separate_words(self, tag: str) -> None:
         """What two tags hold are two words."""
         if tag not in _WITHIN:
             self.handle_data(" ")
@@ -68,18 +68,27 @@ class Page(HTMLParser):
 
     def attributes(self, *names: str) -> list[str]:
         """Values of attributes of all tags."""
-        return [of[name] for _, of in self.tags for name in names if name in of]
+        return [
+            attributes_of_tag[name]
+            for _, attributes_of_tag in self.tags
+            for name in names
+            if name in attributes_of_tag
+        ]
 
     def loads(self) -> list[str]:
         """What a browser would ask for, beyond this file: a page that stands alone has none."""
         targets = [
-            of[name]
-            for tag, of in self.tags
+            attributes_of_tag[name]
+            for tag, attributes_of_tag in self.tags
             for name in _LOADING
-            if name in of and tag != "a" and not of[name].startswith(("#", "data:,"))
+            if name in attributes_of_tag
+            and tag != "a"
+            and not attributes_of_tag[name].startswith(("#", "data:,"))
         ]
         styles = [*self.texts("style"), *self.attributes("style")]
-        urls = [found for style in styles for found in re.findall(r"url\(([^#)][^)]*)\)", style)]
+        urls = [
+            address for style in styles for address in re.findall(r"url\(([^#)][^)]*)\)", style)
+        ]
         imports = [style for style in styles if "@import" in style]
         # the page's own script has no address
         scripts = [tag for tag, _ in self.tags if tag in ("iframe", "object", "embed")]
@@ -89,6 +98,10 @@ class Page(HTMLParser):
         """Ids that occur twice, and links within the page that lead nowhere."""
         ids = self.attributes("id")
         twice = [id for id in set(ids) if ids.count(id) > 1]
-        links = [of["href"][1:] for _, of in self.tags if of.get("href", "").startswith("#")]
+        links = [
+            attributes_of_tag["href"][1:]
+            for _, attributes_of_tag in self.tags
+            if attributes_of_tag.get("href", "").startswith("#")
+        ]
         clips = re.findall(r"url\(#([^)]+)\)", " ".join(self.attributes("clip-path", "style")))
         return twice + [link for link in [*links, *clips] if link not in ids]

@@ -17,7 +17,7 @@ from rlregress.details import requested_names
 from rlregress.gate import baseline_runs
 from rlregress.gate.baseline_runs import FIRST_NEW_SEED, Baseline
 from rlregress.model.quantities import DIAGNOSTICS, RETURNS
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
@@ -26,7 +26,7 @@ _SEED = 1
 
 def stored_cells() -> dict[str, Baseline]:
     """The stored cells of the short budget, by id."""
-    return {s.cell.id: s for s in baseline_runs.every() if s.cell.budget == "short"}
+    return {s.cell.id: s for s in baseline_runs.load_all_baselines() if s.cell.budget == "short"}
 
 
 def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[dict[str, Any]]:
@@ -54,36 +54,42 @@ def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[di
     return records
 
 
-def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[dict[str, Any]]:
+def run_entries(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[dict[str, Any]]:
     """What the tests of trainings attach: every run, and the verdict on every cell and group.
 
     Args:
         cells: name of a cell -> the stored runs that it is judged by.
         lost: name of a cell -> share of the mean return that its new runs lose; others: none.
     """
-    records = {n: new_records(n, s, lost.get(n, 0.0), SEQUENTIAL.most) for n, s in cells.items()}
+    records = {
+        n: new_records(n, s, lost.get(n, 0.0), SEQUENTIAL_LOOKS.max_runs) for n, s in cells.items()
+    }
     samples = {
         quantity.named(name): CellSample(
             stored.numbers(quantity),
-            [baseline_runs.numbers_of(record)[quantity] for record in records[name]],
+            [baseline_runs.read_numbers(record)[quantity] for record in records[name]],
             group=quantity.named(stored.cell.group),
             quantity=quantity,
         )
         for name, stored in cells.items()
         for quantity in (RETURNS, *baseline_runs.secondary_quantities(stored.cell.algorithm))
-        if not stored.why_not(quantity)
+        if not stored.exclusion_reason(quantity)
     }
-    judged = judge_cells(samples, SEQUENTIAL, Rules())
+    judged = judge_cells(samples, SEQUENTIAL_LOOKS, Rules())
     frameworks_of = {n: stored.cell.framework for n, stored in cells.items()}
     frameworks_of |= {stored.cell.group: stored.cell.framework for stored in cells.values()}
     needed = {
-        name: max(v.new_seeds for of, v in judged.cells.items() if of.partition(" ")[0] == name)
+        name: max(
+            v.new_seeds
+            for cell_verdict, v in judged.cells.items()
+            if cell_verdict.partition(" ")[0] == name
+        )
         for name in cells
     }
     entries = [
         {**_entry(f"t::test_training[{n}-{r['seed']}]", frameworks_of[n]), "cell": n, "record": r}
-        for n, of in records.items()
-        for r in of[: needed[n]]
+        for n, cell_verdict in records.items()
+        for r in cell_verdict[: needed[n]]
     ]
     for kind, verdicts in (("cell", judged.cells), ("group", judged.groups)):
         for name, verdict in verdicts.items():
@@ -92,8 +98,8 @@ def of_runs(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[di
             entry = _entry(f"t::test_{own}[{name}]", frameworks_of[plain])
             if quantity in DIAGNOSTICS:
                 # as a test of returns attaches them: beside its own verdict
-                beside = next(e for e in entries if e.get(kind) == plain and "verdict" in e)
-                beside.setdefault("diagnostics", {})[name] = values
+                return_entry = next(e for e in entries if e.get(kind) == plain and "verdict" in e)
+                return_entry.setdefault("diagnostics", {})[name] = values
                 continue
             failed = {"outcome": "failed", "message": verdict.reason}
             entry |= failed if verdict.verdict == "regressed" else {}
@@ -108,7 +114,7 @@ def _entry(test: str, framework: str, tier: str = "performance") -> dict[str, An
     }  # fmt: skip
 
 
-def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
+def detail_entries(without: str, names: str | None) -> list[dict[str, Any]]:
     """What the tests of formulas and behaviour attach where all pass.
 
     Args:
@@ -116,10 +122,10 @@ def of_details(without: str, names: str | None) -> list[dict[str, Any]]:
         names: of frameworks, comma-separated; None: the installed ones.
     """
     entries = []
-    for adapter in requested_names.adapters(names.split(",") if names else ()):
+    for adapter in requested_names.find_adapters(names.split(",") if names else ()):
         name = adapter.full_name
         entries.append(_entry(f"tests_behavior::t[{name}]", name, "behavior"))
-        for id, scope in sorted(requested_names.to_probe(adapter)):
+        for id, scope in sorted(requested_names.list_probes(adapter)):
             if not id.startswith(without):
                 entry = _entry(f"tests_unit::test_detail[{id}-{name}-{scope}]", name, "unit")
                 entries.append({**entry, "detail": id, "scope": scope, "found": "as documented"})

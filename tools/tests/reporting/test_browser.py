@@ -88,7 +88,7 @@ def opened() -> Iterator[Browser]:
 )  # fmt: skip
 def page(request, night, tmp_path, monkeypatch, command) -> Path:
     """The file of a page of each kind."""
-    made = tmp_path / "page.html"
+    path = tmp_path / "page.html"
     if request.param == "unchanged":
         return night(cells="default", frameworks=None, figures=True)[2] / "report.html"
     if request.param == "regressed":
@@ -113,33 +113,33 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         assert command("trend", str(folder), "--report", str(tmp_path))[0] == 1
         return tmp_path / "trend.html"
     if request.param == "compare":
-        code, _, error = command("compare", "sb3", "torchrl", "--html", str(made))
+        code, _, error = command("compare", "sb3", "torchrl", "--html", str(path))
         assert code == 0, error
-        return made
+        return path
     if request.param == "faults":
         fault = Fault(
             name="a_fault", file="a.py", old="x = 0.5 * y" * 9, new="x = 1.0",
             turns=(CRITIC_DETAIL,), finds="none",
         )  # fmt: skip
-        found = probe_server.result(fault, {CRITIC_DETAIL: {"library": "none"}})
-        both = (found, probe_server.result(fault, {}))
-        rows = [faults_page.row(DETAILS, each) for each in both]
-        made.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
-        return made
-    of = upgrades.of(upgrades.traced(), not_probed=upgrades.missing())
+        result = probe_server.result(fault, {CRITIC_DETAIL: {"library": "none"}})
+        both = (result, probe_server.result(fault, {}))
+        rows = [faults_page.row(DETAILS, fault_result) for fault_result in both]
+        path.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
+        return path
+    framework_result = upgrades.of(upgrades.traced(), not_probed=upgrades.missing())
     if request.param == "upgrade":
-        of = request.getfixturevalue("parted")
+        framework_result = request.getfixturevalue("parted")
     if request.param == "partial upgrade":
         file = f"{upgrades.FILE.partition('/')[0]}/common/vec_env/a_module_with_a_long_name.py"
         functions = [upgrades.function(f"VecRecorder._stop_recording_{n}", file) for n in range(9)]
         never = [replace(upgrades.reached(), function=function) for function in functions]
-        of = upgrades.of(
+        framework_result = upgrades.of(
             upgrades.traced(),
             executions=(upgrades.reached("sac"), *never),
             hunks={**request.getfixturevalue("parted").hunks},
         )
-    made.write_text(upgrade_page.page(upgrades.upgrade(of), FACTS).html())
-    return made
+    path.write_text(upgrade_page.page(upgrades.upgrade(framework_result), FACTS).html())
+    return path
 
 
 def test_a_page_is_whole_on_every_screen(opened, page):
@@ -165,14 +165,14 @@ def test_a_page_is_used_with_the_keyboard_alone(opened, page):
     opened.open(page, 1600, False)
     if not opened.value("document.querySelectorAll('summary').length"):
         pytest.skip("nothing is folded on this page")
-    known = set()
+    tab_stops = set()
     for _ in range(400):
         opened.press("Tab", 9)
         tag = opened.value("document.activeElement.tagName")
-        known.add(tag)
+        tab_stops.add(tag)
         if tag == "SUMMARY":
             break
-    assert {"A", "SUMMARY"} <= known
+    assert {"A", "SUMMARY"} <= tab_stops
     assert opened.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     fold = "document.activeElement.parentElement"
     # source that was executed is open already

@@ -15,8 +15,11 @@ VERDICT = {"stored_mean": 200.0, "new_seeds": 3, "scale": 200.0}
 
 def runs(*returns: float, first: int = 1000) -> tuple[ReportedRun, ...]:
     """Runs with these returns, which their training episodes double; nan: it failed."""
-    numbers = [{"returns": each, "training": 2 * each} for each in returns]
-    return tuple(ReportedRun(seed=first + number, numbers=of) for number, of in enumerate(numbers))
+    numbers = [{"returns": value, "training": 2 * value} for value in returns]
+    return tuple(
+        ReportedRun(seed=first + number, numbers=cell_runs)
+        for number, cell_runs in enumerate(numbers)
+    )
 
 
 STORED = runs(190, 200, 210, first=0)
@@ -24,14 +27,14 @@ STORED = runs(190, 200, 210, first=0)
 
 def test_the_range_is_that_of_the_runs_that_were_judged():
     """Of the stored ones and of the first three new ones; of their training alike."""
-    of = CellRuns(stored=STORED, new=runs(180, 195, 205, 900))
-    text, later = descriptive_text.lines(CELL, VERDICT, of)
+    cell_runs = CellRuns(stored=STORED, new=runs(180, 195, 205, 900))
+    text, later = descriptive_text.lines(CELL, VERDICT, cell_runs)
     assert text == ("descriptive: stored runs between 190 and 210, new runs between 180 and 205")
     assert later == (
         "not judged here: 1 later run, trained for other verdicts on this cell; the mean of all 4 "
         "is 370 (+85%)"
     )
-    training, _ = descriptive_text.lines(f"{CELL} training", VERDICT, of)
+    training, _ = descriptive_text.lines(f"{CELL} training", VERDICT, cell_runs)
     assert training.endswith("stored runs between 380 and 420, new runs between 360 and 410")
 
 
@@ -50,8 +53,8 @@ def test_failed_runs_are_said_beside_the_range_of_the_others(returns, message):
 
 def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
     """A run that failed counts as the worst in the mean above, and could not in this one."""
-    of = CellRuns(stored=STORED, new=runs(180, 195, 205, math.nan, 200))
-    _, later = descriptive_text.lines(CELL, VERDICT, of)
+    cell_runs = CellRuns(stored=STORED, new=runs(180, 195, 205, math.nan, 200))
+    _, later = descriptive_text.lines(CELL, VERDICT, cell_runs)
     assert later == "not judged here: 2 later runs, trained for other verdicts on this cell"
 
 

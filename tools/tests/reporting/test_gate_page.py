@@ -12,7 +12,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.gate import baseline_runs, gate_run, report_data
-from rlregress.gate.outcome import outcomes
+from rlregress.gate.outcome import build_outcomes
 from rlregress.gate_options import GateOptions
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.quantities import CRITIC, TRAINING
@@ -39,11 +39,11 @@ def stands_alone(text: str) -> Page:
     return page
 
 
-def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **more: str) -> dict:
+def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **changes: str) -> dict:
     """The entry of a failed test of SB3."""
     return {
         "test": test, "tier": "unit", "outcome": "failed", "seconds": 0.1, "message": message,
-        "framework": "sb3", **more,
+        "framework": "sb3", **changes,
     }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     assert all(of.get("aria-label") for tag, of in page.tags if tag == "svg")
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
-    stored = next(s for s in baseline_runs.every() if s.cell.id == HOPPER)
+    stored = next(s for s in baseline_runs.load_all_baselines() if s.cell.id == HOPPER)
     (cell,) = [of for of in page.texts("article", "cell") if of.startswith(HOPPER)]
     for run_ in stored.runs:
         assert f"stored {run_.seed} {words.number(run_.final_return)}" in cell
@@ -109,7 +109,11 @@ def test_a_drop_is_said_first_with_what_to_do(night):
 
 def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path, monkeypatch):
     """Returns that vary too much, and nothing beside them: the numbers of seeds stand in front."""
-    cell = next(s.cell for s in baseline_runs.every() if s.cell.id == "sb3-sac-Pendulum-v1-short")
+    cell = next(
+        s.cell
+        for s in baseline_runs.load_all_baselines()
+        if s.cell.id == "sb3-sac-Pendulum-v1-short"
+    )
     with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)
     code, text, _ = night(cells=cell.id)
     (card,) = stands_alone(text).texts("article", "card")
@@ -211,8 +215,8 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     passed, worse = failed("", outcome="passed"), {"explained_variance": -3.0}
     for record in records:
         record["critic"] |= worse
-    more = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
-    _, text, report = night(more=more)
+    changes = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
+    _, text, report = night(more=changes)
     values = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
@@ -224,7 +228,7 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     message = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
     message = f"not judged here: {message}{len(new)} is {words.number(mean)} ({share})"
     judged_by = [
-        baseline_runs.numbers_of({**record, "status": "finished"})[CRITIC] for record in new
+        baseline_runs.read_numbers({**record, "status": "finished"})[CRITIC] for record in new
     ]
     factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(judged_by))
     markdown = (report / "summary.md").read_text()
@@ -260,13 +264,16 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
         options.evidence.write_text("half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gate_run, "run", ends)
+    monkeypatch.setattr(gate_run, "run_gate", ends)
     options = GateOptions(report=report, cells=HOPPER, frameworks="sb3")
-    with pytest.raises(KeyboardInterrupt), gate_run.new_report(options) as new:
-        gate_run.judge(new, lambda line: None)
+    with pytest.raises(KeyboardInterrupt), gate_run.replace_report_folder(options) as new:
+        gate_run.judge_gate(new, lambda line: None)
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
     # nor is a file dropped that nobody listed
-    with pytest.raises(ValueError, match="verdicts.csv"), gate_run.new_report(options) as new:
+    with (
+        pytest.raises(ValueError, match="verdicts.csv"),
+        gate_run.replace_report_folder(options) as new,
+    ):
         (new.report / "verdicts.csv").write_text("")
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
 
@@ -323,7 +330,7 @@ def test_the_worst_finding_is_the_first_card(night):
 
 def test_a_suite_that_is_broken_stands_before_what_holds():
     """No framework is at fault: what could not be judged is the worst that is known."""
-    entries = simulated.of_details("no detail", "sb3")
+    entries = simulated.detail_entries("no detail", "sb3")
     broken = [{**failed("a file is gone"), "outcome": "error", "framework": ""}]
     cards = gate_page.cards(result_of(entries, broken=broken))
     assert [card.badge.word for card in cards] == ["could not judge", "formulas hold"]
@@ -331,7 +338,7 @@ def test_a_suite_that_is_broken_stands_before_what_holds():
 
 def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     """Smoke runs of a framework that passed: it says so, and how returns would be judged."""
-    result = result_of(simulated.of_details("no detail", "sb3"), trained={"sb3"})
+    result = result_of(simulated.detail_entries("no detail", "sb3"), trained={"sb3"})
     (card,) = gate_page.cards(result)
     assert card.badge.word == "inconclusive"
     assert (
@@ -349,7 +356,7 @@ def test_an_error_rate_is_given_where_returns_were_judged(night):
     _, text, report = night()
     assert "at most 5% of such checks" in stands_alone(text).texts("footer")[0]
     assert "of such checks" in (report / "summary.md").read_text()
-    result = result_of(simulated.of_details("no detail", "sb3"))
+    result = result_of(simulated.detail_entries("no detail", "sb3"))
     page = stands_alone(gate_page.page(result).html())
     assert "formulas hold" in page.texts("article", "card")[0]
     assert page.texts("footer") == [""]
@@ -360,14 +367,14 @@ def test_earlier_nightly_runs_are_listed(night):
     """Date and verdict of each, the latest first; a damaged report, and another budget, are not."""
     _, text, report = night()
     assert "Earlier nightly runs" not in text
-    kept = json.loads((report / "verdict.json").read_text())["night"]
+    night_record = json.loads((report / "verdict.json").read_text())["night"]
     for name, started, budget, verdict in (
-        ("first", "2026-01-01T01:00:00Z", kept["budget"], "regressed"),
-        ("second", "2026-01-02T01:00:00Z", kept["budget"], "improved"),
+        ("first", "2026-01-01T01:00:00Z", night_record["budget"], "regressed"),
+        ("second", "2026-01-02T01:00:00Z", night_record["budget"], "improved"),
         ("full", "2026-01-03T01:00:00Z", "full", "holds"),
-        ("unknown", "2026-01-03T02:00:00Z", kept["budget"], "a verdict that is none"),
+        ("unknown", "2026-01-03T02:00:00Z", night_record["budget"], "a verdict that is none"),
     ):
-        values = {**kept, "started": started, "budget": budget}
+        values = {**night_record, "started": started, "budget": budget}
         values["frameworks"]["sb3"]["verdict"] = verdict
         shutil.copytree(report, report.parent / name)
         (report.parent / name / "verdict.json").write_text(json.dumps({"night": values}))
@@ -375,7 +382,7 @@ def test_earlier_nightly_runs_are_listed(night):
     (report.parent / "damaged" / "verdict.json").write_text("{")
     _, text, _ = night()
     (section,) = [of for of in stands_alone(text).texts("section") if "Earlier nightly" in of]
-    rows = [kept["started"][:10], "✓ holds", "2026-01-02 01:00", "≠ improved",
+    rows = [night_record["started"][:10], "✓ holds", "2026-01-02 01:00", "≠ improved",
             "2026-01-01 01:00", "✕ regressed"]  # fmt: skip
     assert [section.index(row) for row in rows] == sorted(section.index(row) for row in rows)
     assert "2026-01-03" not in section
@@ -383,10 +390,10 @@ def test_earlier_nightly_runs_are_listed(night):
 
 def result_of(entries, broken=(), trained=(), **given) -> GateResult:
     """A gate of SB3 with no verdict on a training."""
-    found = outcomes(entries, trained=trained)
-    none = {of.framework: {} for of in found}
+    outcomes = build_outcomes(entries, trained=trained)
+    none = {of.framework: {} for of in outcomes}
     return GateResult(
-        outcomes=found, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
+        outcomes=outcomes, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
         alpha=0.05, budget="short", seconds=1.0, exit_code=0, **given,
     )  # fmt: skip
 
@@ -394,17 +401,19 @@ def result_of(entries, broken=(), trained=(), **given) -> GateResult:
 @pytest.mark.nightly
 def test_72_cells_fit_into_two_megabytes():
     """Of cells with all that a page shows, with the new runs that the looks of one family ask."""
-    every = simulated.stored_cells().items()
-    known = [(n, stored) for n, stored in every if not stored.why_not(TRAINING)]
-    cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((known * 72)[:72])}
+    stored_cells = simulated.stored_cells().items()
+    with_training = [
+        (n, stored) for n, stored in stored_cells if not stored.exclusion_reason(TRAINING)
+    ]
+    cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((with_training * 72)[:72])}
     # a loss that most cells are long in doubt about
-    entries = simulated.of_runs(cells, dict.fromkeys(cells, 0.1))
-    new, found = report_data.runs(entries), outcomes(entries)
-    like = report_data.runs([{"cell": stored.cell.id} for stored in cells.values()])
+    entries = simulated.run_entries(cells, dict.fromkeys(cells, 0.1))
+    new, outcomes = report_data.collect_runs(entries), build_outcomes(entries)
+    like = report_data.collect_runs([{"cell": stored.cell.id} for stored in cells.values()])
     runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
-    versions = {of.framework: {} for of in found}
+    versions = {of.framework: {} for of in outcomes}
     result = GateResult(
-        outcomes=found,
+        outcomes=outcomes,
         broken=[],
         unjudged=[],
         versions=versions,

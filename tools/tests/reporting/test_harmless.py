@@ -29,9 +29,13 @@ HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
     """No control character but tabs and ends of lines, and no command of a host of code."""
     safe = harmless.terminal(text, "" if begins else ".")
-    obeyed = [each for each in safe if unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp")]
+    obeyed = [
+        character
+        for character in safe
+        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+    ]
     assert set(obeyed) <= {"\n", "\t"}
-    assert not any(unicodedata.bidirectional(each) in DIRECTIONS for each in safe)
+    assert not any(unicodedata.bidirectional(character) in DIRECTIONS for character in safe)
     assert not re.search(r"##\w*\[", safe)
     lines = safe.split("\n")[0 if begins else 1 :]
     assert not any(line.lstrip().startswith("::") for line in lines)
@@ -62,7 +66,7 @@ def test_what_is_harmless_is_shown_as_it_is() -> None:
 @example("`##[error]`", "::error::", "##[error]")
 def test_markdown_obeys_nothing(name: str, failure: str, other: str) -> None:
     """Names in lines and failures in fences make no markup, link, image or name of a user."""
-    name, other = (each.replace("\n", " ") for each in (name, other))
+    name, other = (character.replace("\n", " ") for character in (name, other))
     text = "\n".join(
         [
             "# Gate",

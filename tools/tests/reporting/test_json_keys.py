@@ -30,12 +30,12 @@ def keys(value: Any, path: str) -> set[str]:
 
 def found_keys(report: Path) -> set[str]:
     """Of a verdict, its evidence, and an upgrade."""
-    found = set()
+    keys_found = set()
     for name in ("verdict.json", "evidence.json"):
-        found |= keys(json.loads((report / name).read_text()), name)
+        keys_found |= keys(json.loads((report / name).read_text()), name)
     plain = json.loads(json.dumps(upgrade_data.as_json(upgrade(CHANGED)), default=str))
-    found |= keys(plain, "upgrade.json")
-    return found
+    keys_found |= keys(plain, "upgrade.json")
+    return keys_found
 
 
 def test_no_key_is_lost(night):

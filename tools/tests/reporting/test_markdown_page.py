@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from markupsafe import Markup
 
-from rlregress.gate.source_diff import hunk
+from rlregress.gate.source_diff import diff_texts
 from rlregress.reporting import harmless, markdown_page
 from rlregress.reporting.html.page import (
     Badge,
@@ -26,7 +26,7 @@ from rlregress.reporting.html.page import (
 )
 
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
-SOURCE = SourcePair(hunk("p.f", ["old line"], ["new line"], (1, 1)), ("old", "new"))
+SOURCE = SourcePair(diff_texts("p.f", ["old line"], ["new line"], (1, 1)), ("old", "new"))
 #: a part of a page -> what its Markdown holds
 PARTS = {
     "a table": (Table(("head",), [["cell"], [Badge("holds")]]), ["| head |", "| cell |", "holds"]),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.gate.source_diff import hunk
+from rlregress.gate.source_diff import diff_texts
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.differences import VIOLATED, Entry
@@ -43,9 +43,9 @@ def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios(
     """A gate of some scenarios, or none, is followed by one of all, not by a script."""
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
     facts = replace(FACTS, command="rlregress upgrade a==1 installed --scenario none")
-    (whole,) = upgrade_page.cards(upgrades.upgrade(framework), facts)
+    (overall_card,) = upgrade_page.cards(upgrades.upgrade(framework), facts)
     package = upgrades.FILE.partition("/")[0]
-    assert whole.steps[-1] == Step(
+    assert overall_card.steps[-1] == Step(
         f"1 changed piece of {package} was not executed and compared as a whole; trace every "
         "scenario:",
         "rlregress upgrade a==1 installed",
@@ -57,8 +57,8 @@ def test_what_time_did_not_allow_is_followed_by_more_time():
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
     facts = replace(FACTS, command="rlregress upgrade a==1 installed --minutes 4 --no-returns")
     cut = replace(upgrades.upgrade(framework), cut=("3 of 9 trainings: --minutes 4 were over",))
-    (whole,) = upgrade_page.cards(cut, facts)
-    assert whole.steps[-1].command == "rlregress upgrade a==1 installed --no-returns"
+    (overall_card,) = upgrade_page.cards(cut, facts)
+    assert overall_card.steps[-1].command == "rlregress upgrade a==1 installed --no-returns"
 
 
 def test_what_was_not_checked_is_on_the_first_screen():
@@ -82,17 +82,20 @@ def test_what_is_partly_checked_has_no_green_tick():
     """The tone of the page is that of the verdict, also where a framework alone is unchanged."""
     entry = Entry(kind=model.PACKAGE, name="numpy")
     parts = [upgrades.of(upgrades.traced()), upgrades.of(upgrades.traced())]
-    made = upgrades.upgrade(*parts, other_packages=[entry])
-    whole, *of_parts = upgrade_page.cards(made, FACTS)
-    assert (whole.badge.of, whole.badge.word) == (tones.UNSURE, "partly checked")
-    assert {card.badge.of for card in of_parts} == {tones.NOTHING}
+    upgrade_made = upgrades.upgrade(*parts, other_packages=[entry])
+    overall_card, *of_parts = upgrade_page.cards(upgrade_made, FACTS)
+    assert (overall_card.badge.effective_tone, overall_card.badge.word) == (
+        tones.UNSURE,
+        "partly checked",
+    )
+    assert {card.badge.effective_tone for card in of_parts} == {tones.NOTHING}
     assert {card.badge.word for card in of_parts} == {"no difference found here"}
 
 
 def test_what_is_partly_checked_gives_its_share():
     """How many changed pieces ran stands below the verdict."""
-    other = upgrades.function("SAC.learn")
-    ran = (upgrades.reached("sac"), replace(upgrades.reached(), function=other))
+    executed_function = upgrades.function("SAC.learn")
+    ran = (upgrades.reached("sac"), replace(upgrades.reached(), function=executed_function))
     page = page_of(upgrades.of(upgrades.traced(), executions=ran))
     assert page.texts("span", "badge")[0] == "? partly checked"
     assert page.texts("p", "share") == ["1 of 2 changed pieces ran"]
@@ -102,23 +105,23 @@ def test_what_is_partly_checked_gives_its_share():
 def test_the_framework_that_changed_stands_before_the_others():
     """After the upgrade as a whole the worst part comes first; in it the worst that changed."""
     changed = upgrades.of(upgrades.PARTED, changed=[upgrades.SCALE], standing=VIOLATED)
-    made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
-    whole, first, second = upgrade_page.cards(made, FACTS)
-    assert (whole.badge.word, first.badge.word) == ("regressed", "regressed")
-    assert second.badge.of == tones.NOTHING
-    assert whole.changed[0].startswith("detail sac.critic_loss.scale")
+    upgrade_made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
+    overall_card, first, second = upgrade_page.cards(upgrade_made, FACTS)
+    assert (overall_card.badge.word, first.badge.word) == ("regressed", "regressed")
+    assert second.badge.effective_tone == tones.NOTHING
+    assert overall_card.changed[0].startswith("detail sac.critic_loss.scale")
 
 
 def test_source_that_was_executed_is_open_and_all_other_is_folded(parted):
     """Of the changed functions; the page links the lines of a release, and of no folder."""
-    other = upgrades.function("SAC.learn")
-    never = replace(upgrades.reached(), function=other)
+    executed_function = upgrades.function("SAC.learn")
+    never = replace(upgrades.reached(), function=executed_function)
     (of,) = parted.hunks.values()
     links = (f"https://github.com/DLR-RM/stable-baselines3/blob/v1.0/{upgrades.FILE}", "")
     framework = upgrades.of(
         upgrades.traced(),
         executions=(upgrades.reached("sac"), never),
-        hunks={upgrades.function(): replace(of, links=links), other: of},
+        hunks={upgrades.function(): replace(of, links=links), executed_function: of},
     )
     page = page_of(framework)
     opened = ["open" in of for tag, of in page.tags if of.get("class") == "diff"]
@@ -139,7 +142,7 @@ def parted():
         changed=[upgrades.SCALE],
         executions=(upgrades.reached("sac"),),
         causes={"sac": Cause(place=(function,), alone=function)},
-        hunks={function: hunk("SAC.train", a, b, (270, 270))},
+        hunks={function: diff_texts("SAC.train", a, b, (270, 270))},
         defaults=(upgrades.BATCH,),
     )
 
@@ -170,17 +173,17 @@ def test_a_trace_that_diverges_shows_both_values(parted):
 def test_trainings_that_part_for_one_cause_are_one_finding():
     """The others stand folded in it."""
     function = upgrades.function()
-    every = [upgrades.traced(name, "diverged") for name in ("sac", "sac gsde")]
+    traces = [upgrades.traced(name, "diverged") for name in ("sac", "sac gsde")]
     cause = Cause(place=(function,), alone=function)
-    page = page_of(upgrades.of(*every, causes={"sac": cause, "sac gsde": cause}))
+    page = page_of(upgrades.of(*traces, causes={"sac": cause, "sac gsde": cause}))
     (finding,) = page.texts("article", "finding")
     assert "1 more diverge at the same line, for the same reason sac gsde" in finding
 
 
 def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
     """What the trainings say, and each beside the stored ones, without the old version's again."""
-    known = {HOPPER: simulated.stored_cells()[HOPPER]}
-    entries = simulated.of_runs(known, {HOPPER: 0.5})
+    stored_by_cell = {HOPPER: simulated.stored_cells()[HOPPER]}
+    entries = simulated.run_entries(stored_by_cell, {HOPPER: 0.5})
     judged = return_gate.of_evidence("sb3", entries, ["ppo"], tmp_path)
     page = page_of(replace(upgrades.of(upgrades.PARTED), returns=judged))
     (card,) = page.texts("article", "card")
@@ -195,7 +198,7 @@ def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
     """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
     a = [f"    line {number}" for number in range(30)]
     b = [*a[:5], "    new", *a[5:20], *a[21:]]
-    listed = hunk("f", a, b, (1, 101))
+    listed = diff_texts("f", a, b, (1, 101))
     first, second = listed.groups
     assert [row.b for row in first if not row.same] == [(106, "new")]
     assert [row.a for row in first if not row.same] == [None]
@@ -207,8 +210,8 @@ def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
 @pytest.mark.parametrize("name", ["compare", "selftest faults"])
 def test_a_page_that_cannot_be_written_is_said_before_anything_is_started(command, tmp_path, name):
     """A folder is no file: one sentence, and nothing is asked."""
-    given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
-    code, text, error = command(*name.split(), *given, "--html", str(tmp_path))
+    names_given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
+    code, text, error = command(*name.split(), *names_given, "--html", str(tmp_path))
     assert (code, text) == (2, "")
     assert f"the page cannot be written to {tmp_path}: it is a folder, not a file" in error
 

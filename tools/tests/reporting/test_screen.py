@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from rlregress.cli import window
-from rlregress.gate.source_diff import hunk
+from rlregress.gate.source_diff import diff_texts
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Crash
@@ -38,13 +38,13 @@ def screen_of(result, width=80, folder=Path("report")):
 
 def hostile(name):
     """Entries of every kind and state, and a training, each called by a name."""
-    every = [
+    entries = [
         Entry(kind=kind, name=f"{name} {number}", state=state, package=name, file=f"{name}.py",
               line=7, summary=name, reason=name, notes=(name,), by=(name,))
         for number, kind in enumerate(model.KINDS) for state in model.STATES
     ]  # fmt: skip
     function = upgrades.function(name, f"{name}.py")
-    source = hunk(name, [f"    {name} = 1"] * 9, [f"    {name} = 2"] * 9, (1, 1))
+    source = diff_texts(name, [f"    {name} = 1"] * 9, [f"    {name} = 2"] * 9, (1, 1))
     trained = upgrades.traced(name, "diverged")
     part = upgrades.of(
         *(replace(trained, name=f"{name} {number}") for number in range(20)),
@@ -55,8 +55,10 @@ def hostile(name):
     )  # fmt: skip
     crash = Crash(side="B", error=f"E: {name}", at=name, by=name, executed=None)
     script = OfScript(held=replace(upgrades.traced(name), crash=crash))
-    made = upgrades.upgrade(*[replace(part, title=name)] * 6, other_packages=every, script=script)
-    return replace(made, a=replace(made.a, text=name), b=replace(made.b, text=name))
+    results = upgrades.upgrade(
+        *[replace(part, title=name)] * 6, other_packages=entries, script=script
+    )
+    return replace(results, a=replace(results.a, text=name), b=replace(results.b, text=name))
 
 
 NAMES = {
@@ -83,15 +85,15 @@ def test_a_screen_has_forty_lines_and_the_width_of_the_window(name, width):
 @pytest.mark.parametrize("result", [*upgrades.REPORTS, *upgrades.CASES])
 def test_every_kind_of_result_has_room(result, width):
     """The verdict is the last line; in a narrow window, the last lines."""
-    made = (
+    results = (
         upgrades.REPORTS[result]()
         if result in upgrades.REPORTS
         else upgrades.upgrade(upgrades.CASES[result][0])
     )
-    lines = screen_of(made, width)
+    lines = screen_of(results, width)
     assert len(lines) <= screen.LINES
     assert max(map(cell_len, lines)) <= width
-    verdict = f"verdict {made.a.text} -> {made.b.text}: {made.verdict}"
+    verdict = f"verdict {results.a.text} -> {results.b.text}: {results.verdict}"
     last = lines[-1] if width > 40 else " ".join(map(str.strip, lines[-2:]))
     assert verdict in last
 
@@ -99,7 +101,9 @@ def test_every_kind_of_result_has_room(result, width):
 def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     """Once, however many trainings there are; a training without one is counted."""
     function = upgrades.function()
-    source = hunk("SAC.train", ["    loss = 0.5 * sum(x)"], ["    loss = 1.0 * sum(x)"], (276, 276))
+    source = diff_texts(
+        "SAC.train", ["    loss = 0.5 * sum(x)"], ["    loss = 1.0 * sum(x)"], (276, 276)
+    )
     cause = Cause(place=(function,), alone=function)
     names = [f"sac scenario{number}" for number in range(40)]
     framework = upgrades.of(
@@ -138,16 +142,16 @@ def test_what_has_no_room_is_counted():
     card = Card("title", Badge("changed"), "", texts, texts, texts)
     lines = [line.plain for line in screen.lines([card], [("the end", "")], 80)]
     assert len(lines) == screen.LINES
-    kept = {"What changed": 60, "Not judged": 60, "Does it matter": 60}
+    room = {"What changed": 60, "Not judged": 60, "Does it matter": 60}
     for line in lines:
-        if line.strip() in kept:
+        if line.strip() in room:
             title = line.strip()
         elif line.startswith("    - "):
-            kept[title] -= 1
+            room[title] -= 1
         elif line.startswith("    and "):
-            assert int(line.split()[1]) == kept[title]
-            kept[title] = 0
-    assert set(kept.values()) == {0}
+            assert int(line.split()[1]) == room[title]
+            room[title] = 0
+    assert set(room.values()) == {0}
 
 
 def test_more_verdicts_than_lines_leave_the_last_ones():

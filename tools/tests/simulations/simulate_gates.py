@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
-from rlregress.verdicts.family import holm_adjust, stouffer
-from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.permutation import DRAWS, FEW, MORE_DRAWS, permutation_p_rows
+from rlregress.verdicts.family import combine_mid_p, holm_adjust
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
+from rlregress.verdicts.permutation import FEW_DRAWS, FEW_EXTREME, MORE_DRAWS, permutation_p_values
 from tools.tests.simulations.laws import LAWS, Law
 
 #: Sessions that are drawn and judged at once.
@@ -179,13 +179,15 @@ def draw_secondary(
     # few sessions of a cell that is always at its ceiling
     spread = np.where(spread > 0, spread, 1.0)
     mean, sd = (0.0, _CRITIC_SD) if quantity is CRITIC else (1.0, _TRAINING_SD)
-    made = []
+    samples = []
     for returns in (stored, new):
         standardised = (returns - middle) / spread
         own = rng.standard_normal(returns.shape)
-        made.append(mean + sd * (correlation * standardised + math.sqrt(1 - correlation**2) * own))
-    made[1][:, 0] -= change
-    return made[0], made[1]
+        samples.append(
+            mean + sd * (correlation * standardised + math.sqrt(1 - correlation**2) * own)
+        )
+    samples[1][:, 0] -= change
+    return samples[0], samples[1]
 
 
 def evidence_of(
@@ -216,19 +218,24 @@ def evidence_of(
 
 def _p_values(before: FloatArray, after: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Drop, its mid-p, gain, its mid-p, of rows of stored and new returns [4, R]."""
-    first = permutation_p_rows(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
+    first = permutation_p_values(before, after, rng, _FIRST_DRAWS, _MOST_EXACT)
     values = np.array([first.drop, first.drop_mid, first.gain, first.gain_mid])
     if first.exact:
         return values
-    for draws, limit in ((DRAWS, _SMALL), (MORE_DRAWS, FEW / DRAWS)):
+    for draws, limit in ((FEW_DRAWS, _SMALL), (MORE_DRAWS, FEW_EXTREME / FEW_DRAWS)):
         small = np.flatnonzero(np.minimum(values[0], values[2]) < limit)
         if len(small):
-            again = permutation_p_rows(before[small], after[small], rng, draws, _MOST_EXACT)
-            values[:, small] = [again.drop, again.drop_mid, again.gain, again.gain_mid]
+            drawn_again = permutation_p_values(before[small], after[small], rng, draws, _MOST_EXACT)
+            values[:, small] = [
+                drawn_again.drop,
+                drawn_again.drop_mid,
+                drawn_again.gain,
+                drawn_again.gain_mid,
+            ]
     return values
 
 
-def together(evidence: Sequence[Evidence]) -> Evidence:
+def join_evidence(evidence: Sequence[Evidence]) -> Evidence:
     """The evidence of Q quantities of the same G groups, one after another [K, S, Q G, C]."""
     joined = (
         np.concatenate([getattr(part, name) for part in evidence], axis=2)
@@ -256,7 +263,7 @@ def judge_sessions(
     first = evidence.seeds.index(looks.seeds[0])
     cell_gain, group_gain = _rejected(
         evidence.gain[first],
-        stouffer(evidence.gain_mid[first]),
+        combine_mid_p(evidence.gain_mid[first]),
         evidence.effect[first],
         evidence.effect[first].mean(axis=-1),
         alpha,
@@ -275,7 +282,7 @@ def judge_sessions(
         effect = np.where(open_cell, evidence.effect[at], effect)
         p = np.where(open_cell, evidence.drop[at], np.inf)
         cell_p = np.minimum(cell_p, p / weight)
-        pooled = np.where(open_group, stouffer(mid), np.inf)
+        pooled = np.where(open_group, combine_mid_p(mid), np.inf)
         group_p = np.minimum(group_p, pooled / weight)
         group_effect = np.where(open_group, effect.mean(axis=-1), group_effect)
         cell_now, group_now = _rejected(
@@ -392,7 +399,7 @@ def measure_secondary(
     drop_gates: int,
     alpha: float = 0.05,
     seed: int = 0,
-    looks: Looks = SEQUENTIAL,
+    looks: Looks = SEQUENTIAL_LOOKS,
 ) -> SecondaryRates:
     """Simulate sessions of ``cells`` cells in groups of eight, of which ``quantities`` are judged.
 
@@ -409,29 +416,33 @@ def measure_secondary(
         own = np.random.default_rng([seed, cells, m, round(1000 * sum(changed.values()))])
         for start in range(0, sessions, _CHUNK):
             size = min(_CHUNK, sessions - start)
-            stored, new = draw_session(rng, size, groups, m, looks.most, drop)
+            stored, new = draw_session(rng, size, groups, m, looks.max_runs, drop)
             evidence = [evidence_of(stored, new, looks.seeds, rng)]
-            for of in quantities[1:]:
-                goes = -correlation if of is CRITIC else correlation
-                drawn = draw_secondary(own, stored, new, of, goes, changed.get(of, 0.0))
-                evidence.append(evidence_of(*drawn, looks.seeds, own, of))
-            yield judge_sessions(together(evidence), looks, alpha, quantities=quantities)
+            for measured in quantities[1:]:
+                goes = -correlation if measured is CRITIC else correlation
+                drawn = draw_secondary(own, stored, new, measured, goes, changed.get(measured, 0.0))
+                evidence.append(evidence_of(*drawn, looks.seeds, own, measured))
+            yield judge_sessions(join_evidence(evidence), looks, alpha, quantities=quantities)
 
     rings: list[float] = []
     gains: list[float] = []
     runs: list[float] = []
-    for of in judged(gates, {}):
-        rings.extend((of.cell_drop.any(axis=(1, 2)) | of.group_drop.any(axis=1)).astype(float))
-        gains.extend((of.cell_gain.any(axis=(1, 2)) | of.group_gain.any(axis=1)).astype(float))
-        runs.extend(of.runs.mean(axis=(1, 2)))
+    for measured in judged(gates, {}):
+        rings.extend(
+            (measured.cell_drop.any(axis=(1, 2)) | measured.group_drop.any(axis=1)).astype(float)
+        )
+        gains.extend(
+            (measured.cell_gain.any(axis=(1, 2)) | measured.group_gain.any(axis=1)).astype(float)
+        )
+        runs.extend(measured.runs.mean(axis=(1, 2)))
 
     def detected_share(quantity: Quantity, change: float) -> DetectedShare:
         group = quantities.index(quantity) * groups
         of_group: list[float] = []
         of_cells: list[float] = []
-        for of in judged(drop_gates, {quantity: change}):
-            of_group.extend(of.group_drop[:, group].astype(float))
-            of_cells.extend(of.cell_drop[:, group].mean(axis=1))
+        for measured in judged(drop_gates, {quantity: change}):
+            of_group.extend(measured.group_drop[:, group].astype(float))
+            of_cells.extend(measured.cell_drop[:, group].mean(axis=1))
         return _share(of_group), _share(of_cells)
 
     grown = [detected_share(CRITIC, math.log(by)) for by in GROWTHS if CRITIC in quantities]
@@ -459,13 +470,13 @@ def _secondary_table(options: argparse.Namespace) -> None:
         for m in options.stored:
             for name, quantities, correlation in _SECONDARY:
                 sizes = (options.gates, options.drop_gates, options.alpha, options.seed)
-                of = measure_secondary(cells, m, quantities, correlation, *sizes)
-                row = [str(cells), str(m), name, f"{of.runs[0]:.1f}"]
-                row += [_text(of.false_alarm), _text(of.false_gain)]
+                measured = measure_secondary(cells, m, quantities, correlation, *sizes)
+                row = [str(cells), str(m), name, f"{measured.runs[0]:.1f}"]
+                row += [_text(measured.false_alarm), _text(measured.false_gain)]
                 for result in (
-                    of.detectable_drop,
-                    of.training_detected,
-                    *(of.growth_detected or [None] * 2),
+                    measured.detectable_drop,
+                    measured.training_detected,
+                    *(measured.growth_detected or [None] * 2),
                 ):
                     row.append(" / ".join(map(_text, result)) if result is not None else "-")
                 print("| " + " | ".join(row) + " |", flush=True)
@@ -503,7 +514,7 @@ def main(
     if options.beside:
         _secondary_table(options)
         return
-    plans = {"sequential": SEQUENTIAL} | {f"fixed {n}": fixed(n) for n in options.new}
+    plans = {"sequential": SEQUENTIAL_LOOKS} | {f"fixed {n}": single_look(n) for n in options.new}
     heads = ["returns", "cells", "stored", "gate", "runs", "false `regressed`", "false `improved`"]
     heads += [f"{change}: group / cell" for change in CHANGES]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
@@ -519,9 +530,9 @@ def main(
                     for change in CHANGES
                 ]
                 for row, name in enumerate(plans):
-                    of = same[row]
-                    columns = [source, str(cells), str(m), name, f"{of.runs[0]:.1f}"]
-                    columns += [_text(of.false_alarm), _text(of.false_gain)]
+                    measured = same[row]
+                    columns = [source, str(cells), str(m), name, f"{measured.runs[0]:.1f}"]
+                    columns += [_text(measured.false_alarm), _text(measured.false_gain)]
                     columns += [f"{_text(c.group_detected)} / {_text(c.cell_detected)}" for c in
                              (measured[row] for measured in changed)]  # fmt: skip
                     print("| " + " | ".join(columns) + " |", flush=True)

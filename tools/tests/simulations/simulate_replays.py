@@ -15,7 +15,7 @@ import numpy as np
 
 from rlregress.gate import baseline_runs, cell_selection
 from rlregress.model.verdict import REGRESSED
-from rlregress.verdicts.looks import SEQUENTIAL
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import judge_cells
 
@@ -27,20 +27,24 @@ def false_alarms(sessions: int, share: float, seed: int = 0) -> list[bool]:
         share: probability that a cell differs from its replay.
     """
     rng = np.random.default_rng([seed, int(100 * share)])
-    cells = cell_selection.choose(cell_selection.Selection("short"))
-    known = {of.cell: np.array(of.returns) for of in baseline_runs.every() if of.cell in cells}
+    cells = cell_selection.choose_cells(cell_selection.Selection("short"))
+    baselines = {
+        baseline.cell: np.array(baseline.returns)
+        for baseline in baseline_runs.load_all_baselines()
+        if baseline.cell in cells
+    }
     alarms = []
     for _ in range(sessions):
-        differing = [cell for cell in known if rng.random() < share]
+        differing = [cell for cell in baselines if rng.random() < share]
         samples = {
             cell.id: CellSample(
-                rng.choice(known[cell], len(known[cell])),
-                rng.choice(known[cell], SEQUENTIAL.most),
+                rng.choice(baselines[cell], len(baselines[cell])),
+                rng.choice(baselines[cell], SEQUENTIAL_LOOKS.max_runs),
                 group=cell.group,
             )
             for cell in differing
         }
-        verdicts = judge_cells(samples, SEQUENTIAL, Rules()) if samples else None
+        verdicts = judge_cells(samples, SEQUENTIAL_LOOKS, Rules()) if samples else None
         alarms.append(verdicts is not None and verdicts.verdict == REGRESSED)
     return alarms
 
@@ -49,9 +53,9 @@ def main() -> None:
     """Print the share of sessions with a false alarm, and its Monte Carlo error."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, default=400)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     for share in (1.0, 0.5, 0.2):
-        alarms = false_alarms(given.sessions, share)
+        alarms = false_alarms(arguments.sessions, share)
         rate = float(np.mean(alarms))
         error = (rate * (1 - rate) / len(alarms)) ** 0.5
         print(f"{share:.0%} of the cells differ: {rate:.3f} +- {error:.3f}", flush=True)

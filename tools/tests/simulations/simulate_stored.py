@@ -10,15 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from rlregress.gate import baseline_runs
-from rlregress.model.quantities import scale_of
+from rlregress.model.quantities import returns_scale
 from tools.tests.simulations import simulate_gates
 from tools.tests.simulations.laws import LAWS, Law, resampled
 
 
 def stored_laws() -> list[Law]:
     """One law for each cell of ``baselines/returns``: its runs, drawn with replacement."""
-    returns = [np.array(stored.returns) for stored in baseline_runs.every()]
-    return [resampled(values / scale_of(values)) for values in returns]
+    returns = [np.array(stored.returns) for stored in baseline_runs.load_all_baselines()]
+    return [resampled(values / returns_scale(values)) for values in returns]
 
 
 if __name__ == "__main__":

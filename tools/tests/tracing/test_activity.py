@@ -52,8 +52,8 @@ def test_a_gradient_that_is_clipped_is_told_from_one_that_is_not(limit, did):
     """By the norm before clipping."""
     parameter = torch.nn.Parameter(torch.ones(2))
     parameter.grad = torch.ones(2)
-    found = seen(lambda: torch.nn.utils.clip_grad_norm_([parameter], limit))
-    assert found["clip_grad_norm"] == [did]
+    recorded_values = seen(lambda: torch.nn.utils.clip_grad_norm_([parameter], limit))
+    assert recorded_values["clip_grad_norm"] == [did]
 
 
 def test_what_the_called_library_does_inside_is_its_own():
@@ -66,12 +66,12 @@ def test_what_the_called_library_does_inside_is_its_own():
 def test_values_and_gradients_are_left_alone():
     """Watching a clamp changes neither what it returns nor what flows back through it."""
     x = X.clone().requires_grad_()
-    found = {}
+    recorded_values = {}
 
     def call():
-        found["value"] = x.clamp(-1, 1)
-        found["value"].sum().backward()
+        recorded_values["value"] = x.clamp(-1, 1)
+        recorded_values["value"].sum().backward()
 
     seen(call)
-    assert torch.equal(found["value"], X.clamp(-1, 1))
+    assert torch.equal(recorded_values["value"], X.clamp(-1, 1))
     assert x.grad.tolist() == [0.0, 1.0, 0.0]

@@ -19,9 +19,15 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 PLAIN = {"framework": "sb3", "training": "a2c", "seed": 0}
 
 
-def of(folder, name, **more):
+def plain_job(folder, name, **changes):
     """The job of a plain training."""
-    return {**PLAIN, "lines": False, "name": name, "output": str(folder / f"{name}.trace"), **more}
+    return {
+        **PLAIN,
+        "lines": False,
+        "name": name,
+        "output": str(folder / f"{name}.trace"),
+        **changes,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +35,10 @@ def recorded(tmp_path_factory, warm_executable):
     """Two equal trainings, with two between them that fail; the process, and its folder."""
     folder = tmp_path_factory.mktemp("batch")
     jobs = [
-        of(folder, "one"),
-        of(folder, "lost", framework="none"),
-        of(folder, "failed", training="none"),
-        of(folder, "other"),
+        plain_job(folder, "one"),
+        plain_job(folder, "lost", framework="none"),
+        plain_job(folder, "failed", training="none"),
+        plain_job(folder, "other"),
     ]
     path = folder / "jobs.json"
     path.write_text(json.dumps({"jobs": jobs}))
@@ -50,13 +56,17 @@ def recorded(tmp_path_factory, warm_executable):
 def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_path):
     """The first and the last one are equal to the bit to each other, and to one recorded alone."""
     _, folder = recorded
-    one, other = (trace_reader.load(folder / f"{name}.trace") for name in ("one", "other"))
+    first, second = (trace_reader.load(folder / f"{name}.trace") for name in ("one", "other"))
     alone = recording_processes.record(
         {**PLAIN, "lines": False}, tmp_path / "alone.trace", Side("A")
     )
-    assert (one.failure, one.count("optimizer") > 1, one.count("step") > 1) == ("", True, True)
-    assert compare(one, other).verdict == "equal"
-    assert compare(one, alone).verdict == "equal"
+    assert (first.failure, first.count("optimizer") > 1, first.count("step") > 1) == (
+        "",
+        True,
+        True,
+    )
+    assert compare(first, second).verdict == "equal"
+    assert compare(first, alone).verdict == "equal"
 
 
 def test_a_training_that_fails_leaves_what_it_said(recorded):
@@ -69,8 +79,8 @@ def test_a_training_that_fails_leaves_what_it_said(recorded):
     ]  # fmt: skip
     assert "'none'" in (folder / "lost.trace.error").read_text().strip().splitlines()[-1]
     assert "none" in trace_reader.load(folder / "failed.trace").failure
-    made = sorted(path.name for path in folder.iterdir())
-    assert made == ["failed.trace", "jobs.json", "lost.trace.error", "one.trace", "other.trace"]
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["failed.trace", "jobs.json", "lost.trace.error", "one.trace", "other.trace"]
 
 
 ENDED = """

@@ -79,25 +79,32 @@ def test_annotations_bind_nothing():
 
 def test_the_old_values_hold_for_a_while(module):
     """Also where another module has imported one, and nowhere else; equal values stay."""
-    user, other = (
+    importing, other = (
         importlib.import_module(module.__name__.replace(".code", f".{name}"))
         for name in ("user", "other")
     )
-    found = bindings.others(module, MODULE, (NEW, OLD))
-    assert {each.name for each in found} == {"_HIGH", "_MOST", "RANGE", "ROUND", "_GONE", "most"}
-    with bindings.meanwhile(found):
+    old_bindings = bindings.others(module, MODULE, (NEW, OLD))
+    assert {binding.name for binding in old_bindings} == {
+        "_HIGH",
+        "_MOST",
+        "RANGE",
+        "ROUND",
+        "_GONE",
+        "most",
+    }
+    with bindings.meanwhile(old_bindings):
         assert (module._HIGH, module.RANGE, module.ROUND, module._GONE) == (2, (-20, 2), "no", 7)
-        assert (user._MOST, user._LOW, other._HIGH, module.Actor.most) == (2, -20, 4, 3)
-    assert (module._HIGH, module.RANGE, module.ROUND, user._MOST) == (4, (-20, 4), "yes", 4)
+        assert (importing._MOST, importing._LOW, other._HIGH, module.Actor.most) == (2, -20, 4, 3)
+    assert (module._HIGH, module.RANGE, module.ROUND, importing._MOST) == (4, (-20, 4), "yes", 4)
     assert not hasattr(module, "_GONE")
 
 
 def test_attributes_of_classes_hold_for_a_while_too(module):
     """They are reverted when the call has ended in an error."""
-    found = bindings.others(module, f"{BODY}Actor", (NEW, OLD))
+    old_bindings = bindings.others(module, f"{BODY}Actor", (NEW, OLD))
 
     def fail():
-        with bindings.meanwhile(found):
+        with bindings.meanwhile(old_bindings):
             assert module.Actor()._bound == 1.0
             raise KeyError
 
@@ -138,14 +145,14 @@ def test_what_cannot_be_put_back_says_so(case, tmp_path, monkeypatch):
     name = f"misfit_{case.replace(' ', '_')}"
     (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    made = importlib.import_module(name)
-    before = dict(vars(made))
+    imported = importlib.import_module(name)
+    before = dict(vars(imported))
     texts = (text, text.replace(new, old))
     pieces = [MODULE, f"{BODY}A", f"{BODY}B"]
     piece = next(changed_piece for changed_piece in pieces if bindings.names(changed_piece, texts))
     with pytest.raises(Misfit, match=why):
-        bindings.others(made, piece, texts)
-    assert vars(made) == before
+        bindings.others(imported, piece, texts)
+    assert vars(imported) == before
 
 
 def test_an_attribute_that_only_the_new_version_sets_hides_an_inherited_one(tmp_path, monkeypatch):
@@ -153,11 +160,11 @@ def test_an_attribute_that_only_the_new_version_sets_hides_an_inherited_one(tmp_
     text = "class B:\n    clip = 0.1\nclass C(B):\n    clip = 0.2\n"
     (tmp_path / "inheriting.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    made = importlib.import_module("inheriting")
-    found = bindings.others(made, f"{BODY}C", (text, text.replace("clip = 0.2", "pass")))
-    with bindings.meanwhile(found):
-        assert made.C().clip == 0.1
-    assert made.C().clip == 0.2
+    imported = importlib.import_module("inheriting")
+    old_bindings = bindings.others(imported, f"{BODY}C", (text, text.replace("clip = 0.2", "pass")))
+    with bindings.meanwhile(old_bindings):
+        assert imported.C().clip == 0.1
+    assert imported.C().clip == 0.2
 
 
 def test_a_value_that_cannot_be_had_is_no_evidence(module):
@@ -171,6 +178,8 @@ def test_the_other_version_brings_what_its_values_are_made_of(module):
     """Imports and functions of its own."""
     other = OLD.replace("_HIGH = 2", "import cmath\ndef two():\n    return cmath.sqrt(4)\n"
                         "_HIGH = two().real")  # fmt: skip
-    found = {each.name: each.value for each in bindings.others(module, MODULE, (NEW, other))}
-    assert found["_HIGH"] == 2.0
+    old_bindings = {
+        binding.name: binding.value for binding in bindings.others(module, MODULE, (NEW, other))
+    }
+    assert old_bindings["_HIGH"] == 2.0
     assert not hasattr(module, "two")

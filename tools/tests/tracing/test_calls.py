@@ -127,7 +127,7 @@ def module(tmp_path, monkeypatch):
     (package / "code.py").write_text(NEW)
     monkeypatch.syspath_prepend(str(tmp_path))
     name = f"{package.name}.code"
-    made = importlib.import_module(name)
+    imported = importlib.import_module(name)
     file = f"{package.name}/code.py"
     changes = [{"file": file, "functions": FUNCTIONS, "text": OLD}]
     roots = [str(package)]
@@ -138,17 +138,17 @@ def module(tmp_path, monkeypatch):
     uses[file, "bounded"] = [{"file": file, "name": "<module>", "text": gone}]
 
     def captured(seconds=1.0):
-        wanted = [(file, each) for each in (*FUNCTIONS, *USERS)]
-        return Capture(Places(roots), wanted, _Examiner(changes, uses, roots), seconds)
+        functions = [(file, function_name) for function_name in (*FUNCTIONS, *USERS)]
+        return Capture(Places(roots), functions, _Examiner(changes, uses, roots), seconds)
 
-    yield made, captured
+    yield imported, captured
     sys.modules.pop(name)
     sys.settrace(None)
 
 
 def only(capture, name):
     """What came of the first call of a function."""
-    return next(each for each in capture.found if each["name"] == name)
+    return next(function_name for function_name in capture.found if function_name["name"] == name)
 
 
 def test_a_fault_behind_a_bound_is_found(module):
@@ -185,8 +185,8 @@ def test_a_changed_default_differs(module):
     code, captured = module
     with captured() as capture:
         assert code.given(1.0) == 3.0
-    found = only(capture, "given")
-    assert (found["given"], found["differs"]["old"], found["differs"]["new"]) == (True, "2", "3")
+    call = only(capture, "given")
+    assert (call["given"], call["differs"]["old"], call["differs"]["new"]) == (True, "2", "3")
 
 
 @pytest.mark.nightly
@@ -197,9 +197,9 @@ def test_a_constant_that_differs_is_behind_a_bound(module):
         assert (code.limited(0.5), code.Agent(1.0).kept(0.5)) == (0.5, 0.5)
         assert code.by_default(0.5) == 0.5
     for name, least in (("limited", 1), ("by_default", 1), ("Agent.kept", 0)):
-        found = only(capture, name)
-        assert found["given"] is False
-        assert found["differs"]["old"] == str(least)
+        call = only(capture, name)
+        assert call["given"] is False
+        assert call["differs"]["old"] == str(least)
     assert (code._LIMIT, code.Agent.floor) == (2.0, -1.0)
 
 
@@ -263,9 +263,9 @@ def test_what_a_repetition_writes_is_compared_and_reaches_no_file(module, tmp_pa
     with captured() as capture:
         code.appended(path)
     assert path.read_text() == "anew"
-    found = only(capture, "appended")["differs"]
-    assert found["path"].endswith("file, line 1")
-    assert (found["old"], found["new"]) == ("text aold", "text anew")
+    call = only(capture, "appended")["differs"]
+    assert call["path"].endswith("file, line 1")
+    assert (call["old"], call["new"]) == ("text aold", "text anew")
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -278,8 +278,8 @@ def test_whatever_a_repetition_writes_by_is_compared(module, tmp_path, name, mon
     # not by the old code
     paths = [path for path in tmp_path.rglob("*") if path.is_file() and "captured" not in str(path)]
     assert not any(b"old" in path.read_bytes() for path in paths)
-    found = only(capture, name)
-    assert found["differs"]["path"].startswith(("open files, ", "file ")), found
+    call = only(capture, name)
+    assert call["differs"]["path"].startswith(("open files, ", "file ")), call
 
 
 def test_what_a_repetition_may_not_do_is_no_evidence(module, tmp_path):

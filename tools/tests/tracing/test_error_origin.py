@@ -133,9 +133,9 @@ def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
     """The innermost frames of the traced code, and of who called it, functions qualified."""
     with pytest.raises(ValueError, match="x") as failed:
         theirs.Environment().step(0)
-    found = error_origin.found(failed.value, events.Places([theirs.__file__]))
+    origin = error_origin.found(failed.value, events.Places([theirs.__file__]))
     line = MODULE.splitlines().index('        return int("x"), 0.0, False, False, {}') + 1
-    assert found == {
+    assert origin == {
         "type": "ValueError",
         "error": "ValueError: invalid literal for int() with base 10: 'x'",
         "origin": TRACED,

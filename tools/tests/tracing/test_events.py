@@ -150,8 +150,8 @@ def test_an_exchange_of_two_parts_shows():
 
 def test_what_is_not_finite_is_kept(tmp_path):
     """NaN and infinity go through the file and come back."""
-    found = part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
-    event = {"kind": "backward", "name": "loss", "at": None, "parts": {"loss": found}}
+    part_found = part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
+    event = {"kind": "backward", "name": "loss", "at": None, "parts": {"loss": part_found}}
     events.write(str(tmp_path / "t"), {"failure": "", "seeded": [], "lines": {}}, [event])
     (read,) = trace_reader.load(tmp_path / "t").events
     assert np.isnan(read.parts["loss"].values[0])
@@ -166,12 +166,12 @@ def test_places_are_below_their_root(tmp_path):
     script = tmp_path / "script.py"
     script.touch()
     (tmp_path / "package2").mkdir()
-    other = tmp_path / "package2" / "other.py"
-    other.touch()
+    other_file = tmp_path / "package2" / "other.py"
+    other_file.touch()
     places = Places([str(inner.parent), str(script)])
     assert places.name(str(inner)) == "package/inner.py"
     assert places.name(str(script)) == "script.py"
-    assert places.name(str(other)) is None
+    assert places.name(str(other_file)) is None
 
 
 def written(folder, text):
@@ -210,11 +210,13 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
         for _ in range(50)
     ]
     events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, rows)
-    whole = path.read_bytes()
-    middle = len(whole) // 2
+    full_content = path.read_bytes()
+    middle = len(full_content) // 2
     damaged = [
-        whole[:middle],
-        whole[:middle] + bytes(255 - b for b in whole[middle : middle + 40]) + whole[middle + 40 :],
+        full_content[:middle],
+        full_content[:middle]
+        + bytes(255 - b for b in full_content[middle : middle + 40])
+        + full_content[middle + 40 :],
         b"text",
         b"",
     ]

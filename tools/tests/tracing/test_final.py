@@ -21,7 +21,7 @@ def final(recorder):
     return last["parts"]
 
 
-def of(tensors):
+def tensor_part(tensors):
     """One part of tensors."""
     return parts_of(list(tensors))
 
@@ -34,12 +34,12 @@ def test_the_last_event_is_the_networks_as_they_are_left(tmp_path):
     text = text.replace("trained = main()", "kept = []\ntrained = main()")
     recorder, names = recorded_here(text, tmp_path)
     ((online, target),) = names["kept"]
-    kept = final(recorder)
-    assert kept["parameters"] == of([*online.parameters(), *target.parameters()])
-    assert kept["buffers"] == parts_of([])
+    last_event = final(recorder)
+    assert last_event["parameters"] == tensor_part([*online.parameters(), *target.parameters()])
+    assert last_event["buffers"] == parts_of([])
     # nobody holds the networks any more
     gone, _ = recorded_here(TRAINING.replace("trained = main()", "main()"), tmp_path)
-    assert final(gone) == kept
+    assert final(gone) == last_event
 
 
 LOOP = """
@@ -73,24 +73,26 @@ for _ in range(4):
 def test_what_no_loss_tells_is_in_the_last_event(tmp_path, old, new, differs):
     """Buffers and averages that are assigned differ there, and nowhere else."""
     assert old in LOOP
-    one, _ = recorded_here(LOOP, tmp_path)
-    other, _ = recorded_here(LOOP.replace(old, new), tmp_path)
-    assert one.events[:-1] == other.events[:-1]
-    found = (final(one), final(other))
-    assert [name for name in found[0] if found[0][name] != found[1][name]] == differs
+    first, _ = recorded_here(LOOP, tmp_path)
+    second, _ = recorded_here(LOOP.replace(old, new), tmp_path)
+    assert first.events[:-1] == second.events[:-1]
+    events_found = (final(first), final(second))
+    assert [
+        name for name in events_found[0] if events_found[0][name] != events_found[1][name]
+    ] == differs
 
 
 def test_gradients_by_hand_are_recorded(tmp_path):
     """``torch.autograd.grad`` is a backward pass, with what it differentiates as the loss."""
     recorder, names = recorded_here(LOOP, tmp_path)
-    found = [e for e in recorder.events if e["kind"] == "backward"]
-    assert [e["name"] for e in found] == ["grad"] * 4
-    assert found[-1]["parts"]["loss"] == part(names["loss"])
-    assert found[0]["at"][1] == LOOP.splitlines().index(
+    events_found = [e for e in recorder.events if e["kind"] == "backward"]
+    assert [e["name"] for e in events_found] == ["grad"] * 4
+    assert events_found[-1]["parts"]["loss"] == part(names["loss"])
+    assert events_found[0]["at"][1] == LOOP.splitlines().index(
         "    slopes = torch.autograd.grad(outputs=loss, inputs=list(net.parameters()))"
     ) + 1  # fmt: skip
-    other, _ = recorded_here(LOOP.replace("0.1 * slope", "0.5 * slope"), tmp_path)
-    assert found[1:] != [e for e in other.events if e["kind"] == "backward"][1:]
+    second, _ = recorded_here(LOOP.replace("0.1 * slope", "0.5 * slope"), tmp_path)
+    assert events_found[1:] != [e for e in second.events if e["kind"] == "backward"][1:]
 
 
 def test_the_last_event_comes_after_an_error(tmp_path):
@@ -100,8 +102,8 @@ def test_the_last_event_comes_after_an_error(tmp_path):
     recorder = Recorder(Places([str(script)]))
     with pytest.raises(ZeroDivisionError), recorder:
         exec(compile(script.read_bytes(), str(script), "exec"), {"__name__": "fails"})
-    whole, _ = recorded_here(LOOP, tmp_path)
-    assert final(recorder) == final(whole)
+    full_trace, _ = recorded_here(LOOP, tmp_path)
+    assert final(recorder) == final(full_trace)
 
 
 EATS = changed(
@@ -118,7 +120,7 @@ EATS = changed(
 
 def test_a_script_that_eats_the_stop_is_recorded_to_its_step_only(tmp_path):
     """Stop comes again at every later step; nothing that happens after the first is recorded."""
-    found = []
+    events_found = []
     for text in (TRAINING, EATS):
         script = tmp_path / "eats.py"
         script.write_text(text, encoding="utf-8")
@@ -129,11 +131,11 @@ def test_a_script_that_eats_the_stop_is_recorded_to_its_step_only(tmp_path):
                 exec(compile(text, str(script), "exec"), names)
         except Stop:
             assert text is TRAINING
-        found.append([(e["kind"], e["name"], e["parts"]) for e in recorder.events])
+        events_found.append([(e["kind"], e["name"], e["parts"]) for e in recorder.events])
     assert names["tried"] == list(range(4, 8))
-    assert [kind for kind, _, _ in found[0]].count("step") == 5
-    assert found[0] == found[1]
-    assert found[0][-1][0] == "final"
+    assert [kind for kind, _, _ in events_found[0]].count("step") == 5
+    assert events_found[0] == events_found[1]
+    assert events_found[0][-1][0] == "final"
 
 
 def test_a_loop_that_counts_only_steps_that_succeed_ends(tmp_path):
@@ -160,18 +162,18 @@ def test_networks_that_are_gone_or_unused_are_left_out():
     """A copy that was used in between, an unused network and one without numbers do not count."""
     with Recorder(Places([__file__])) as recorder:
         net = torch.nn.Linear(2, 1)
-        other = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+        second = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
         unused, empty = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2, device="meta")
-        for module in (net, other):
+        for module in (net, second):
             module(torch.ones(1, 2)).sum().backward()
             with torch.no_grad():
                 for weight in module.parameters():
                     weight -= weight.grad
-        del other, weight, module
+        del second, weight, module
         net(torch.ones(1, 2)).sum().backward()
     assert empty.weight.is_meta
     assert unused.weight.grad is None
-    assert final(recorder)["parameters"] == of(net.parameters())
+    assert final(recorder)["parameters"] == tensor_part(net.parameters())
 
 
 def test_a_replaced_buffer_counts():
@@ -180,7 +182,7 @@ def test_a_replaced_buffer_counts():
         net = torch.nn.BatchNorm1d(2)
         net.eval()(torch.ones(1, 2)).sum().backward()
         net.running_mean = torch.full((2,), 3.0)
-    assert final(recorder)["buffers"] == of([net.running_mean])
+    assert final(recorder)["buffers"] == tensor_part([net.running_mean])
 
 
 def test_a_network_that_was_unpickled_counts():
@@ -190,7 +192,7 @@ def test_a_network_that_was_unpickled_counts():
         net = pickle.loads(sent)
         net(torch.ones(1, 2)).sum().backward()
         net.weight.data = torch.zeros(1, 2)
-    assert final(recorder)["parameters"] == of([net.weight])
+    assert final(recorder)["parameters"] == tensor_part([net.weight])
 
 
 def test_without_networks_there_is_no_last_event():

@@ -38,7 +38,7 @@ _TRACE = []
 
 
 @pytest.fixture
-def kept(recorded, tmp_path):
+def golden_and_trace(recorded, tmp_path):
     """The golden file of a training of eight steps, and its trace."""
     if not _TRACE:
         _TRACE.append(recorded(TRAINING))
@@ -55,9 +55,9 @@ def edited(path, **values):
     path.write_text(json.dumps({**content, "checksum": checksum(content)}))
 
 
-def test_a_script_is_the_same_as_in_its_own_golden_file(kept):
+def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
     """A golden file reports no difference from the trace that it was made of."""
-    path, trace = kept
+    path, trace = golden_and_trace
     result = golden.differences(golden.load(path), trace)
     assert result.is_same
     assert (result.versions, result.sources, result.seeds) == ({}, {}, {})
@@ -65,9 +65,9 @@ def test_a_script_is_the_same_as_in_its_own_golden_file(kept):
     assert path.stat().st_size < 40_000
 
 
-def test_a_golden_file_has_one_line_for_each_event(kept):
+def test_a_golden_file_has_one_line_for_each_event(golden_and_trace):
     """A line is a site and a digest for each part; of the first twenty events all is known."""
-    path, trace = kept
+    path, trace = golden_and_trace
     content = json.loads(path.read_text())
     lines = [line.strip(' ",') for line in path.read_text().splitlines()]
     assert len(content["events"]) == content["length"] == len(trace.events)
@@ -90,9 +90,9 @@ def test_a_golden_file_has_one_line_for_each_event(kept):
     ],
     ids=["seed", "schedule", "loss", "target", "rounding", "gradient"],
 )
-def test_a_changed_line_is_found(kept, recorded, old, new, kind, function):
+def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, function):
     """The first event that differs is named with its line, and is never called rounding."""
-    path, whole = kept
+    path, whole = golden_and_trace
     trace = recorded(changed((old, new)))
     result = golden.differences(golden.load(path), trace)
     first = result.comparison.first
@@ -106,9 +106,9 @@ def test_a_changed_line_is_found(kept, recorded, old, new, kind, function):
     assert "close" not in text
 
 
-def test_values_are_shown_where_they_are_known(kept, recorded):
+def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
     """Of an early event both values are shown; of a later one the new, and old at checkpoints."""
-    path, _ = kept
+    path, _ = golden_and_trace
     early = recorded(changed(("reset(seed=3)", "reset(seed=4)")))
     result = golden.differences(golden.load(path), early)
     assert result.comparison.first.a.index < 20
@@ -121,20 +121,20 @@ def test_values_are_shown_where_they_are_known(kept, recorded):
     assert any(line.startswith("later, event ") and " -> " in line for line in text)
 
 
-def test_events_that_change_nothing_are_no_difference(kept, recorded):
+def test_events_that_change_nothing_are_no_difference(golden_and_trace, recorded):
     """An array more that becomes a tensor is listed where all numbers after it are the same."""
-    path, _ = kept
-    more = "    torch.as_tensor(np.zeros(3))\n    optimizer = torch.optim.Adam"
-    trace = recorded(changed(("    optimizer = torch.optim.Adam", more)))
+    path, _ = golden_and_trace
+    extra_lines = "    torch.as_tensor(np.zeros(3))\n    optimizer = torch.optim.Adam"
+    trace = recorded(changed(("    optimizer = torch.optim.Adam", extra_lines)))
     result = golden.differences(golden.load(path), trace)
     assert result.is_same
     text = traces_text.golden_difference(result, trace)
     assert any(line.startswith("only the new recording has 1 events") for line in text)
 
 
-def test_a_training_that_ends_earlier_or_later_differs(kept, recorded):
+def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorded):
     """Two steps less or more are a difference, and so is an error at the end."""
-    path, _ = kept
+    path, _ = golden_and_trace
     loaded = golden.load(path)
     for count in (6, 10):
         assert not golden.differences(
@@ -180,9 +180,9 @@ def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch
     text = "\n".join(traces_text.golden_difference(result, late))
     assert text.startswith(f"differs in steps and updates {result.block.start + 1} to ")
     # one step more or less at the end is in the last block, or after it
-    for other in (replace(trace, events=trace.events[:-9]),
+    for shorter in (replace(trace, events=trace.events[:-9]),
                   replace(trace, events=(*trace.events, *trace.events[-9:]))):  # fmt: skip
-        assert not golden.differences(loaded, other).is_same
+        assert not golden.differences(loaded, shorter).is_same
 
 
 def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypatch):
@@ -203,9 +203,9 @@ def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypa
     assert (result.comparison.first.kind, result.comparison.first.a.function) == ("loss", "main")
 
 
-def test_packages_and_seeds_that_moved_are_named(kept):
+def test_packages_and_seeds_that_moved_are_named(golden_and_trace):
     """Other versions, packages that only one recording imports, and other seeds are listed."""
-    path, trace = kept
+    path, trace = golden_and_trace
     versions = json.loads(path.read_text())["versions"]
     del versions["gymnasium"]
     edited(path, versions={**versions, "torch": "1.13.1", "gone": "2.0"},
@@ -218,9 +218,9 @@ def test_packages_and_seeds_that_moved_are_named(kept):
     assert "torch's generator 5 -> 1" in text[-1]
 
 
-def test_what_moved_without_another_result_has_a_next_step(kept):
+def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
     """Nothing is left to do only where no package and no file has moved."""
-    path, trace = kept
+    path, trace = golden_and_trace
 
     def step(**values):
         edited(path, **values)
@@ -267,9 +267,9 @@ def _of_another_schema(text):
     ],
     ids=["cut", "empty", "list", "edited", "schema", "key", "site", "control", "large", "bytes"],
 )
-def test_a_damaged_golden_file(kept, command, damage, message):
+def test_a_damaged_golden_file(golden_and_trace, command, damage, message):
     """A file that is not as it was recorded is refused in one sentence that names it."""
-    path, _ = kept
+    path, _ = golden_and_trace
     path.write_bytes(damage(path.read_text()).encode(errors="surrogateescape"))
     code, _, error = command("diff", str(path), "--script", str(path.with_suffix(".py")))
     assert code == 2
@@ -294,9 +294,9 @@ def test_a_damaged_golden_file(kept, command, damage, message):
         (("trace", "{script}", "--golden", "{folder}/new", "-o", "x"), "leave --output out"),
     ],
 )  # fmt: skip
-def test_names_that_lead_nowhere(kept, command, arguments, message):
+def test_names_that_lead_nowhere(golden_and_trace, command, arguments, message):
     """A missing script or file, and options that exclude each other, are one sentence each."""
-    path, _ = kept
+    path, _ = golden_and_trace
     places = {"file": path, "folder": path.parent, "script": path.with_suffix(".py")}
     code, _, error = command(*(argument.format(**places) for argument in arguments))
     assert (code, error.count("\n")) == (2, 1)

@@ -18,18 +18,18 @@ class Callback:
     def __init__(self):
         self.locals, self.frames, self.children = {}, [], {}
 
-    def update(self, given):
+    def update(self, arguments):
         """Take in local variables, and let a child take them in, too."""
-        self.locals.update(given)
-        self.children = dict(given)
+        self.locals.update(arguments)
+        self.children = dict(arguments)
 
 
 class _Alone(Callback):
     """Has no child."""
 
-    def update(self, given):
+    def update(self, arguments):
         """Take in local variables."""
-        self.locals.update(given)
+        self.locals.update(arguments)
 
 
 def examined(old, new, read=(), **arguments):
@@ -90,18 +90,18 @@ def _more(callback, rewards, dones):
     return rewards
 
 
-def _of_a_frame(callback, rewards, dones):
+def _frame_reader(callback, rewards, dones):
     callback.frames.append(sys._getframe())
     return rewards
 
 
-def _of_a_later_frame(callback, rewards, dones):
+def _later_frame_reader(callback, rewards, dones):
 
     callback.frames.append(sys._getframe())
     return rewards
 
 
-def _given():
+def _arguments():
     return {"callback": Callback(), "rewards": np.ones(3), "dones": np.array([True, False, True])}
 
 
@@ -109,14 +109,14 @@ def _given():
     ("old", "new"),
     [
         (collect, _moved), (collect, _renamed), (collect, _walrus), (collect, _more),
-        (_of_a_frame, _of_a_later_frame),
+        (_frame_reader, _later_frame_reader),
     ],
 )  # fmt: skip
 def test_a_rewrite_that_only_hands_on_other_variables_is_the_same(old, new):
     """A loop that moves or is renamed, a variable more, or a frame on another line."""
-    found = examined(old, new, **_given())
-    assert "differs" not in found
-    assert "why" not in found
+    result = examined(old, new, **_arguments())
+    assert "differs" not in result
+    assert "why" not in result
 
 
 def _other(callback, rewards, dones):
@@ -138,7 +138,7 @@ def _gone(callback, rewards, dones):
     return rewards
 
 
-def _of_another_type(callback, rewards, dones):
+def _other_type(callback, rewards, dones):
     for number, done in enumerate(dones):
         if done:
             rewards[number] += 1.0
@@ -147,22 +147,22 @@ def _of_another_type(callback, rewards, dones):
     return rewards
 
 
-@pytest.mark.parametrize("new", [_other, _gone, _of_another_type])
+@pytest.mark.parametrize("new", [_other, _gone, _other_type])
 def test_a_fault_in_a_variable_that_is_read_differs(new):
     """Another value, no value, or another type of a name that a callback reads."""
     for dictionary in ("locals", "", "given"):
-        found = examined(collect, new, {dictionary: {"dones"}}, **_given())
-        assert "['dones']" in found["differs"]["path"]
-    assert new is _gone or "differs" not in examined(collect, new, **_given())
+        result = examined(collect, new, {dictionary: {"dones"}}, **_arguments())
+        assert "['dones']" in result["differs"]["path"]
+    assert new is _gone or "differs" not in examined(collect, new, **_arguments())
 
 
 def test_a_variable_that_is_read_from_another_dictionary_only_is_the_same():
     """What a callback of an evaluation reads from its own, a callback of the training does not."""
     read = {"locals": {"dones"}, "locals_": {"done"}}
-    given = {**_given(), "callback": _Alone()}
-    assert "differs" not in examined(collect, _moved, read, **given)
-    found = examined(collect, _moved, {"locals": {"done"}}, **given)
-    assert found["differs"]["path"] == "callback.locals['done']"
+    arguments = {**_arguments(), "callback": _Alone()}
+    assert "differs" not in examined(collect, _moved, read, **arguments)
+    result = examined(collect, _moved, {"locals": {"done"}}, **arguments)
+    assert result["differs"]["path"] == "callback.locals['done']"
 
 
 def _own(callback, rewards, dones):
@@ -177,7 +177,9 @@ def _own_other(callback, rewards, dones):
 
 def test_a_dictionary_of_its_own_is_a_result():
     """Whatever its attribute is called, and whatever its keys are."""
-    assert examined(_own, _own_other, **_given())["differs"]["path"] == "callback.locals['number']"
+    assert (
+        examined(_own, _own_other, **_arguments())["differs"]["path"] == "callback.locals['number']"
+    )
 
 
 def test_names_that_are_read_are_found_in_sources(tmp_path):
@@ -191,7 +193,7 @@ def test_names_that_are_read_are_found_in_sources(tmp_path):
     script.parent.mkdir()
     script.write_text("def callback(given, _):\n    print(given['rewards'])\n")
     (script.parent / "beside.py").write_text("given.get('actions')")
-    found = handed_locals.names_read((str(tmp_path / "package"), str(script)))
-    assert found == {
+    result = handed_locals.names_read((str(tmp_path / "package"), str(script)))
+    assert result == {
         "locals": {"dones", "env"}, "locals_": {"info"}, "": {"rewards", "actions"},
     }  # fmt: skip

@@ -165,13 +165,13 @@ def branches_of(folder, call):
         exec(compile(BRANCHES, str(path), "exec"), names)
         call(names)
     rows = lines.branches().get("module.py", [])
-    return {text: (held, failed) for _, held, failed, text in rows}
+    return {text: (went_true, failed) for _, went_true, failed, text in rows}
 
 
 def test_a_branch_that_goes_one_way_only_is_told(tmp_path):
     """A condition that never holds, one that never fails, and one that does both."""
-    found = branches_of(tmp_path, lambda n: [n["clip"](x) for x in (1, 4)])
-    assert found == {
+    branches = branches_of(tmp_path, lambda n: [n["clip"](x) for x in (1, 4)])
+    assert branches == {
         "low is not None": (False, True),
         "x > 5 and x < 7": (False, True),
         "x > 3": (True, True),
@@ -181,9 +181,9 @@ def test_a_branch_that_goes_one_way_only_is_told(tmp_path):
 
 def test_a_condition_over_several_lines_holds(tmp_path):
     """The step from its last line into the body counts, and no step inside it."""
-    found = branches_of(tmp_path, lambda n: n["clip"](6, 0))
-    assert found["x > 5 and x < 7"] == (True, False)
-    assert found["low is not None"] == (True, False)
+    branches = branches_of(tmp_path, lambda n: n["clip"](6, 0))
+    assert branches["x > 5 and x < 7"] == (True, False)
+    assert branches["low is not None"] == (True, False)
 
 
 def test_a_condition_that_ends_a_function_fails(tmp_path):

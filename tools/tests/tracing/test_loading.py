@@ -63,7 +63,9 @@ def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path: Path) -
     gone = tmp_path / "gone"
     gone.mkdir()
     subprocess.run(
-        [sys.executable, "-c", program, str(gone)], env=worker_launch.environment(), check=True
+        [sys.executable, "-c", program, str(gone)],
+        env=worker_launch.worker_environment(),
+        check=True,
     )
 
 

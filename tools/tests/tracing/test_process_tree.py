@@ -33,9 +33,9 @@ def mark(monkeypatch):
     monkeypatch.setenv("MARK", name)
     yield name
     end = time.monotonic() + 20
-    while (left := processes_with(name)) and time.monotonic() < end:
+    while (remaining := processes_with(name)) and time.monotonic() < end:
         time.sleep(0.05)
-    assert left == []
+    assert remaining == []
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_workers_of_a_training_that_is_left_end_with_it(mark, tmp_path):
 
 def test_what_was_there_before_goes_on():
     """A process that was started by somebody else is not ended with the block."""
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as other:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as bystander:
         with process_tree.children_ended():
             pass
-        assert other.poll() is None
-        other.kill()
+        assert bystander.poll() is None
+        bystander.kill()
 
 
 def test_a_process_whose_parent_has_died_already_ends():

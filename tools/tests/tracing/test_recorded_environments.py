@@ -43,8 +43,8 @@ def test_a_copy_is_recorded_as_an_environment_of_its_own(recorder):
     """A deep copy goes on by itself, with the state of the original."""
     environment = gymnasium.make("CartPole-v1")
     environment.reset(seed=1)
-    other = copy.deepcopy(environment)
-    assert (environment.step(0)[0] == other.step(0)[0]).all()
+    copied = copy.deepcopy(environment)
+    assert (environment.step(0)[0] == copied.step(0)[0]).all()
     assert told(recorder)[1:] == [("step", "environment 0"), ("step", "environment 1")]
     assert recorder.seeded == []
 
@@ -53,9 +53,12 @@ def test_copies_made_before_the_first_reset_are_seeded_each(recorder):
     """Copies of an unused environment have different seeds of the tracer's."""
     template = gymnasium.make("CartPole-v1")
     copies = [copy.deepcopy(template) for _ in range(2)]
-    for each in copies:
-        each.reset()
-    assert [each.unwrapped.np_random_seed for each in copies] == [SEED, SEED + 1]
+    for copied_environment in copies:
+        copied_environment.reset()
+    assert [copied_environment.unwrapped.np_random_seed for copied_environment in copies] == [
+        SEED,
+        SEED + 1,
+    ]
 
 
 def test_a_pickled_environment_leaves_the_recorder_behind(recorder):
@@ -64,9 +67,9 @@ def test_a_pickled_environment_leaves_the_recorder_behind(recorder):
     environment.reset(seed=1)
     sent = pickle.dumps(environment)
     assert b"tracing" not in sent
-    other = pickle.loads(sent)
-    other.reset(seed=2)
-    other.step(1)
+    copied = pickle.loads(sent)
+    copied.reset(seed=2)
+    copied.step(1)
     assert told(recorder)[1:] == [("reset", "environment 1"), ("step", "environment 1")]
 
 
@@ -95,9 +98,9 @@ def test_thunks_are_sent_to_workers(recorder, method):
     thunk = CloudpickleWrapper(lambda: maker("CartPole-v1"))
     worker = context.Process(target=play, args=(thunk, results))
     worker.start()
-    found = results.get(timeout=60)
+    received = results.get(timeout=60)
     worker.join()
-    assert found == maker("CartPole-v1").reset(seed=1)[0].tolist()
+    assert received == maker("CartPole-v1").reset(seed=1)[0].tolist()
     assert told(recorder) == [("reset", "environment 0")]
 
 
@@ -107,8 +110,8 @@ def test_a_class_of_the_script_is_pickled_with_its_methods(recorder):
     kind = type("Own", (Ends,), {"__module__": "__main__", "step": lambda s, a: Ends.step(s, a)})
     environment = recorder.wrap_environment(kind())
     environment.reset(seed=1)
-    other = pickle.loads(cloudpickle.dumps(environment))
-    other.step([0.0, 0.0])
+    copied = pickle.loads(cloudpickle.dumps(environment))
+    copied.step([0.0, 0.0])
     environment.step([0.0, 0.0])
     assert [name for _, name in told(recorder)] == [f"environment {n}" for n in (0, 1, 0)]
 
@@ -180,6 +183,6 @@ def test_a_seed_of_the_script_is_no_seed_of_the_tracer(recorder):
     seeded, lost = gymnasium.make("CartPole-v1"), gymnasium.make("CartPole-v1")
     seeded.reset(seed=0)
     lost.reset()
-    one, other = [e for e in recorder.events if e["kind"] == "reset"]
-    assert one["parts"] != other["parts"]
+    first, copied = [e for e in recorder.events if e["kind"] == "reset"]
+    assert first["parts"] != copied["parts"]
     assert SEED > 1000

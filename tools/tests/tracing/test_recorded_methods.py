@@ -21,7 +21,7 @@ from rlregress.model.recorded_traces import Part, Trace
 from rlregress.probing.toys import Ends
 from rlregress.tracing.trace_comparison import compare
 
-from .test_trace_comparison import made
+from .test_trace_comparison import build_trace
 
 
 @pytest.fixture
@@ -86,9 +86,9 @@ def test_what_a_vector_environment_hands_out_is_an_event(recorder):
     """Beside the steps of its environments, once for all wrappers, with its types and shapes."""
     from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-    several = RecordEpisodeStatistics(gymnasium.vector.SyncVectorEnv([make, make]))
-    several.reset(seed=1)
-    several.step(ZEROS)
+    vector_environment = RecordEpisodeStatistics(gymnasium.vector.SyncVectorEnv([make, make]))
+    vector_environment.reset(seed=1)
+    vector_environment.step(ZEROS)
     assert told(recorder, "reset", "step", "output") == [
         ("reset", "environment 0"),
         ("reset", "environment 1"),
@@ -173,9 +173,11 @@ def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
     with Recorder(Places([__file__])) as recorder:
         from rlregress.inside import recorded_methods
 
-        found = next(each for each in sys.meta_path if isinstance(each, recorded_methods.Importing))
+        comparison = next(
+            each for each in sys.meta_path if isinstance(each, recorded_methods.Importing)
+        )
         recorder._recorded_methods.install(
-            found, ["late_vectors:Vectors.wait", "no_such:Thing.wait"]
+            comparison, ["late_vectors:Vectors.wait", "no_such:Thing.wait"]
         )
         assert "late_vectors" not in sys.modules
         late = importlib.import_module("late_vectors")
@@ -242,53 +244,57 @@ def test_what_a_loss_module_returns_is_an_event(recorder):
     assert event["at"][3][0][2] == "test_what_a_loss_module_returns_is_an_event"
 
 
-def returned(found, text, number):
+def returned(comparison, text, number):
     """A trace whose second event is what a loss module returns."""
     digest = f"{text} {number!r}"
     parts = {"values": Part(digest=digest, norm=abs(number), values=(number,), types=text)}
-    rows = list(found.events)
+    rows = list(comparison.events)
     rows[1] = replace(rows[1], kind="loss", name="L 0", parts=parts)
-    return replace(found, events=tuple(rows))
+    return replace(comparison, events=tuple(rows))
 
 
 def test_other_keys_of_a_loss_are_a_difference_of_their_own():
     """Neither a rounding before nor equal numbers after excuse them; the report shows both."""
-    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
-    b = returned(made("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0)
-    found = compare(a, b)
-    assert found.verdict == "diverged"
-    assert (found.first.kind, found.first.part) == ("interface", "values")
-    text = "\n".join(explain.comparison(found, a, b))
+    a = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    b = returned(build_trace("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0)
+    comparison = compare(a, b)
+    assert comparison.verdict == "diverged"
+    assert (comparison.first.kind, comparison.first.part) == ("interface", "values")
+    text = "\n".join(explain.comparison(comparison, a, b))
     words = "loss: float64 tensor scalar where the old version has float32 tensor scalar"
     assert f"first difference (interface): {words}" in text
 
 
 def test_other_keys_hide_no_other_numbers():
     """Where numbers part later, that is the first difference, and the keys are named beside it."""
-    a = returned(made("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
-    b = returned(made("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0)
-    found = compare(a, b)
-    assert (found.first.kind, found.equal) == ("loss", 1)
-    assert found.interface is not None
-    assert "also (interface)" in "\n".join(explain.comparison(found, a, b))
+    a = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    b = returned(build_trace("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0)
+    comparison = compare(a, b)
+    assert (comparison.first.kind, comparison.equal) == ("loss", 1)
+    assert comparison.interface is not None
+    assert "also (interface)" in "\n".join(explain.comparison(comparison, a, b))
 
 
 def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
     """A loss module that returns another value is a difference of the loss."""
-    a, b = (returned(made("bbobo", [1] * 5), "loss float32 scalar", x) for x in (1.0, 2.0))
-    found = compare(a, b)
-    assert (found.first.kind, found.first.part, found.interface) == ("loss", "values", None)
+    a, b = (returned(build_trace("bbobo", [1] * 5), "loss float32 scalar", x) for x in (1.0, 2.0))
+    comparison = compare(a, b)
+    assert (comparison.first.kind, comparison.first.part, comparison.interface) == (
+        "loss",
+        "values",
+        None,
+    )
 
 
 def test_what_only_one_side_watches_is_left_out():
     """A method that one release does not have, or a loss module, changes nothing by itself."""
-    a = made("bobo", range(4))
+    a = build_trace("bobo", range(4))
     output = replace(a.events[0], kind="output", name="VecEnv.reset")
     # more often than events in a row could agree
     b = replace(a, events=tuple(each for event in a.events for each in (output, event)))
-    found = compare(a, b)
-    assert found.verdict == "equal"
-    assert [side for side, _ in found.extra] == ["B"] * 4
+    comparison = compare(a, b)
+    assert comparison.verdict == "equal"
+    assert [side for side, _ in comparison.extra] == ["B"] * 4
 
 
 # -- threads -------------------------------------------------------------------------------------
@@ -304,7 +310,7 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
         thread.join()
     (row,) = recorder.elsewhere
     assert (row["what"], row["file"]) == ("thread", "test_recorded_methods.py")
-    text = explain.causes(compare(made("b", [1]), made("b", [2])), recorder.elsewhere)
+    text = explain.causes(compare(build_trace("b", [1]), build_trace("b", [2])), recorder.elsewhere)
     assert text == "the order of what runs in other threads or processes"
 
 
@@ -320,22 +326,22 @@ def test_losses_of_different_networks_are_told_apart():
     """The differences of each loss are followed by the optimiser that steps after it."""
 
     def two(gap):
-        found = made("bo" * 4, [1, 1, 5, 5, 1 + gap, 1, 5, 5])
+        comparison = build_trace("bo" * 4, [1, 1, 5, 5, 1 + gap, 1, 5, 5])
         rows = [
             replace(event, name=f"Adam {n // 2 % 2}" if event.kind == "optimizer" else "loss")
-            for n, event in enumerate(found.events)
+            for n, event in enumerate(comparison.events)
         ]
-        return replace(found, events=tuple(rows))
+        return replace(comparison, events=tuple(rows))
 
     a, b = two(0.0), two(1.0)
-    found = compare(a, b)
-    assert [(g.optimizer, g.gaps) for g in found.growth] == [("0", (0.5,)), ("1", (0.0,))]
-    lines = explain.comparison(found, a, b)
+    comparison = compare(a, b)
+    assert [(g.optimizer, g.gaps) for g in comparison.growth] == [("0", (0.5,)), ("1", (0.0,))]
+    lines = explain.comparison(comparison, a, b)
     assert "  f.py:4 in train, before optimiser 0 steps: 0.5 first (1 losses)" in lines
 
 
 def test_the_last_event_is_counted():
     """A trace that is equal to another is so in all of its events, the last one included."""
-    found = made("bof", [0, 1, 2])
-    assert compare(found, found).compared == len(found.events) == 3
-    assert compare(found, found).equal == 3
+    comparison = build_trace("bof", [0, 1, 2])
+    assert compare(comparison, comparison).compared == len(comparison.events) == 3
+    assert compare(comparison, comparison).equal == 3

@@ -84,14 +84,14 @@ def test_hooks_go_when_a_script_raises(tmp_path):
 def test_every_kind_of_event_is_recorded(recording):
     """Eight steps give one event for each thing that is done, in order."""
     recorder, _ = recording
-    found = counts(recorder)
-    assert (found["step"], found["backward"], found["optimizer"]) == (8, 8, 8)
+    event_counts = counts(recorder)
+    assert (event_counts["step"], event_counts["backward"], event_counts["optimizer"]) == (8, 8, 8)
     # of every step: clipped gradients and the target network
-    assert found["write"] == 16
-    assert found["parameters"] == 1
+    assert event_counts["write"] == 16
+    assert event_counts["parameters"] == 1
     # an observation, and two arrays of the minibatch on lines of their own
     # lists that become tensors are among them
-    assert found["data"] == 40
+    assert event_counts["data"] == 40
     assert recorder.seeded == []
     kinds = [event["kind"] for event in recorder.events]
     assert kinds.index("reset") < kinds.index("parameters") < kinds.index("step")
@@ -163,10 +163,10 @@ def test_what_nobody_seeded_is_seeded_and_told(tmp_path):
     text = changed(
         ("random.seed(1)\nnp.random.seed(1)\ntorch.manual_seed(1)\n", ""), ("seed=3", "")
     )
-    one, _ = recorded_here(text, tmp_path)
-    other, _ = recorded_here(text, tmp_path)
-    assert one.events == other.events
-    assert set(one.seeded) == {
+    first_recorder, _ = recorded_here(text, tmp_path)
+    second_recorder, _ = recorded_here(text, tmp_path)
+    assert first_recorder.events == second_recorder.events
+    assert set(first_recorder.seeded) == {
         "torch's generator", "NumPy's generator", "Python's generator", "resets of environments"
     }  # fmt: skip
 
@@ -185,10 +185,12 @@ def test_generators_and_spaces_without_a_seed(tmp_path):
         "found = [space.sample(), np.random.default_rng().random(3)]\n"
         "np.random.seed()\nfound.append(np.random.rand(3))\n"
     )
-    one, first = recorded_here(text, tmp_path)
-    _, again = recorded_here(text, tmp_path)
-    assert all(np.array_equal(*pair) for pair in zip(first["found"], again["found"], strict=True))
-    assert one.seeded == [
+    first_recorder, first = recorded_here(text, tmp_path)
+    _, second_numbers = recorded_here(text, tmp_path)
+    assert all(
+        np.array_equal(*pair) for pair in zip(first["found"], second_numbers["found"], strict=True)
+    )
+    assert first_recorder.seeded == [
         "sampling of action spaces",
         "generators made by numpy.random.default_rng()",
         "NumPy's generator",
@@ -325,9 +327,9 @@ def test_a_seed_that_a_script_lost_shows(tmp_path, seed, draw):
         "import random, gymnasium, torch\nimport numpy as np\n"
         "space, rng = gymnasium.spaces.Discrete(10**6), np.random.default_rng()\n"
     )
-    one, _ = recorded_here(f"{head}{seed}\n{draw}\n", tmp_path)
-    other, _ = recorded_here(f"{head}{draw}\n", tmp_path)
-    assert one.events[-1]["parts"] != other.events[-1]["parts"]
+    first_recorder, _ = recorded_here(f"{head}{seed}\n{draw}\n", tmp_path)
+    second_recorder, _ = recorded_here(f"{head}{draw}\n", tmp_path)
+    assert first_recorder.events[-1]["parts"] != second_recorder.events[-1]["parts"]
 
 
 def test_what_was_imported_by_name_before_is_recorded(tmp_path, monkeypatch):

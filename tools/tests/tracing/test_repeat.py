@@ -78,7 +78,7 @@ def _no_detach(self, batch):
     return ((value - target.clamp(-self.bound, self.bound)) ** 2).mean()
 
 
-def _counted(self, batch):
+def _count_calls(self, batch):
     self.calls += 1
     return _loss(self, batch)
 
@@ -111,30 +111,30 @@ def _another_attribute(self, batch):
         (_lower_bound, "the result", False),
         (_no_mask, "the result", False),
         (_no_detach, "gradient", True),
-        (_counted, "self.calls", True),
+        (_count_calls, "self.calls", True),
         (_drawing, "draws from torch", True),
         (_raising, "error", False),
     ],
 )
 def test_a_fault_is_found_with_the_arguments_that_show_it(new, path, given):
     """Behind a bound, a mask of ones or a flag; in gradients, state, draws and errors."""
-    found = examined(_loss, new, self=Loss(), batch=values())
-    assert found["differs"]["path"].startswith(path)
-    assert found["given"] is given
+    result = examined(_loss, new, self=Loss(), batch=values())
+    assert result["differs"]["path"].startswith(path)
+    assert result["given"] is given
 
 
 def test_the_same_code_is_called_in_many_ways_and_differs_in_none():
     """Copies of all that it is called with are as equal as the code."""
-    found = examined(_loss, _loss, seconds=0.6, self=Loss(), batch=values())
-    assert "differs" not in found
-    assert found["same"] > 20
+    result = examined(_loss, _loss, seconds=0.6, self=Loss(), batch=values())
+    assert "differs" not in result
+    assert result["same"] > 20
 
 
 def test_the_arguments_of_a_difference_are_named():
     """The smallest of what was changed, and both results."""
-    found = examined(_loss, _raising, self=Loss(), batch=values())["differs"]
-    assert found["arguments"].startswith("self.gamma ")
-    assert found["new"] == "error ValueError: gamma"
+    result = examined(_loss, _raising, self=Loss(), batch=values())["differs"]
+    assert result["arguments"].startswith("self.gamma ")
+    assert result["new"] == "error ValueError: gamma"
 
 
 def _delayed(self, batch, steps):
@@ -149,12 +149,14 @@ def _delayed_otherwise(self, batch, steps):
 
 def test_the_smallest_arguments_that_show_a_difference_are_named():
     """Of a fault that needs two values at once, these two alone."""
-    given = Loss()
-    given.every = 1
-    found = examined(_delayed, _delayed_otherwise, self=given, batch=values(), steps=1)["differs"]
-    assert found["arguments"].count(",") == 1
-    assert "self.every " in found["arguments"]
-    assert "steps " in found["arguments"]
+    instance = Loss()
+    instance.every = 1
+    result = examined(_delayed, _delayed_otherwise, self=instance, batch=values(), steps=1)[
+        "differs"
+    ]
+    assert result["arguments"].count(",") == 1
+    assert "self.every " in result["arguments"]
+    assert "steps " in result["arguments"]
 
 
 class Bounded:
@@ -209,11 +211,11 @@ def _updated_by_a_share(self, batch, count):
 
 def test_arguments_that_make_the_state_nan_are_no_evidence():
     """As those that make a result so: of no batch at all the old code has no mean either."""
-    found = examined(
+    result = examined(
         _updated, _updated_by_a_share, self=Running(), batch=np.ones(2), count=0, seconds=1.0
     )
-    assert "differs" not in found
-    assert found["skipped"]
+    assert "differs" not in result
+    assert result["skipped"]
 
 
 def test_a_private_attribute_under_another_name_does_not_differ():
@@ -221,24 +223,24 @@ def test_a_private_attribute_under_another_name_does_not_differ():
     assert "differs" not in examined(_begin, _begin_renamed, self=Bounded(), limits=[1.0])
     assert "differs" not in examined(_begin_renamed, _begin, self=Bounded(), limits=[1.0])
     # where the new version names it still, somebody reads it
-    given = {"self": Bounded(), "limits": [1.0]}
-    assert "differs" in examined(_begin, _begin_renamed, known={"_bound"}, **given)
+    instance = {"self": Bounded(), "limits": [1.0]}
+    assert "differs" in examined(_begin, _begin_renamed, known={"_bound"}, **instance)
 
 
 @pytest.mark.parametrize("new", [_begin_dropped, _begin_otherwise, _begin_elsewhere, _begin_public])
 def test_an_attribute_that_is_gone_differs(new):
     """Dropped, with another value, under a name of other words, or public: somebody may read it."""
-    found = examined(_begin, new, self=Bounded(), limits=[1.0])
-    assert found["given"]
-    assert found["differs"]["new"] == "nothing"
+    result = examined(_begin, new, self=Bounded(), limits=[1.0])
+    assert result["given"]
+    assert result["differs"]["new"] == "nothing"
 
 
 @pytest.mark.parametrize("new", [_grouped, _another_attribute])
 def test_what_rounds_or_adds_an_attribute_does_not_differ(new):
     """An attribute that only new code sets is read by new code alone."""
-    found = examined(_loss, new, seconds=0.5, self=Loss(), batch=values())
-    assert "differs" not in found
-    assert (found["close"] > 0) is (new is _grouped)
+    result = examined(_loss, new, seconds=0.5, self=Loss(), batch=values())
+    assert "differs" not in result
+    assert (result["close"] > 0) is (new is _grouped)
 
 
 def _scaled(x):
@@ -263,19 +265,19 @@ def test_a_constant_differs_where_it_decides():
 
 
 def _advantages(rewards, gamma):
-    last, found = 0.0, np.zeros_like(rewards)
+    last, result = 0.0, np.zeros_like(rewards)
     for step in reversed(range(len(rewards))):
         last = rewards[step] + gamma * 0.95 * last
-        found[step] = last
-    return found
+        result[step] = last
+    return result
 
 
 def _advantages_grouped(rewards, gamma):
-    last, found = 0.0, np.zeros_like(rewards)
+    last, result = 0.0, np.zeros_like(rewards)
     for step in reversed(range(len(rewards))):
         last = gamma * (0.95 * last) + rewards[step]
-        found[step] = last
-    return found
+        result[step] = last
+    return result
 
 
 def _advantages_small(rewards, gamma):
@@ -319,9 +321,9 @@ def _halves_but_one(items):
 
 def test_generators_are_arguments_and_results():
     """Their items are compared."""
-    made = lambda: (float(n) for n in range(5))  # noqa: E731
-    assert "differs" not in examined(_halves, _halves, items=made())
-    assert examined(_halves, _halves_but_one, items=made())["given"]
+    make_generator = lambda: (float(n) for n in range(5))  # noqa: E731
+    assert "differs" not in examined(_halves, _halves, items=make_generator())
+    assert examined(_halves, _halves_but_one, items=make_generator())["given"]
 
 
 def _timed(x):
@@ -347,8 +349,8 @@ def _endless(x):
 def test_what_takes_too_long_is_not_compared():
     """The rest of the gate goes on."""
     assert "longer" in examined(_endless, _endless, seconds=0.2, x=1.0)["why"]
-    found = examined(_scaled, _endless, seconds=0.2, x=torch.tensor(-1.0))
-    assert "differs" in found
+    result = examined(_scaled, _endless, seconds=0.2, x=torch.tensor(-1.0))
+    assert "differs" in result
 
 
 class Guarded:
@@ -357,7 +359,7 @@ class Guarded:
     __slots__ = ("kept", "__dict__")
 
     def __init__(self):
-        self.kept, self.other = [1.0], {"a": 2}
+        self.measure_once, self.second = [1.0], {"a": 2}
 
     def __getstate__(self):
         return {}
@@ -372,26 +374,26 @@ def test_copies_are_whole_and_apart():
     weight.grad = torch.full((2,), 3.0)
     hanging = (weight * 2).sum()
     lock = threading.Lock()
-    given = {
+    instance = {
         "weight": weight, "optimizer": torch.optim.SGD([weight], lr=0.1), "lock": lock,
         "guarded": Guarded(), "hanging": hanging, "function": math.floor,
         "draw": torch.Generator().manual_seed(1), "module": torch,
     }  # fmt: skip
-    copies = Copies(given)
-    one, other = copies.make(), copies.make()
-    one["optimizer"].step()
-    assert one["weight"].tolist() == pytest.approx([0.7, 0.7])
-    assert other["weight"].tolist() == weight.tolist() == [1.0, 1.0]
-    assert one["optimizer"].param_groups[0]["params"][0] is one["weight"]
-    assert one["lock"] is lock
-    assert (one["guarded"].kept, one["guarded"].other) == ([1.0], {"a": 2})
-    assert one["guarded"].other is not other["guarded"].other
-    assert one["hanging"].is_leaf
-    assert one["hanging"].requires_grad
-    assert (one["function"], one["module"]) == (math.floor, torch)
+    copies = Copies(instance)
+    first, second = copies.make(), copies.make()
+    first["optimizer"].step()
+    assert first["weight"].tolist() == pytest.approx([0.7, 0.7])
+    assert second["weight"].tolist() == weight.tolist() == [1.0, 1.0]
+    assert first["optimizer"].param_groups[0]["params"][0] is first["weight"]
+    assert first["lock"] is lock
+    assert (first["guarded"].kept, first["guarded"].second) == ([1.0], {"a": 2})
+    assert first["guarded"].second is not second["guarded"].second
+    assert first["hanging"].is_leaf
+    assert first["hanging"].requires_grad
+    assert (first["function"], first["module"]) == (math.floor, torch)
     assert (
-        torch.rand(2, generator=one["draw"]).tolist()
-        == torch.rand(2, generator=other["draw"]).tolist()
+        torch.rand(2, generator=first["draw"]).tolist()
+        == torch.rand(2, generator=second["draw"]).tolist()
     )
 
 

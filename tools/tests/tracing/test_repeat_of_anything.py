@@ -67,7 +67,7 @@ def _no_backward(self, loss):
     pass
 
 
-def _of_precision(dtype):
+def _with_precision(dtype):
     return lambda x: x.to(dtype) * 1
 
 
@@ -138,7 +138,7 @@ def _cached_otherwise(x):
     return CACHE["x"]
 
 
-def _counted(x):
+def _count_calls(x):
     global COUNT
     COUNT += 1
     return x
@@ -197,9 +197,9 @@ class Counting(list):
 
 def counting():
     """One with an item."""
-    made = Counting()
-    made.append(1.0)
-    return made
+    instance = Counting()
+    instance.append(1.0)
+    return instance
 
 
 class Forgetful:
@@ -215,8 +215,8 @@ DIFFERENT = {
         _step, _nothing, lambda: {"self": network()}),
     "a loss is not propagated": (
         _backward, _no_backward,
-        lambda: {"self": (made := network()), "loss": (made.net(torch.ones(2, 3)) ** 2).mean()}),
-    "a precision": (_of_precision(torch.float32), _of_precision(torch.float64),
+        lambda: {"self": (agent := network()), "loss": (agent.net(torch.ones(2, 3)) ** 2).mean()}),
+    "a precision": (_with_precision(torch.float32), _with_precision(torch.float64),
                     lambda: {"x": torch.randn(4)}),
     "a draw of another precision": (
         _drawing(torch.float32), _drawing(torch.float64), lambda: {"x": 1.0}),
@@ -246,7 +246,7 @@ DIFFERENT = {
     "a view of an array": (_through_view, _before_view, lambda: {"self": viewed(np.zeros)}),
     "a view of a tensor": (_through_view, _before_view, lambda: {"self": viewed(torch.zeros)}),
     "a cache of the module": (_cached, _cached_otherwise, lambda: {"x": 2.0}),
-    "a counter of the module": (_counted, _as_it_is, lambda: {"x": 2.0}),
+    "a counter of the module": (_count_calls, _as_it_is, lambda: {"x": 2.0}),
     "gradients switched off": (_as_it_is, _no_gradients, lambda: {"x": 2.0}),
     "another default precision": (_as_it_is, _doubled_precision, lambda: {"x": 2.0}),
     "a gradient in an object": (
@@ -270,8 +270,8 @@ def test_what_differs_on_the_given_arguments_is_found(case):
     """In results, gradients, state, draws, errors and what the module holds."""
     old, new, arguments = DIFFERENT[case]
     CACHE.clear()
-    found = examined(old, new, arguments())
-    assert found.get("given") is True, found
+    result = examined(old, new, arguments())
+    assert result.get("given") is True, result
     assert (dict(CACHE), COUNT) == ({}, 0)
     assert torch.is_grad_enabled()
     assert torch.get_default_dtype() == torch.float32
@@ -318,28 +318,28 @@ REWRITTEN = {
 
 
 def _scaled():
-    made = torch.nn.Parameter(torch.ones(2))
-    made.scale = 3.0
-    return made
+    instance = torch.nn.Parameter(torch.ones(2))
+    instance.scale = 3.0
+    return instance
 
 
 @pytest.mark.parametrize("case", REWRITTEN)
 def test_what_is_the_same_is_not_reported(case):
     """And it is compared, too."""
     old, new, arguments = REWRITTEN[case]
-    found = examined(old, new, arguments())
-    assert "differs" not in found, found
-    assert "why" not in found, found
-    assert found["same"] + found["close"]
+    result = examined(old, new, arguments())
+    assert "differs" not in result, result
+    assert "why" not in result, result
+    assert result["same"] + result["close"]
 
 
 def test_code_that_moved_and_rounds_is_close():
     """With the old code of all changed functions, up to rounding."""
-    found = examined(
+    result = examined(
         lambda x: x / 3 * 0.1 / 3, lambda x: x / 3 * 0.1, {"x": torch.randn(50)},
         joint=lambda same: same(Code(lambda x: x * 0.1 * (1 / 3), ["x"])),
     )  # fmt: skip
-    assert "differs" not in found
+    assert "differs" not in result
 
 
 def test_what_is_too_large_is_not_compared(monkeypatch):
@@ -347,8 +347,8 @@ def test_what_is_too_large_is_not_compared(monkeypatch):
     assert leaves.MOST == 50_000
     monkeypatch.setattr(leaves, "MOST", 500)
     held = Made(memory=[[Named(n) for n in range(25)] for _ in range(25)])
-    found = examined(lambda self: None, lambda self: None, {"self": held})
-    assert "more than 500 parts" in found["why"]
+    result = examined(lambda self: None, lambda self: None, {"self": held})
+    assert "more than 500 parts" in result["why"]
 
 
 def test_what_processes_share_has_no_copy():
@@ -385,5 +385,5 @@ def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(call
     trace = Trace(header={}, events=())
     held = Traced(name="ppo", comparison=comparison, a=trace, b=trace, repeats=True, notes=())
     executions = [PieceExecution(function=mover, calls=calls)]
-    (found,) = direct_calls.rounded([held], {"ppo": Cause(moving=(mover,))}, executions)
-    assert found.comparison.verdict == verdict
+    (result,) = direct_calls.rounded([held], {"ppo": Cause(moving=(mover,))}, executions)
+    assert result.comparison.verdict == verdict

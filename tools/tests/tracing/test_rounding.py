@@ -15,15 +15,15 @@ from .scripts import changed, recorded_here
 
 def trace(*losses, name="loss"):
     """Backward passes of these losses, each followed by a step of an optimiser."""
-    made = []
+    events_made = []
     for number, loss in enumerate(losses):
         for kind, part in (("backward", "loss"), ("optimizer", "parameters")):
             value = Part(digest=f"{kind} {loss!r}", norm=abs(loss), values=(loss,))
-            made.append(
+            events_made.append(
                 Event(index=2 * number + (kind == "optimizer"), kind=kind, name=name, file="a.py",
                       line=1, function="train", parts={part: value})
             )  # fmt: skip
-    return Trace(header={"failure": "", "lines": {}}, events=tuple(made))
+    return Trace(header={"failure": "", "lines": {}}, events=tuple(events_made))
 
 
 OLD = trace(1.0, 1.0, 1.0)
@@ -46,15 +46,15 @@ OLD = trace(1.0, 1.0, 1.0)
 )  # fmt: skip
 def test_what_departs_as_far_as_the_copies_is_close(new, copies, without, measured):
     """And what departs further is a change, whatever the usual limits say."""
-    found = compare(OLD, new)
-    assert (found.verdict, rounding.begin(found)) == (without, 0)
-    assert rounding.measured(found, OLD, new, copies).verdict == measured
+    comparison = compare(OLD, new)
+    assert (comparison.verdict, rounding.find_rounding_start(comparison)) == (without, 0)
+    assert rounding.measure_rounding(comparison, OLD, new, copies).verdict == measured
 
 
 def test_a_large_difference_is_not_taken_for_rounding():
     """No copy is recorded for it."""
-    assert rounding.begin(compare(OLD, trace(1.001, 1.0, 1.0))) is None
-    assert rounding.begin(compare(OLD, OLD)) is None
+    assert rounding.find_rounding_start(compare(OLD, trace(1.001, 1.0, 1.0))) is None
+    assert rounding.find_rounding_start(compare(OLD, OLD)) is None
 
 
 REWRITE = ("0.1 * new + 0.9 * old", "old + 0.1 * (new - old)")
@@ -76,9 +76,9 @@ def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
         recorded(label, changed(*changes))
         for label, changes in (("old", ()), ("rewritten", (REWRITE,)), ("wrong", (FAULT,)))
     )
-    begin = rounding.begin(compare(old, rewritten))
+    begin = rounding.find_rounding_start(compare(old, rewritten))
     assert begin is not None
-    assert begin == rounding.begin(compare(old, wrong))
+    assert begin == rounding.find_rounding_start(compare(old, wrong))
     copies = [
         recorded(f"copy {seed}", changed(), moved=(begin, seed)) for seed in range(rounding.COPIES)
     ]
@@ -86,4 +86,4 @@ def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
     assert all(compare(old, copy).verdict != "equal" for copy in copies)
     assert all(copy.events[:begin] == old.events[:begin] for copy in copies)
     for new, verdict in ((rewritten, "close"), (wrong, "diverged")):
-        assert rounding.measured(compare(old, new), old, new, copies).verdict == verdict
+        assert rounding.measure_rounding(compare(old, new), old, new, copies).verdict == verdict

@@ -101,12 +101,12 @@ def put(package, function, old, new, file="agent.py"):
 
 def test_a_method_does_what_the_other_code_does(package):
     """Also of objects that are there already; other methods of that name stay."""
-    found = module(package)
-    agent = found.Agent()
+    namespace = module(package)
+    agent = namespace.Agent()
     put(package, "Agent.fixed", "return x + by", "return x - by")
-    assert (agent.fixed(1), found.Agent.fixed(1, by=5)) == (-2, -4)
+    assert (agent.fixed(1), namespace.Agent.fixed(1, by=5)) == (-2, -4)
     put(package, "Other.train", "return -x", "return -x - 1")
-    assert (agent.train(1), found.Other().train(1)) == (20, -2)
+    assert (agent.train(1), namespace.Other().train(1)) == (20, -2)
 
 
 def test_a_method_that_asks_its_class_for_the_next_one_is_swapped(package):
@@ -124,9 +124,9 @@ def test_what_only_the_other_code_imports_is_there(package):
     imports = "import math as m, json\nfrom nowhere import lost\n"
     text = imports + CODE.replace("x + by", "m.pi + by if x < 1 else lost")
     exchange(package, text, ["Agent.fixed"])
-    held = module(package)
-    assert held.Agent.fixed(0, 1) == pytest.approx(4.1416, abs=1e-4)
-    assert not {"json", "lost"} & set(vars(held))
+    namespace_before = module(package)
+    assert namespace_before.Agent.fixed(0, 1) == pytest.approx(4.1416, abs=1e-4)
+    assert not {"json", "lost"} & set(vars(namespace_before))
 
 
 def test_what_only_the_other_code_defines_is_there(package):
@@ -136,11 +136,15 @@ def test_what_only_the_other_code_defines_is_there(package):
         .replace("x + by", "third(x) + by")
         .replace("class Other:\n", "class Other:\n    def new(self):\n        return third(30)\n\n")
     )
-    beside = "\nPARTS = 3\nUNUSED = 1\n\n\ndef third(x):\n    return x / PARTS\n"
-    exchange(package, text + beside, ["Agent.fixed", "Other.new"])
-    held = module(package)
-    assert (held.Agent.fixed(6, 1), held.Agent.fixed(6), held.Other().new()) == (3, 5, 10)
-    assert not hasattr(held, "UNUSED")
+    addition = "\nPARTS = 3\nUNUSED = 1\n\n\ndef third(x):\n    return x / PARTS\n"
+    exchange(package, text + addition, ["Agent.fixed", "Other.new"])
+    namespace_before = module(package)
+    assert (
+        namespace_before.Agent.fixed(6, 1),
+        namespace_before.Agent.fixed(6),
+        namespace_before.Other().new(),
+    ) == (3, 5, 10)
+    assert not hasattr(namespace_before, "UNUSED")
 
 
 def test_methods_that_only_the_other_code_has_are_there(package):
@@ -288,12 +292,12 @@ def test_a_property_and_its_setter_are_swapped_together(package):
 
 def test_a_closure_is_swapped_with_its_own_variables(package):
     """Functions that were made before go on with what they have taken."""
-    found = module(package)
-    made = found.counter(100)
+    namespace = module(package)
+    counter = namespace.counter(100)
     put(package, "counter.following", "x + start + step", "x - start - step")
-    assert made(1) == -100
+    assert counter(1) == -100
     # and those that are made later have it, too
-    assert (found.counter(100)(1), found.counter(10)(1)) == (-100, -10)
+    assert (namespace.counter(100)(1), namespace.counter(10)(1)) == (-100, -10)
 
 
 def test_several_functions_are_swapped_at_once(package):
@@ -335,11 +339,11 @@ MISFITS = {
 def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
     """It says why, and what is there stays."""
     function, old, new, text = MISFITS[case]
-    found = module(package)
-    made = found.counter(100)
+    namespace = module(package)
+    counter = namespace.counter(100)
     with pytest.raises(Misfit, match=text):
         put(package, function, old, new)
-    assert (made(1), found.Agent.fixed(1), found.Agent().rate) == (102, 4, 2)
+    assert (counter(1), namespace.Agent.fixed(1), namespace.Agent().rate) == (102, 4, 2)
 
 
 def test_the_defaults_are_those_of_the_other_code(package):
@@ -353,17 +357,17 @@ def test_the_defaults_are_those_of_the_other_code(package):
 
 def test_a_method_of_this_side_alone_is_taken_away(package):
     """What it has hidden stands there again, also for objects that are there already."""
-    found = module(package)
-    derived = type("Derived", (found.Other,), {"__module__": found.__name__})
-    found.Derived = derived
-    agent, other = found.Agent(), derived()
+    namespace = module(package)
+    derived = type("Derived", (namespace.Other,), {"__module__": namespace.__name__})
+    namespace.Derived = derived
+    agent, derived_agent = namespace.Agent(), derived()
     put(
         package,
         "Other.train",
         "class Other:\n    def train(self, x):\n        return -x\n",
         "class Other:\n    pass\n",
     )
-    assert not hasattr(other, "train")
+    assert not hasattr(derived_agent, "train")
     put(package, "Agent.rate", CODE[CODE.index("    @property") : CODE.index("    @twice")], "")
     assert not hasattr(agent, "rate")
 
@@ -389,8 +393,8 @@ NEW = """
 
 def test_a_method_of_the_other_side_alone_is_put_into_its_class(package):
     """With decorators, defaults, setters, and what ``super()`` asks for."""
-    found = module(package)
-    agent = found.Agent()
+    namespace = module(package)
+    agent = namespace.Agent()
     for name in ("Agent.slow", "Agent.least", "Agent.__repr__"):
         put(package, name, "    @staticmethod\n", NEW + "    @staticmethod\n")
     agent.slow = 5
@@ -414,13 +418,13 @@ def test_a_file_that_is_not_there_is_a_misfit(package):
 def test_a_copy_beside_another_package_is_not_taken_for_it(package, tmp_path):
     """Only the root of its own name is looked in, whatever lies beside the others."""
     agent = module(package).Agent()
-    beside = tmp_path / "elsewhere"
-    (beside / package.name).mkdir(parents=True)
-    (beside / package.name / "agent.py").write_text("# another copy\n")
-    (beside / "torch").mkdir()
+    addition = tmp_path / "elsewhere"
+    (addition / package.name).mkdir(parents=True)
+    (addition / package.name / "agent.py").write_text("# another copy\n")
+    (addition / "torch").mkdir()
     text = CODE.replace("return x + by", "return x - by")
     change = {"file": f"{package.name}/agent.py", "functions": ["Agent.fixed"], "text": text}
-    assert swap([change], [str(beside / "torch"), str(package)]) == []
+    assert swap([change], [str(addition / "torch"), str(package)]) == []
     assert agent.fixed(1) == -2
 
 

@@ -23,17 +23,17 @@ def test_a_default_device_is_obeyed(inside):
     _device._device_constructors.cache_clear()
     recorder = Recorder(Places([__file__]))
     with contextlib.ExitStack() as stack:
-        for each in (
+        for created in (
             [recorder, torch.device("meta")] if inside else [torch.device("meta"), recorder]
         ):
-            stack.enter_context(each)
-        made = [
+            stack.enter_context(created)
+        values_made = [
             torch.rand(2),
             torch.tensor(np.zeros(2)),
             torch.randn(2),
             torch.as_tensor(np.ones(2)),
         ]
-    assert all(tensor.is_meta for tensor in made)
+    assert all(tensor.is_meta for tensor in values_made)
     # numbers that do not exist are no events
     assert {e["kind"] for e in recorder.events} == {"data"}
 
@@ -90,9 +90,9 @@ def test_functions_compiled_whole_are_taken_as_ever(tmp_path):
         encoding="utf-8",
     )
     job = {"script": str(script), "arguments": [], "packages": []}
-    found = recording_processes.record(job, tmp_path / "trace", recording_processes.current("A"))
-    assert found.failure == ""
-    assert found.count("draw") > 0
+    result = recording_processes.record(job, tmp_path / "trace", recording_processes.current("A"))
+    assert result.failure == ""
+    assert result.count("draw") > 0
 
 
 def test_sparse_gradients_are_recorded(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from rlregress.inside import events
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Event, Part, Trace, difference, other_types
+from rlregress.model.recorded_traces import Event, Part, Trace, describe_other_types, difference
 from rlregress.tracing import trace_comparison, trace_reader
 from rlregress.tracing.trace_comparison import compare
 
@@ -43,10 +43,10 @@ def compared(folder, *changes):
 
 def test_the_same_training_is_equal(tmp_path):
     """The same script twice is equal to the bit, with nothing skipped."""
-    found = compared(tmp_path)
-    assert found.verdict == "equal"
-    assert found.extra == ()
-    assert found.compared == found.equal > 50
+    comparison = compared(tmp_path)
+    assert comparison.verdict == "equal"
+    assert comparison.extra == ()
+    assert comparison.compared == comparison.equal > 50
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_the_same_training_is_equal(tmp_path):
 )  # fmt: skip
 def test_a_change_is_named_where_it_is(tmp_path, old, new, kind, function):
     """One changed line is the first divergence, of the right kind and in the right function."""
-    found = compared(tmp_path, (old, new))
-    assert found.verdict == "diverged"
-    assert found.first.kind == kind
-    on_either = [event.function for event in (found.first.a, found.first.b) if event]
+    comparison = compared(tmp_path, (old, new))
+    assert comparison.verdict == "diverged"
+    assert comparison.first.kind == kind
+    on_either = [event.function for event in (comparison.first.a, comparison.first.b) if event]
     assert function in on_either
 
 
@@ -88,60 +88,63 @@ def test_a_doubled_loss_has_the_ratio_two(tmp_path):
     """The report gives both values and lines, the ratio, and what came just before."""
     a = training()
     b = traced(tmp_path, changed((".mean()\n", ".mean() * 2\n")), "b")
-    found = compare(a, b)
-    assert found.first.ratio == pytest.approx(2.0)
-    text = "\n".join(explain.comparison(found, a, b))
+    comparison = compare(a, b)
+    assert comparison.first.ratio == pytest.approx(2.0)
+    text = "\n".join(explain.comparison(comparison, a, b))
     assert "first difference (loss)" in text
     assert "new / old: x2" in text
     assert "here.py:" in text
     assert "just before, the same on both versions" in text
-    assert f"diverged after {found.equal} equal events" in text
+    assert f"diverged after {comparison.equal} equal events" in text
 
 
 def test_an_extra_event_is_aligned(tmp_path):
     """An event that one side has in every step is noted; equal numbers after it stay equal."""
-    found = compared(
+    comparison = compared(
         tmp_path, ("    chosen =", "    torch.zeros(3).copy_(torch.ones(3))\n    chosen =")
     )
-    assert found.verdict == "equal"
-    assert [side for side, _ in found.extra] == ["B"] * 8
-    assert {event.kind for _, event in found.extra} == {"write"}
+    assert comparison.verdict == "equal"
+    assert [side for side, _ in comparison.extra] == ["B"] * 8
+    assert {event.kind for _, event in comparison.extra} == {"write"}
 
 
 def test_reordered_arithmetic_is_close(tmp_path):
     """A sum in another order differs by a rounding, grows, and is close."""
-    found = compared(
+    comparison = compared(
         tmp_path, ("((given - wanted) ** 2).mean()", "((given - wanted) ** 2 / 7).sum() * 7 / 8")
     )
-    assert found.verdict == "close"
-    assert found.growth
-    assert max(gap for growth_of in found.growth for gap in growth_of.gaps) < trace_comparison.GROWN
+    assert comparison.verdict == "close"
+    assert comparison.growth
+    assert (
+        max(gap for growth_of in comparison.growth for gap in growth_of.gaps)
+        < trace_comparison.GROWN
+    )
 
 
 def test_a_renamed_function_and_moved_lines_are_equal(tmp_path):
     """Functions with other names on other lines are the same training."""
-    found = compared(
+    comparison = compared(
         tmp_path,
         ("loss_of", "squared_error"),
         ("\ndef main", "\n# moved\n\n\ndef main"),
         ("follow(", "track("),
         ("minibatch(", "sample("),
     )
-    assert found.verdict == "equal"
-    assert found.extra == ()
+    assert comparison.verdict == "equal"
+    assert comparison.extra == ()
 
 
 def test_a_function_split_in_two_draws_alike(tmp_path):
     """Another function of the same draw with the same result is an event like it."""
-    found = compared(tmp_path, ("np.random.rand() < rate", "np.random.random_sample() < rate"))
-    assert found.verdict == "equal"
-    assert len(found.extra) == 16
+    comparison = compared(tmp_path, ("np.random.rand() < rate", "np.random.random_sample() < rate"))
+    assert comparison.verdict == "equal"
+    assert len(comparison.extra) == 16
 
 
 # -- synthetic events --------------------------------------------------------------------------
 
 
-def made(kinds, numbers=None):
+def build_trace(kinds, numbers=None):
     """A trace of events of these kinds, "b" a backward, "o" an optimiser step, and so on."""
     names = {"b": "backward", "o": "optimizer", "d": "draw", "s": "step", "w": "write",
              "f": "final", "r": "optimizer"}  # fmt: skip
@@ -167,94 +170,99 @@ def made(kinds, numbers=None):
 
 def test_a_training_that_goes_on_on_one_side_is_diverged():
     """More updates at the end of one side are a divergence of order, not a note."""
-    found = compare(made("dbodbo"), made("dbodbodbo"))
-    assert found.verdict == "diverged"
-    assert (found.first.kind, found.first.a) == ("order", None)
-    assert found.equal == 6
+    comparison = compare(build_trace("dbodbo"), build_trace("dbodbodbo"))
+    assert comparison.verdict == "diverged"
+    assert (comparison.first.kind, comparison.first.a) == ("order", None)
+    assert comparison.equal == 6
 
 
 def test_draws_at_the_end_of_one_side_are_a_note():
     """Draws after the last update, on one side only, leave the verdict equal."""
-    found = compare(made("dbodbo"), made("dbodbodd"))
-    assert found.verdict == "equal"
-    assert len(found.extra) == 2
+    comparison = compare(build_trace("dbodbo"), build_trace("dbodbodd"))
+    assert comparison.verdict == "equal"
+    assert len(comparison.extra) == 2
 
 
 def test_an_extra_event_is_blamed_for_what_follows():
     """Numbers that part soon after an extra event are a divergence of order at that event."""
-    a = made("dbodbobo", [0, 1, 2, 3, 4, 5, 6, 7])
-    b = made("dbowdbobo", [0, 1, 2, 99, 3, 4, 5, 66, 77])
-    found = compare(a, b)
-    assert found.verdict == "diverged"
-    assert found.first.kind == "order"
-    assert found.first.b.kind == "write"
+    a = build_trace("dbodbobo", [0, 1, 2, 3, 4, 5, 6, 7])
+    b = build_trace("dbowdbobo", [0, 1, 2, 99, 3, 4, 5, 66, 77])
+    comparison = compare(a, b)
+    assert comparison.verdict == "diverged"
+    assert comparison.first.kind == "order"
+    assert comparison.first.b.kind == "write"
 
 
 def test_an_extra_event_is_acquitted_by_equal_updates():
     """Numbers that part only after more equal updates are a divergence of their own."""
-    a = made("dbobobobobo", range(11))
-    b = made("dbowbobobobo", [0, 1, 2, 99, 3, 4, 5, 6, 7, 8, 77, 78])
-    found = compare(a, b)
-    assert found.first.kind == "loss"
-    assert [event.kind for _, event in found.extra] == ["write"]
+    a = build_trace("dbobobobobo", range(11))
+    b = build_trace("dbowbobobobo", [0, 1, 2, 99, 3, 4, 5, 6, 7, 8, 77, 78])
+    comparison = compare(a, b)
+    assert comparison.first.kind == "loss"
+    assert [event.kind for _, event in comparison.extra] == ["write"]
 
 
 def test_a_fault_beyond_a_rounding_is_told_from_it():
     """After a rounding, a jump is named where it is, with the rounding beside it."""
-    a = made("bobobo", [1, 1, 1, 1, 1, 1])
-    b = made("bobobo", [1 + 1e-8, 1 + 1e-8, 1 + 2e-8, 1, 1.5, 1.5])
-    found = compare(a, b)
-    assert found.verdict == "diverged"
-    assert found.first.a.index == 4
-    assert found.rounding.a.index == 0
+    a = build_trace("bobobo", [1, 1, 1, 1, 1, 1])
+    b = build_trace("bobobo", [1 + 1e-8, 1 + 1e-8, 1 + 2e-8, 1, 1.5, 1.5])
+    comparison = compare(a, b)
+    assert comparison.verdict == "diverged"
+    assert comparison.first.a.index == 4
+    assert comparison.rounding.a.index == 0
 
 
 def test_a_rounding_that_grows_is_blamed_itself():
     """A rounding that grows step by step beyond what is close leads back to where it began."""
     gaps = [1e-7, 1e-5, 1e-3, 5e-3, 0.1, 0.5]
-    found = compare(made("bobobo", [1] * 6), made("bobobo", [1 + gap for gap in gaps]))
-    assert found.verdict == "diverged"
-    assert found.first.a.index == 0
+    comparison = compare(
+        build_trace("bobobo", [1] * 6), build_trace("bobobo", [1 + gap for gap in gaps])
+    )
+    assert comparison.verdict == "diverged"
+    assert comparison.first.a.index == 0
 
 
 def test_an_exchange_deep_in_an_array_is_no_rounding():
     """Two values exchanged beyond those that are kept show in the difference."""
     array = np.arange(1.0, 101.0)
-    other = array.copy()
-    other[[60, 80]] = other[[80, 60]]
-    a, b = (trace_reader.part_of(*events.part(x)) for x in (array, other))
+    second_trace = array.copy()
+    second_trace[[60, 80]] = second_trace[[80, 60]]
+    a, b = (trace_reader.part_of(*events.part(x)) for x in (array, second_trace))
     assert difference(a, b) > 1e-2
 
 
 def test_the_empty_trace_is_equal_to_itself():
     """Nothing beside nothing is equal; nothing beside a training is diverged."""
-    assert compare(made(""), made("")).verdict == "equal"
-    assert compare(made(""), made("dbo")).verdict == "diverged"
+    assert compare(build_trace(""), build_trace("")).verdict == "equal"
+    assert compare(build_trace(""), build_trace("dbo")).verdict == "diverged"
 
 
 def test_what_is_no_number_is_no_rounding():
     """A loss that is NaN on one side is a divergence, also after a rounding."""
-    a, b = made("bobo", [1, 1, 1, 1]), made("bobo", [1 + 1e-8, 1, float("nan"), 1])
-    found = compare(a, b)
-    assert found.verdict == "diverged"
-    assert found.first.a.index == 2
+    a, b = build_trace("bobo", [1, 1, 1, 1]), build_trace("bobo", [1 + 1e-8, 1, float("nan"), 1])
+    comparison = compare(a, b)
+    assert comparison.verdict == "diverged"
+    assert comparison.first.a.index == 2
 
 
 def test_what_is_no_number_shows_behind_numbers():
     """A value that is NaN after one that is the same is no rounding either."""
-    one, other = (
+    first_trace, second_trace = (
         Part(digest="one", norm=2.0, values=(1.0, 1.5)),
         Part(digest="other", norm=2.0, values=(1.0, float("nan"))),
     )
-    assert difference(one, other) == float("inf")
+    assert difference(first_trace, second_trace) == float("inf")
 
 
 def test_a_rounding_excuses_no_other_learning_rate():
     """What no rounding moves is compared as closely after it as before."""
-    assert compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1 + 1e-8])).verdict == "close"
-    found = compare(made("br", [1, 1]), made("br", [1 + 1e-7, 1 + 5e-5]))
-    assert found.verdict == "diverged"
-    assert found.first.kind == "schedule"
+    assert (
+        compare(build_trace("br", [1, 1]), build_trace("br", [1 + 1e-7, 1 + 1e-8])).verdict
+        == "close"
+    )
+    comparison = compare(build_trace("br", [1, 1]), build_trace("br", [1 + 1e-7, 1 + 5e-5]))
+    assert comparison.verdict == "diverged"
+    assert comparison.first.kind == "schedule"
 
 
 def test_a_rounding_of_one_part_hides_no_other_part():
@@ -278,31 +286,35 @@ def test_a_rounding_of_one_part_hides_no_other_part():
         )
 
     header = {"failure": "", "seeded": [], "lines": {}}
-    found = compare(
+    comparison = compare(
         Trace(header=header, events=step(1.0, 1e-3)),
         Trace(header=header, events=step(1 + 1e-7, 1.00005e-3)),
     )
-    assert found.verdict == "diverged"
-    assert (found.first.kind, found.first.part) == ("schedule", "learning_rate")
+    assert comparison.verdict == "diverged"
+    assert (comparison.first.kind, comparison.first.part) == ("schedule", "learning_rate")
 
 
-def retyped(found, number, types):
+def retyped(comparison, number, types):
     """A trace with other types of an event."""
-    rows = list(found.events)
+    rows = list(comparison.events)
     ((name, part),) = rows[number].parts.items()
     rows[number] = replace(rows[number], parts={name: replace(part, digest=types, types=types)})
-    return replace(found, events=tuple(rows))
+    return replace(comparison, events=tuple(rows))
 
 
 @pytest.mark.parametrize("number", [1, 1 + 1e-7, 1.005])
 def test_another_type_is_the_first_difference_whatever_the_numbers(number):
     """The same numbers of another type, and others after it, are a difference of the type."""
-    a = retyped(made("bbo", [1, 1, 1]), 0, "uint8 array 3")
-    found = compare(a, retyped(made("bbo", [1, number, 1]), 0, "float64 array 3"))
-    assert (found.verdict, found.equal) == ("diverged", 0)
-    assert (found.first.kind, found.first.part, found.first.ratio) == ("interface", "loss", None)
-    assert (found.numbers is not None) == (number == 1.005)
-    (title, old, new, *_) = explain.divergence(found.first)
+    a = retyped(build_trace("bbo", [1, 1, 1]), 0, "uint8 array 3")
+    comparison = compare(a, retyped(build_trace("bbo", [1, number, 1]), 0, "float64 array 3"))
+    assert (comparison.verdict, comparison.equal) == ("diverged", 0)
+    assert (comparison.first.kind, comparison.first.part, comparison.first.ratio) == (
+        "interface",
+        "loss",
+        None,
+    )
+    assert (comparison.numbers is not None) == (number == 1.005)
+    (title, old, new, *_) = explain.divergence(comparison.first)
     words = "float64 array 3 where the old version has uint8 array 3"
     assert title == f"first difference (interface): {words}"
     assert old.endswith("loss uint8 array 3")
@@ -316,13 +328,13 @@ def test_another_type_is_the_first_difference_whatever_the_numbers(number):
 def test_another_type_is_never_rounding(letter, kind):
     """Of final networks, logs, modules, draws, writes, steps and optimisers, with equal numbers."""
     kinds = {"l": "log", "m": "module"}
-    a, b = (made("bb" + ("b" if letter in kinds else letter), [1, 1, 1]) for _ in range(2))
+    a, b = (build_trace("bb" + ("b" if letter in kinds else letter), [1, 1, 1]) for _ in range(2))
     rows = [replace(side.events[2], kind=kinds.get(letter, side.events[2].kind)) for side in (a, b)]
     a, b = (replace(s, events=(*s.events[:2], r)) for s, r in zip((a, b), rows, strict=True))
-    found = compare(retyped(a, 2, "float32 array 3"), retyped(b, 2, "float64 array 3"))
-    assert found.verdict == "diverged"
-    assert found.first.kind == kind
-    assert "float64 array 3 where" in explain.divergence(found.first)[0]
+    comparison = compare(retyped(a, 2, "float32 array 3"), retyped(b, 2, "float64 array 3"))
+    assert comparison.verdict == "diverged"
+    assert comparison.first.kind == kind
+    assert "float64 array 3 where" in explain.divergence(comparison.first)[0]
 
 
 @pytest.mark.parametrize(
@@ -337,7 +349,7 @@ def test_another_type_is_never_rounding(letter, kind):
 )
 def test_other_types_are_named_before_other_names(old, new, words):
     """By name, and by place where values have no names."""
-    assert other_types(old, new) == words
+    assert describe_other_types(old, new) == words
 
 
 REPLAY = """
@@ -367,21 +379,21 @@ def test_a_memory_of_another_type_is_no_rounding(tmp_path, memory, verdict):
     assert compare(a, b).verdict == verdict
 
 
-def named(found, *names):
+def named(comparison, *names):
     """A trace with other names of its events."""
-    rows = [replace(event, name=name) for event, name in zip(found.events, names, strict=True)]
-    return replace(found, events=tuple(rows))
+    rows = [replace(event, name=name) for event, name in zip(comparison.events, names, strict=True)]
+    return replace(comparison, events=tuple(rows))
 
 
 def test_an_environment_of_one_side_only_is_a_note():
     """An evaluation that was added changes nothing that the training does."""
-    a = named(made("sbosbo", range(6)), *["x"] * 6)
+    a = named(build_trace("sbosbo", range(6)), *["x"] * 6)
     # more often than events in a row could agree
     numbers = [0, 70, 1, 71, 2, 72, 3, 73, 4, 74, 5]
-    b = named(made("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
-    found = compare(a, b)
-    assert found.verdict == "equal"
-    assert [(side, event.name) for side, event in found.extra] == [("B", "other")] * 5
+    b = named(build_trace("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
+    comparison = compare(a, b)
+    assert comparison.verdict == "equal"
+    assert [(side, event.name) for side, event in comparison.extra] == [("B", "other")] * 5
 
 
 def shown(*names, file=""):
@@ -407,11 +419,17 @@ def shown(*names, file=""):
 )
 def test_an_answer_of_one_side_only_is_a_difference(a, b, sides):
     """A training shows it: the library gives more, or less, or refuses."""
-    found = compare(shown(*a), shown(*b))
-    assert (found.verdict, found.first.kind, found.first.part) == ("diverged", "interface", "")
-    assert tuple(event and event.name for event in (found.first.a, found.first.b)) == sides
+    comparison = compare(shown(*a), shown(*b))
+    assert (comparison.verdict, comparison.first.kind, comparison.first.part) == (
+        "diverged",
+        "interface",
+        "",
+    )
+    assert (
+        tuple(event and event.name for event in (comparison.first.a, comparison.first.b)) == sides
+    )
     assert "nothing of that name" in " ".join(
-        explain.comparison(found, shown(*a), shown(*b))
+        explain.comparison(comparison, shown(*a), shown(*b))
     ) or all(sides)
     # what code of the framework hands to another is no answer
     assert compare(shown(*a, file="f.py"), shown(*b, file="f.py")).verdict == "equal"
@@ -446,39 +464,39 @@ def generated(*names, values=()):
 )
 def test_a_generated_call_of_one_side_only_is_no_difference(a, b, verdict):
     """The other version has no such option; what is left has to be the same."""
-    for found, old, new in ((compare(a, b), a, b), (compare(b, a), b, a)):
-        assert found.verdict == verdict
+    for comparison, old, new in ((compare(a, b), a, b), (compare(b, a), b, a)):
+        assert comparison.verdict == verdict
         # it is reported: the reader can tell how much was not compared
         one_sided = {e.name for e in old.events} ^ {e.name for e in new.events}
-        assert {event.name for _, event in found.extra} == one_sided
-        text = " ".join(explain.comparison(found, old, new))
-        assert all(f"only {side} has" in text for side, _ in found.extra)
+        assert {event.name for _, event in comparison.extra} == one_sided
+        text = " ".join(explain.comparison(comparison, old, new))
+        assert all(f"only {side} has" in text for side, _ in comparison.extra)
 
 
 def test_answers_after_an_extra_draw_are_compared():
     """A draw of one side only does not hide that answers at the end have other numbers."""
     a, b = shown("first", "last"), shown("first", "last")
-    (draw,) = made("d").events
+    (draw,) = build_trace("d").events
     a = replace(a, events=(draw, *a.events))
     assert compare(a, b).verdict == "equal"
     last = replace(b.events[-1], parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
-    found = compare(a, replace(b, events=(*b.events[:-1], last)))
-    assert found.verdict == "diverged"
-    assert found.first.a is draw
+    comparison = compare(a, replace(b, events=(*b.events[:-1], last)))
+    assert comparison.verdict == "diverged"
+    assert comparison.first.a is draw
 
 
 def test_another_answer_is_not_skipped_because_all_goes_on_alike():
     """What comes after a draw and another answer does not acquit the answer."""
-    (draw,) = made("d").events
-    rest = made("sbosbo", range(1, 7)).events
+    (draw,) = build_trace("d").events
+    further = build_trace("sbosbo", range(1, 7)).events
     (answer,) = shown("asked").events
-    other = replace(answer, parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
-    a = replace(shown(), events=(answer, *rest))
-    assert compare(a, replace(a, events=(draw, answer, *rest))).verdict == "equal"
-    assert compare(a, replace(a, events=(draw, other, *rest))).verdict == "diverged"
+    second_trace = replace(answer, parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
+    a = replace(shown(), events=(answer, *further))
+    assert compare(a, replace(a, events=(draw, answer, *further))).verdict == "equal"
+    assert compare(a, replace(a, events=(draw, second_trace, *further))).verdict == "diverged"
 
 
-def parts_apart(kind, file, one, other):
+def parts_apart(kind, file, first_trace, second_trace):
     """The words on two events that differ in one part of these texts or numbers."""
 
     def side(value):
@@ -489,7 +507,7 @@ def parts_apart(kind, file, one, other):
                       parts={"value": part}, named={"value ": part, "value a": part})  # fmt: skip
         return replace(shown(), events=(event,))
 
-    return explain.divergence(compare(side(one), side(other)).first)
+    return explain.divergence(compare(side(first_trace), side(second_trace)).first)
 
 
 @pytest.mark.parametrize("values", [("evaluates on", "trains on"), (1.0, 0.0), ("int", "float")])
@@ -500,63 +518,73 @@ def parts_apart(kind, file, one, other):
 )  # fmt: skip
 def test_a_difference_is_said_of_numbers_only_where_numbers_differ(kind, file, meaning, values):
     """A text, a flag and a type are other values; what has no name is not named."""
-    first, *rest = parts_apart(kind, file, *values)
+    first, *further = parts_apart(kind, file, *values)
     assert meaning in first
     assert "number" not in first
-    assert [line for line in rest if line.startswith("  in")] == ["  in a"]
+    assert [line for line in further if line.startswith("  in")] == ["  in a"]
 
 
 def test_an_optimiser_of_another_class_is_known_by_its_number():
     """A subclass that makes the same steps is the same optimiser."""
-    a, b = named(made("bo"), "x", "Adam 0"), named(made("bo"), "x", "OwnAdam 0")
+    a, b = named(build_trace("bo"), "x", "Adam 0"), named(build_trace("bo"), "x", "OwnAdam 0")
     assert compare(a, b).verdict == "equal"
-    assert compare(a, named(made("bo"), "x", "Adam 1")).verdict == "diverged"
+    assert compare(a, named(build_trace("bo"), "x", "Adam 1")).verdict == "diverged"
 
 
 def test_extra_updates_are_acquitted_by_how_networks_end():
     """An update that only one side makes counts unless what was trained ends alike."""
-    few, more = "bobobobo", "bobobobobo"
+    few, longer = "bobobobo", "bobobobobo"
 
-    def beside(end_a, end_b):
-        a = made(few + "f" * len(end_a), [0, 1, 2, 3, 4, 5, 6, 7, *end_a])
-        b = made(more + "f" * len(end_b), [0, 1, 98, 99, 2, 3, 4, 5, 6, 7, *end_b])
+    def with_extra_updates(end_a, end_b):
+        a = build_trace(few + "f" * len(end_a), [0, 1, 2, 3, 4, 5, 6, 7, *end_a])
+        b = build_trace(longer + "f" * len(end_b), [0, 1, 98, 99, 2, 3, 4, 5, 6, 7, *end_b])
         return compare(a, b)
 
-    assert beside([], []).verdict == "diverged"
-    assert beside([5.0], [5.0]).verdict == "equal"
-    found = beside([5.0], [6.0])
-    assert found.verdict == "diverged"
-    assert found.first.kind == "order"
+    assert with_extra_updates([], []).verdict == "diverged"
+    assert with_extra_updates([5.0], [5.0]).verdict == "equal"
+    comparison = with_extra_updates([5.0], [6.0])
+    assert comparison.verdict == "diverged"
+    assert comparison.first.kind == "order"
 
 
 def test_networks_that_end_otherwise_are_a_divergence():
     """Whatever no event shows is seen in how the networks end."""
-    found = compare(made("bof", [0, 1, 2]), made("bof", [0, 1, 3]))
-    assert found.verdict == "diverged"
-    assert found.first.kind == "parameters"
-    assert "the networks end with other parameters or buffers" in explain.divergence(found.first)[0]
+    comparison = compare(build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 3]))
+    assert comparison.verdict == "diverged"
+    assert comparison.first.kind == "parameters"
+    assert (
+        "the networks end with other parameters or buffers"
+        in explain.divergence(comparison.first)[0]
+    )
 
 
 def test_networks_that_end_within_a_rounding_are_close():
     """Equal to the bit is said of bits alone."""
-    assert compare(made("bof", [0, 1, 2]), made("bof", [0, 1, 2 + 1e-7])).verdict == "close"
+    assert (
+        compare(build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 2 + 1e-7])).verdict
+        == "close"
+    )
 
 
 @pytest.mark.parametrize(
     ("one", "other", "source"),
     [
-        (made("s", [1]), made("s", [2]), "the environment (its reset or its steps are not seeded)"),
-        (made("b", [1]), made("b", [1 + 2e-6]), "arithmetic (threads, or a GPU)"),
+        (
+            build_trace("s", [1]),
+            build_trace("s", [2]),
+            "the environment (its reset or its steps are not seeded)",
+        ),
+        (build_trace("b", [1]), build_trace("b", [1 + 2e-6]), "arithmetic (threads, or a GPU)"),
         # a large difference does not come from threads
-        (made("b", [1]), made("b", [2]), "something that the tracer does not record"),
+        (build_trace("b", [1]), build_trace("b", [2]), "something that the tracer does not record"),
     ],
 )
 def test_what_is_not_controlled_is_named(one, other, source):
     """A training that differs from its own repetition is no evidence, and the source is named."""
     repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
     assert not repeated.repeats
-    found = "\n".join(repeated.lines())
-    assert f"the training does not repeat itself, because of {source}" in found
+    comparison = "\n".join(repeated.lines())
+    assert f"the training does not repeat itself, because of {source}" in comparison
 
 
 @pytest.mark.parametrize(
@@ -573,10 +601,10 @@ def test_what_is_not_controlled_is_named(one, other, source):
 )
 def test_the_kind_of_the_first_difference_names_the_source(kind, events_, source):
     """Each kind of difference that chance can make has its own words."""
-    found = compare(made("b", [1]), made("b", [2]))
-    old, new = made(events_).events
-    found = replace(found, first=replace(found.first, kind=kind, a=old, b=new))
-    assert explain.causes(found).startswith(source)
+    comparison = compare(build_trace("b", [1]), build_trace("b", [2]))
+    old, new = build_trace(events_).events
+    comparison = replace(comparison, first=replace(comparison.first, kind=kind, a=old, b=new))
+    assert explain.causes(comparison).startswith(source)
 
 
 JOURNAL = (
@@ -586,9 +614,9 @@ JOURNAL = (
 )
 
 
-def journalled(loss="loss.item()", more=""):
+def journalled(loss="loss.item()", longer=""):
     """The training, which logs its loss and its speed after each step of the optimiser."""
-    text = f"journal.record('train/loss', {loss}); journal.record('time/fps', time.time()){more}"
+    text = f"journal.record('train/loss', {loss}); journal.record('time/fps', time.time()){longer}"
     step = "        optimizer.step()\n"
     return changed(JOURNAL, (step, f"{step}        {text}\n"))
 
@@ -606,24 +634,24 @@ def journalled(loss="loss.item()", more=""):
 def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
     """Name by name, but for times, and only where the training is the same."""
     pytest.importorskip("stable_baselines3")
-    one = traced(tmp_path, journalled(), "a")
-    assert one.count("log") == 8
-    found = compare(one, traced(tmp_path, journalled(loss, more), "b"))
-    assert found.verdict == verdict
-    assert found.in_logs_only == (verdict == "diverged")
-    if found.first is not None:
-        listed = found.first.b
+    first_trace = traced(tmp_path, journalled(), "a")
+    assert first_trace.count("log") == 8
+    comparison = compare(first_trace, traced(tmp_path, journalled(loss, more), "b"))
+    assert comparison.verdict == verdict
+    assert comparison.in_logs_only == (verdict == "diverged")
+    if comparison.first is not None:
+        listed = comparison.first.b
         assert listed.function == "main"
-        assert "logged" in "\n".join(explain.divergence(found.first))
+        assert "logged" in "\n".join(explain.divergence(comparison.first))
 
 
 def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
     """What it logs follows from it."""
     pytest.importorskip("stable_baselines3")
-    other = journalled().replace("0.9 * target", "0.8 * target")
-    found = compare(traced(tmp_path, journalled(), "a"), traced(tmp_path, other, "b"))
-    assert found.verdict == "diverged"
-    assert not found.in_logs_only
+    second_trace = journalled().replace("0.9 * target", "0.8 * target")
+    comparison = compare(traced(tmp_path, journalled(), "a"), traced(tmp_path, second_trace, "b"))
+    assert comparison.verdict == "diverged"
+    assert not comparison.in_logs_only
 
 
 @pytest.mark.parametrize(
@@ -635,8 +663,8 @@ def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
 )
 def test_the_reason_is_said_and_not_what_follows_from_it(tmp_path, old, new, message):
     """A shape is no other value, and another seed is not what an action has led to."""
-    found = compared(tmp_path, (old, new))
-    assert message in explain.divergence(found.first)[0]
+    comparison = compared(tmp_path, (old, new))
+    assert message in explain.divergence(comparison.first)[0]
 
 
 PAIR = """
@@ -662,13 +690,13 @@ def test_what_a_module_returns_is_compared(tmp_path, factor, verdict):
             ("        observation = following\n", used),
         )
 
-    one = traced(tmp_path, text("1.0"), "a")
-    assert one.count("module") == 8
-    found = compare(one, traced(tmp_path, text(factor), "b"))
-    assert found.verdict == verdict
-    assert not found.in_logs_only
-    if found.first is not None:
-        assert found.first.kind == "module"
+    first_trace = traced(tmp_path, text("1.0"), "a")
+    assert first_trace.count("module") == 8
+    comparison = compare(first_trace, traced(tmp_path, text(factor), "b"))
+    assert comparison.verdict == verdict
+    assert not comparison.in_logs_only
+    if comparison.first is not None:
+        assert comparison.first.kind == "module"
 
 
 @pytest.mark.parametrize(
@@ -687,9 +715,9 @@ def test_a_loss_is_blamed_only_if_its_targets_are_the_same(tmp_path, factor, los
         )
 
     old, new = text("1.0", ".mean()"), text(factor, loss)
-    found = compare(traced(tmp_path, old, "a"), traced(tmp_path, new, "b"))
-    assert found.first.kind == kind
-    assert (found.first.a.kind == "module") is (kind == "computation")
-    assert all(before.index < found.first.a.index for before in found.first.before)
+    comparison = compare(traced(tmp_path, old, "a"), traced(tmp_path, new, "b"))
+    assert comparison.first.kind == kind
+    assert (comparison.first.a.kind == "module") is (kind == "computation")
+    assert all(before.index < comparison.first.a.index for before in comparison.first.before)
     same = "everything recorded before it is the same"
-    assert same in explain.divergence(found.first)[0]
+    assert same in explain.divergence(comparison.first)[0]

@@ -52,8 +52,8 @@ def test_an_unseeded_script_is_seeded(recorded):
     """A script without any seed repeats itself under the tracer, which says what it seeded."""
     seeds = "random.seed(1)\nnp.random.seed(1)\ntorch.manual_seed(1)\n"
     text = changed((seeds, ""), ("seed=3", ""))
-    one, other = recorded(text, "a"), recorded(text, "b")
-    repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
+    first, second = recorded(text, "a"), recorded(text, "b")
+    repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
     assert repeated.lines() == [
         "seeded by the tracer, not by the script: resets of environments, NumPy's generator, "
         "Python's generator, torch's generator"
@@ -62,13 +62,13 @@ def test_an_unseeded_script_is_seeded(recorded):
 
 def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
     """Its error and the events before it are in the trace, which diverges there."""
-    whole = recorded(TRAINING, "a")
+    full_trace = recorded(TRAINING, "a")
     cut = recorded(changed(("        follow(", "        1 / (step - 4)\n        follow(")), "b")
     assert cut.failure.strip().endswith("ZeroDivisionError: division by zero")
     assert cut.count("optimizer") == 5
-    found = compare(whole, cut)
-    assert (found.verdict, found.first.b) == ("diverged", None)
-    assert "  new: the trace has ended" in explain.comparison(found, whole, cut)
+    recorded_trace = compare(full_trace, cut)
+    assert (recorded_trace.verdict, recorded_trace.first.b) == ("diverged", None)
+    assert "  new: the trace has ended" in explain.comparison(recorded_trace, full_trace, cut)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_a_script_has_its_arguments_and_its_folder(recorded, tmp_path):
         "assert sys.modules['__main__'].beside is beside\n"
         "torch.rand(beside.VALUE)\n"
     )
-    found = recorded(text, arguments=["--seed", "4"])
-    assert found.failure == ""
-    assert found.count("draw") == 1
+    recorded_trace = recorded(text, arguments=["--seed", "4"])
+    assert recorded_trace.failure == ""
+    assert recorded_trace.count("draw") == 1
 
 
 def test_a_package_in_the_repository_of_the_script_is_traced(recorded, tmp_path):
@@ -104,9 +104,11 @@ def test_a_package_in_the_repository_of_the_script_is_traced(recorded, tmp_path)
         "import torch\ndef draw():\n    return torch.rand(3)\n", encoding="utf-8"
     )
     text = "import package_of_the_script as package\npackage.draw()\n"
-    found = recorded(text, "scripts/train", packages=[package.name])
-    assert found.failure == ""
-    assert [event.place for event in found.events] == ["package_of_the_script/__init__.py:3"]
+    recorded_trace = recorded(text, "scripts/train", packages=[package.name])
+    assert recorded_trace.failure == ""
+    assert [event.place for event in recorded_trace.events] == [
+        "package_of_the_script/__init__.py:3"
+    ]
 
 
 def test_a_package_below_the_traced_ones_can_have_its_old_code(recorded, tmp_path):
@@ -119,8 +121,8 @@ def test_a_package_below_the_traced_ones_can_have_its_old_code(recorded, tmp_pat
               "text": old}  # fmt: skip
     text = f"from {package.name} import Wrapper\nassert Wrapper().gone == 3\n"
     assert "no attribute 'gone'" in recorded(text, moved=[package.name]).failure
-    found = recorded(text, moved=[package.name], swap=[change])
-    assert (found.header["misfits"], found.failure) == ([], "")
+    recorded_trace = recorded(text, moved=[package.name], swap=[change])
+    assert (recorded_trace.header["misfits"], recorded_trace.failure) == ([], "")
 
 
 def test_a_script_that_draws_its_own_seed(recorded):
@@ -148,18 +150,18 @@ def test_the_last_words_of_a_process(output, last):
 
 def test_a_job_is_in_the_header(recorded):
     """The header says what was asked for, but not where it was written; steps end the trace."""
-    found = recorded(TRAINING, steps=5)
-    assert found.header["job"]["steps"] == 5
-    assert "output" not in json.dumps(found.header["job"])
-    assert found.count("step") == 5
-    assert found.failure == ""
+    recorded_trace = recorded(TRAINING, steps=5)
+    assert recorded_trace.header["job"]["steps"] == 5
+    assert "output" not in json.dumps(recorded_trace.header["job"])
+    assert recorded_trace.count("step") == 5
+    assert recorded_trace.failure == ""
 
 
 def test_a_trace_of_a_training_that_failed_at_once_is_not_compared(tmp_path, recorded):
     """Nothing beside nothing would be equal."""
     recorded("raise ValueError('no')", "a")
     with pytest.raises(UserError, match=r"a\.trace holds no events.*ended in ValueError: no at"):
-        traces_command.compared(tmp_path / "a.trace", tmp_path / "a.trace")
+        traces_command.compare_files(tmp_path / "a.trace", tmp_path / "a.trace")
 
 
 #: how a training ends: the statement, and what of its error and its places is printed.
@@ -184,7 +186,7 @@ def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new,
     for name, end in (("a", old), ("b", new)):
         line = f"        if step == 4: {_ENDS[end][0]}\n" if end else ""
         recorded(changed(("        follow(", f"{line}        follow(")), name)
-    assert traces_command.compared(tmp_path / "a.trace", tmp_path / "b.trace") == code
+    assert traces_command.compare_files(tmp_path / "a.trace", tmp_path / "b.trace") == code
     printed = capsys.readouterr().out
     for name, end in (("a", old), ("b", new)):
         line = f"{name}.trace {_ENDS[end][1] if end else 'ended in'}".replace("b.py", f"{name}.py")
@@ -195,10 +197,10 @@ def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new,
 def test_a_trace_that_cannot_be_written_is_refused_before_the_training(tmp_path):
     """The folder is looked for first."""
     with pytest.raises(UserError, match="there is no folder .*missing"):
-        traces_command.record({}, tmp_path / "missing" / "x.trace")
+        traces_command.record_and_report({}, tmp_path / "missing" / "x.trace")
 
 
 def test_what_follows_two_dashes_belongs_to_the_script():
     """An option of ours among them is the script's own."""
-    given = ["upgrade", "--script", "x.py", "--", "--cleanrl", "folder"]
-    assert cli._take_common(given) == given
+    arguments = ["upgrade", "--script", "x.py", "--", "--cleanrl", "folder"]
+    assert cli._take_common(arguments) == arguments

@@ -21,46 +21,46 @@ WITH_TARGETS = ("sac", "td3", "ddpg", "dqn", "qrdqn", "tqc")
 FULL = (f"{SB3.framework.modules[0]}/common/buffers.py", "ReplayBuffer.add", "self.full = True")
 
 
-def events(found, kind):
+def events(trace, kind):
     """The events of a kind."""
-    return [event for event in found.events if event.kind == kind]
+    return [event for event in trace.events if event.kind == kind]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("adapter", TRAINED, ids=[each.full_name for each in TRAINED])
+@pytest.mark.parametrize("adapter", TRAINED, ids=[candidate.full_name for candidate in TRAINED])
 def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
     """Every kind of end, several environments, delayed targets and policies; rare lines."""
     trainings = [compared_trainings.built_in(adapter, name) for name in adapter.trace_trainings()
                  if " " not in name]  # fmt: skip
     recorded = sides.recorded(trainings, Side("A"), tmp_path, lines=[list(FULL[:2])])
     assert len(recorded) == len(trainings) >= 3
-    for algorithm, found in recorded.items():
-        assert found.failure == "", algorithm
-        steps, updates = events(found, "step"), events(found, "optimizer")
+    for algorithm, trace in recorded.items():
+        assert trace.failure == "", algorithm
+        steps, updates = events(trace, "step"), events(trace, "optimizer")
         ends = {event.parts["flags"].values for event in steps}
         assert ends == {(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)}, algorithm
         assert len({event.name for event in steps}) > 1, algorithm
         if not updates:
             # a search: it moves parameters without a gradient
-            assert len(events(found, "parameters")) > 1, algorithm
+            assert len(events(trace, "parameters")) > 1, algorithm
             continue
         first = updates[0].index
         if algorithm.partition("_")[0] in WITH_TARGETS:
-            assert any(event.index > first for event in events(found, "write")), algorithm
+            assert any(event.index > first for event in events(trace, "write")), algorithm
         if algorithm == "td3":
             counts = Counter(event.name for event in updates)
             critic, actor = (counts[name] for name in list(counts)[:2])
             assert actor == critic // 2
         if adapter is SB3:
-            _rare_lines(found, algorithm)
+            _rare_lines(trace, algorithm)
 
 
-def _rare_lines(found, algorithm):
+def _rare_lines(trace, algorithm):
     """Schedules come to their end, buffers overwrite, minibatches are left over, and it plays."""
-    updates = events(found, "optimizer")
+    updates = events(trace, "optimizer")
     rates = [event.parts["learning_rate"].values[0] for event in updates]
     assert min(rates) < 0.2 * rates[0]
-    played = [event for event in events(found, "step") if event.index > updates[-1].index]
+    played = [event for event in events(trace, "step") if event.index > updates[-1].index]
     assert any(event.parts["flags"].values != (0.0, 0.0) for event in played)
     if algorithm == "ppo":
         # 192 steps in rollouts of 64, three epochs each, two minibatches of 48 and 16
@@ -71,4 +71,4 @@ def _rare_lines(found, algorithm):
             SB3.code.locate(file).read_text(encoding="utf-8").splitlines(), start=1
         )
         lines = {number for number, line in numbered if text in line}
-        assert lines & set(found.header["lines"][file][0]), algorithm
+        assert lines & set(trace.header["lines"][file][0]), algorithm

@@ -44,9 +44,9 @@ def recorded(script: Path, folder: Path) -> str:
     )  # fmt: skip
     assert not ended.returncode, ended.stderr
     assert str(suite.library()) in side.environment()["PYTHONPATH"]
-    made = trace_reader.load(output)
-    assert not made.failure, made.failure
-    assert made.count("reset") + made.count("optimizer") + made.count("output")
+    trace = trace_reader.load(output)
+    assert not trace.failure, trace.failure
+    assert trace.count("reset") + trace.count("optimizer") + trace.count("output")
     return ended.stdout
 
 

@@ -148,9 +148,9 @@ def _tensordict():
 )
 def test_a_factor_of_1_is_changed_wherever_an_object_holds_it(made, function):
     """A function that drops the factor differs, on arguments that no training gave."""
-    found = examined(function, _alone, held=made(), x=torch.rand(2) + 1)
-    assert found["given"] is False
-    assert "held" in found["differs"]["arguments"]
+    result = examined(function, _alone, held=made(), x=torch.rand(2) + 1)
+    assert result["given"] is False
+    assert "held" in result["differs"]["arguments"]
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_frameworks_do_not_lose_what_they_hold_in_buffers(package, kind, method,
         arguments = {"self": module.RunningStandardScaler(2), "input_mean": x.mean(0),
                      "input_var": x.var(0), "input_count": 4}  # fmt: skip
     old, new = other(getattr(getattr(module, kind), method), line, instead)
-    found = examined(old, new, seconds=5.0, **arguments)
-    assert found["given"] is False
-    assert "self." in found["differs"]["arguments"]
+    result = examined(old, new, seconds=5.0, **arguments)
+    assert result["given"] is False
+    assert "self." in result["differs"]["arguments"]
     same = examined(old, old, seconds=1.0, **arguments)
     assert same["touched"]
 
@@ -223,9 +223,9 @@ def _only_with(held, x):
 )
 def test_repetitions_count_that_change_what_the_lines_read(line, function, touched):
     """A repetition that changes something else is no evidence on a line."""
-    found = examined(function, function, seconds=1.0, lines=[line], held=Scaled(), x=[1.0])
-    assert found["same"] > 1
-    assert bool(found["touched"]) is touched
+    result = examined(function, function, seconds=1.0, lines=[line], held=Scaled(), x=[1.0])
+    assert result["same"] > 1
+    assert bool(result["touched"]) is touched
 
 
 def test_a_line_that_reads_nothing_need_only_run():
@@ -238,7 +238,7 @@ def test_a_line_that_reads_nothing_need_only_run():
 def test_what_differs_by_itself_is_no_evidence():
     """A time is read anew by each repetition."""
     times = [{(0, 0): ([(str(n),)], 1)} for n in range(3)]
-    assert not values_read.changed(*[[one] for one in times])
+    assert not values_read.changed(*[[first] for first in times])
     assert values_read.changed([times[0]], [times[0]], [times[1]])
 
 
@@ -286,7 +286,7 @@ def test_each_way_in_which_a_function_is_called_is_captured(modes):
         for _ in range(30):
             module.stepped(torch.ones(1))
         module.stepped(torch.ones(4, 1), torch.ones(4, 1))
-    assert any("differs" in found for found in capture.found)
+    assert any("differs" in result for result in capture.found)
 
 
 def test_batches_are_captured_by_their_entries(modes):
@@ -297,7 +297,7 @@ def test_batches_are_captured_by_their_entries(modes):
         for _ in range(30):
             module.padded(made({"x": torch.ones(4)}, [4]))
         module.padded(made({"x": torch.ones(4), "mask": torch.zeros(4)}, [4]))
-    assert any("differs" in found for found in capture.found)
+    assert any("differs" in result for result in capture.found)
 
 
 def test_calls_that_raise_keep_no_other_from_being_repeated(modes):
@@ -325,7 +325,9 @@ def test_mutants_are_called_with_what_their_original_reads_changed(modes):
     module, captured = modes
     with captured("scaled", "x * held.factor", "x", mutant=True) as capture:
         module.scaled(Options(), torch.ones(2))
-    assert [found["differs"]["arguments"].split()[0] for found in capture.found] == ["held.factor"]
+    assert [result["differs"]["arguments"].split()[0] for result in capture.found] == [
+        "held.factor"
+    ]
 
 
 def test_another_path_through_the_lines_is_captured(modes):
@@ -343,8 +345,8 @@ def test_parameters_without_numbers_do_not_keep_others_from_being_changed():
     held = Scaled()
     held.empty = torch.nn.Linear(2, 2, device="meta")
     held.lazy = torch.nn.LazyLinear(2)
-    found = examined(_by_buffer, _alone, held=held, x=torch.rand(2) + 1)
-    assert "held" in found["differs"]["arguments"]
+    result = examined(_by_buffer, _alone, held=held, x=torch.rand(2) + 1)
+    assert "held" in result["differs"]["arguments"]
     leaves.changed(held, lambda part: part * 2)
     assert held.buffer == 2
 
@@ -355,8 +357,8 @@ def test_long_sequences_are_compared_at_every_position():
         items = [make(n) for n in range(2000)]
         changed = list(items)
         changed[999] = make(-1)
-        one, another = leaves.described(items, "x"), leaves.described(changed, "x")
-        assert any(not np.array_equal(one[path][1], another[path][1]) for path in one)
+        first, another = leaves.described(items, "x"), leaves.described(changed, "x")
+        assert any(not np.array_equal(first[path][1], another[path][1]) for path in first)
 
 
 def test_hidden_states_are_compared_where_episodes_end():
@@ -366,7 +368,7 @@ def test_hidden_states_are_compared_where_episodes_end():
     memory(torch.rand(4, 2))
     memory.detach_hidden_state()
     line = "self.hidden_state[..., dones == 1, :] = 0.0"
-    found = examined(*other(kind.reset, line, "pass"), self=memory, dones=torch.zeros(4),
+    result = examined(*other(kind.reset, line, "pass"), self=memory, dones=torch.zeros(4),
                      hidden_state=None)  # fmt: skip
-    assert found["differs"]["path"] == "self.hidden_state"
-    assert found["differs"]["arguments"].startswith("dones")
+    assert result["differs"]["path"] == "self.hidden_state"
+    assert result["differs"]["arguments"].startswith("dones")

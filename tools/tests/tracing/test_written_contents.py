@@ -25,8 +25,8 @@ def items(name, content):
 def part(text):
     """The part of a text, as a reader has it."""
     digest, norm, values, shadow, shown, _ = written_contents._of_words(text)
-    kept = tuple(shadow or ())
-    return Part(digest=digest, norm=norm, values=tuple(values), shadow=kept, text=shown)
+    shadow_parts = tuple(shadow or ())
+    return Part(digest=digest, norm=norm, values=tuple(values), shadow=shadow_parts, text=shown)
 
 
 def packed(*, save=torch.save, **entries):
@@ -82,12 +82,12 @@ def test_results_are_not_masked(one, other):
 
 def test_a_table_is_compared_cell_by_cell_with_its_quotes():
     """A row, a column, and what its cell holds as it is written; columns of times are masked."""
-    found = items("x.csv", b'#{"t_start": 1795849136.5}\nr,t,name\n1.5,0.3,"a, ""b"""\n')
-    assert found["row 3, r"] == ("text", "1.5")
-    assert found["row 3, t"] == ("text", "<time>")
-    assert found["row 3, name"] == ("text", '"a, ""b"""')
+    parts_found = items("x.csv", b'#{"t_start": 1795849136.5}\nr,t,name\n1.5,0.3,"a, ""b"""\n')
+    assert parts_found["row 3, r"] == ("text", "1.5")
+    assert parts_found["row 3, t"] == ("text", "<time>")
+    assert parts_found["row 3, name"] == ("text", '"a, ""b"""')
     unquoted = items("x.csv", b'#{"t_start": 1.5}\nr,t,name\n1.5,0.3,a, "b"\n')
-    assert unquoted["row 3, columns"] != found["row 3, columns"]
+    assert unquoted["row 3, columns"] != parts_found["row 3, columns"]
 
 
 @pytest.mark.parametrize("text", [b'a,"b', b"a,b\r", b'"a\nb",c\n', b",,\n\n"])
@@ -120,9 +120,9 @@ def test_arrays_tensors_and_pickles_are_compared_by_their_values():
         ("x.pkl", pickle.dumps({"a": array}), "value['a']", "uint8 array 4"),
         ("x.pkl.gz", gzip.compress(pickle.dumps({"a": array})), "value['a']", "uint8 array 4"),
     ):
-        found = items(name, content)
-        assert found[path][0] == kind, name
-        assert found[path][1].tolist() == [0, 1, 2, 3]
+        parts_found = items(name, content)
+        assert parts_found[path][0] == kind, name
+        assert parts_found[path][1].tolist() == [0, 1, 2, 3]
     parts = written_contents.parts_of(iter([("a", ("float32", np.float32([1.5])))]))
     assert parts["a"][5].startswith("float32")
 
@@ -135,10 +135,10 @@ def test_events_of_tensorboard_are_compared_by_name_and_step(tmp_path):
         writer.add_scalar("time/fps", 77.0, 3)
         writer.add_text("note", "some words", 4)
     (path,) = tmp_path.iterdir()
-    found = items(path.name, path.read_bytes())
-    assert found["loss, step 3"][1].tolist() == [0.5]
-    assert not any("fps" in name for name in found)
-    assert any(name.startswith("note/text_summary, step 4") for name in found)
+    parts_found = items(path.name, path.read_bytes())
+    assert parts_found["loss, step 3"][1].tolist() == [0.5]
+    assert not any("fps" in name for name in parts_found)
+    assert any(name.startswith("note/text_summary, step 4") for name in parts_found)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +168,6 @@ def test_numbers_in_a_text_may_round_and_its_words_may_not(one, other, rounds):
 
 def test_a_table_without_names_is_compared_by_its_columns():
     """A first row with a number in it is no row of names."""
-    found = items("x.csv", b"0,1.5\n1,2.5\n")
-    assert found["row 1, column 2"] == ("text", "1.5")
-    assert found["row 2, column 2"] == ("text", "2.5")
+    parts_found = items("x.csv", b"0,1.5\n1,2.5\n")
+    assert parts_found["row 1, column 2"] == ("text", "1.5")
+    assert parts_found["row 2, column 2"] == ("text", "2.5")

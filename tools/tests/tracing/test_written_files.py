@@ -27,12 +27,12 @@ def written(tmp_path, monkeypatch):
         files = WrittenFiles(str(tmp_path / "trace"))
         with files:
             function()
-        found = {}
+        written_files = {}
         for event in files.events():
             if event["kind"] == "file":
                 lines = [p[4] for n, p in event["parts"].items() if n.startswith("line")]
-                found.setdefault(event["name"], []).append(lines)
-        return found
+                written_files.setdefault(event["name"], []).append(lines)
+        return written_files
 
     return recorded
 
@@ -102,21 +102,21 @@ def test_what_is_not_written_by_python_is_compared(written):
         subprocess.run(["sh", "-c", "echo 1 > made/a"], check=True)  # noqa: S607
         torch.save({"x": 1}, "made/b.pt")
 
-    found = written(train)
-    assert found["made/a"] == [["1"]]
-    assert len(found["made/b.pt"]) == 1
+    written_files = written(train)
+    assert written_files["made/a"] == [["1"]]
+    assert len(written_files["made/b.pt"]) == 1
 
 
 def test_a_file_that_is_still_open_is_complete(written):
     """What Python has not yet written is written first."""
-    held = []
+    open_files = []
 
     def train():
-        held.append(open("a", "w"))  # noqa: SIM115
-        held[0].write("late")
+        open_files.append(open("a", "w"))  # noqa: SIM115
+        open_files[0].write("late")
 
     assert written(train) == {"a": [["late"]]}
-    held[0].close()
+    open_files[0].close()
 
 
 def test_the_number_of_a_run_does_not_count(written):
@@ -132,8 +132,8 @@ def test_the_number_of_a_run_does_not_count(written):
 @pytest.mark.parametrize("names", [("abcde_42", "fgh_1234"), ("abcdefgh", "ijkl_1_2")])
 def test_the_name_of_a_temporary_folder_does_not_count(written, monkeypatch, names):
     """Whatever letters chance puts there, and in a folder that is itself temporary."""
-    chosen = iter(names)
-    monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: chosen)
+    temporary_names = iter(names)
+    monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: temporary_names)
 
     def train():
         outer = tempfile.mkdtemp()
@@ -206,18 +206,22 @@ def trace(**files):
     return Trace(header={"failure": ""}, events=events)
 
 
-def steady(one, other):
+def steady(first, second):
     """A trace that was recorded again, as its file would keep it."""
-    found = without_unsteady(one, other)
-    return replace(found, header=json.loads(json.dumps(dict(found.header))))
+    written_files = without_unsteady(first, second)
+    return replace(written_files, header=json.loads(json.dumps(dict(written_files.header))))
 
 
 def test_what_does_not_repeat_itself_is_not_compared():
     """A line that is another each time; the other lines of the file still are."""
     old = steady(trace(a=["x", "time 1"]), trace(a=["x", "time 2"]))
     assert compare(old, trace(a=["x", "time 3"])).verdict == "equal"
-    found = compare(old, trace(a=["y", "time 3"]))
-    assert (found.verdict, found.first.kind, found.first.part) == ("diverged", "files", "line 0")
+    written_files = compare(old, trace(a=["y", "time 3"]))
+    assert (written_files.verdict, written_files.first.kind, written_files.first.part) == (
+        "diverged",
+        "files",
+        "line 0",
+    )
 
 
 def test_a_file_of_one_version_alone_is_a_difference():
@@ -232,5 +236,5 @@ def test_a_file_of_one_version_alone_is_a_difference():
 def test_a_line_more_is_a_difference():
     """On either side, also where all lines that both have are the same."""
     for pair in ((trace(a=["x"]), trace(a=["x", "y"])), (trace(a=["x", "y"]), trace(a=["x"]))):
-        found = compare(*pair)
-        assert (found.verdict, found.first.part) == ("diverged", "line 1")
+        written_files = compare(*pair)
+        assert (written_files.verdict, written_files.first.part) == ("diverged", "line 1")

@@ -37,7 +37,7 @@ def run_python(arguments, portable=True, prefix=(), **variables):
     """Return what a process in portable arithmetic prints, as JSON; each warning is an error."""
     ended = subprocess.run(
         [*prefix, sys.executable, "-W", "error", *arguments],
-        env={**worker_launch.environment(portable=portable), **variables},
+        env={**worker_launch.worker_environment(portable=portable), **variables},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
@@ -139,11 +139,11 @@ def test_each_operation_has_a_digest_that_one_bit_changes(monkeypatch):
 
 def with_another_bit(result):
     """Return a result whose first number has another last bit."""
-    first, *rest = result if isinstance(result, (list, tuple)) else [result]
+    first, *further = result if isinstance(result, (list, tuple)) else [result]
     array = first.detach().numpy() if isinstance(first, torch.Tensor) else first
     changed = np.array(array, copy=True, order="C")
     changed.reshape(-1).view(np.uint8)[0] ^= 1
-    return [changed, *rest]
+    return [changed, *further]
 
 
 def test_digests_do_not_depend_on_the_process():
@@ -163,9 +163,9 @@ QEMU = shutil.which("qemu-x86_64")
 @pytest.mark.skipif(QEMU is None, reason="it takes qemu-user")
 def test_an_emulated_processor_has_the_same_digests():
     """An emulated Haswell of Intel computes every operation of the canary to the same bits."""
-    here = run_python(["-m", canary.__name__])
-    there = run_python(["-m", canary.__name__], prefix=[QEMU, "-cpu", "Haswell"])
-    assert [name for name in here if here[name] != there[name]] == []
+    native = run_python(["-m", canary.__name__])
+    emulated = run_python(["-m", canary.__name__], prefix=[QEMU, "-cpu", "Haswell"])
+    assert [name for name in native if native[name] != emulated[name]] == []
 
 
 @pytest.mark.nightly

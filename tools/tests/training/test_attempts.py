@@ -36,9 +36,9 @@ def test_an_attempt_has_a_folder_and_leaves_nothing(store):
     with attempt:
         attempt.log.write_text("...")
         assert store.claim(job()) is None
-        assert store.in_flight(job())
+        assert store.is_in_progress(job())
         assert len(list(attempt.folder.parent.iterdir())) == 1
-    assert not store.in_flight(job())
+    assert not store.is_in_progress(job())
     assert list(store.path(job()).parent.iterdir()) == []
 
 
@@ -48,14 +48,14 @@ def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
     assert attempt is not None
     with pytest.raises(UserError), attempt:
         raise UserError("no room")
-    of, _ = store.holder(job().name)
-    assert of is not None
-    assert of.ended == "no room"
-    assert not store.in_flight(job())
-    again = store.claim(job())
-    assert again is not None
-    with again:
-        assert again.as_dict()["restarts"] == 1
+    holder, _ = store.read_lease_holder(job().name)
+    assert holder is not None
+    assert holder.ended == "no room"
+    assert not store.is_in_progress(job())
+    second_attempt = store.claim(job())
+    assert second_attempt is not None
+    with second_attempt:
+        assert second_attempt.as_dict()["restarts"] == 1
 
 
 def test_a_damaged_record_gives_way(store):
@@ -63,41 +63,41 @@ def test_a_damaged_record_gives_way(store):
     store.path(job()).parent.mkdir()
     store.path(job()).write_text("{")
     with pytest.warns(DamagedRecord):
-        assert store.put(job(), content(job()), "one")
-    assert store.find(job()) == content(job())
-    assert store.contents().damaged == [f"{job().name}.damaged"]
+        assert store.put_record(job(), content(job()), "one")
+    assert store.find_record(job()) == content(job())
+    assert store.list_contents().damaged == [f"{job().name}.damaged"]
 
 
 def test_a_failed_run_is_known_by_a_name(store):
     """Which runs failed is seen without opening their records, and the last line says why."""
-    assert store.put(job(), {**content(job()), **FAILED}, "one")
-    assert store.put(job(1), content(job(1)), "one")
-    assert store.contents().failed == {job().name}
-    assert store.why_failed(job().name) == "ValueError: nan"
+    assert store.put_record(job(), {**content(job()), **FAILED}, "one")
+    assert store.put_record(job(1), content(job(1)), "one")
+    assert store.list_contents().failed == {job().name}
+    assert store.failure_reason(job().name) == "ValueError: nan"
 
 
 def test_a_failure_that_comes_second_does_not_make_a_run_failed(store):
     """The mark of a failed run goes with the record that stays."""
-    assert store.put(job(), content(job()), "one")
-    assert not store.put(job(), {**content(job()), **FAILED}, "two")
-    assert store.contents().failed == set()
+    assert store.put_record(job(), content(job()), "one")
+    assert not store.put_record(job(), {**content(job()), **FAILED}, "two")
+    assert store.list_contents().failed == set()
 
 
 def test_the_names_of_a_store_say_what_is_in_it(store):
     """Cells may have dots and slashes in their names; what is being written is no record."""
     cell = job().cell
     for environment in ("ALE/Ring-v5", "Ring.v1"):
-        other = job(cell=type(cell)("some@1.2", "ppo", environment, "some@1.2", "smoke"))
-        assert store.put(other, content(other), "one")
-        assert other.name in store.contents().done
+        dotted_job = job(cell=type(cell)("some@1.2", "ppo", environment, "some@1.2", "smoke"))
+        assert store.put_record(dotted_job, content(dotted_job), "one")
+        assert dotted_job.name in store.list_contents().done
     assert store.claim(job()) is not None
     for name in ("manifests/abc.json", "slurm/launch.lease", "some/.0000-abc.json"):
         path = store.folder / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    there = store.contents()
-    assert len(there.done) == 2
-    assert there.leases == {job().name}
+    contents = store.list_contents()
+    assert len(contents.done) == 2
+    assert contents.leases == {job().name}
 
 
 def test_who_does_not_wait_is_told_that_a_run_is_held(store):
@@ -106,9 +106,9 @@ def test_who_does_not_wait_is_told_that_a_run_is_held(store):
     assert attempt is not None
     with (
         attempt,
-        pytest.raises(worker_launch.Held, match="seed 0 is being done by another attempt"),
+        pytest.raises(worker_launch.HeldElsewhere, match="seed 0 is being done by another attempt"),
     ):
-        worker_launch.run(job(), store, wait=False)
+        worker_launch.do_run(job(), store, wait=False)
 
 
 @pytest.mark.parametrize(
@@ -120,18 +120,22 @@ def test_a_lease_that_names_no_attempt_has_nothing_removed(store, tmp_path, atte
     precious = tmp_path.parent / "x"
     precious.mkdir(exist_ok=True)
     folder = str(precious) if attempt == "/some/folder" else attempt
-    left = {**asdict(lease.this_process()), "attempt": folder, "ended": "it has ended"}
+    last_holder = {
+        **asdict(lease.describe_this_process()),
+        "attempt": folder,
+        "ended": "it has ended",
+    }
     path.parent.mkdir()
-    path.write_text(json.dumps(left))
+    path.write_text(json.dumps(last_holder))
     # of no attempt that can be named: nobody holds it once it is old
     os.utime(path, (1, 1))
-    kept = store.path(job()).with_suffix(".attempts") / "another" / "log"
-    kept.parent.mkdir(parents=True)
-    kept.touch()
-    again = store.claim(job())
-    assert again is not None
-    with again:
-        assert kept.exists()
+    log = store.path(job()).with_suffix(".attempts") / "another" / "log"
+    log.parent.mkdir(parents=True)
+    log.touch()
+    second_attempt = store.claim(job())
+    assert second_attempt is not None
+    with second_attempt:
+        assert log.exists()
         assert precious.exists()
 
 
@@ -142,8 +146,12 @@ def test_a_link_that_leads_out_of_a_store_is_not_followed(store, tmp_path):
     path = store.path(job())
     path.parent.mkdir()
     path.with_suffix(".attempts").symlink_to(outside)
-    left = {**asdict(lease.this_process()), "attempt": "old", "ended": "it has ended"}
-    path.with_suffix(".lease").write_text(json.dumps(left))
+    last_holder = {
+        **asdict(lease.describe_this_process()),
+        "attempt": "old",
+        "ended": "it has ended",
+    }
+    path.with_suffix(".lease").write_text(json.dumps(last_holder))
     with pytest.raises(UserError, match=r"\.attempts.* lies outside of"):
         store.claim(job())
     assert [file_path.name for file_path in outside.iterdir()] == ["old"]
@@ -153,13 +161,15 @@ def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
     """A machine whose clock is wrong neither takes a lease that is fresh, nor calls it stuck."""
     path = store.path(job()).with_suffix(".lease")
     path.parent.mkdir()
-    path.write_text(json.dumps({**asdict(lease.this_process()), "machine": "another"}))
+    path.write_text(json.dumps({**asdict(lease.describe_this_process()), "machine": "another"}))
     right = time.time
     for skew in (-3600, 3600):
         monkeypatch.setattr(time, "time", lambda skew=skew: right() + skew)
-        assert store.in_flight(job())
+        assert store.is_in_progress(job())
         assert store.claim(job()) is None
-        assert [attempt.state for attempt in store_status.survey(store, ()).attempts] == ["running"]
+        assert [attempt.state for attempt in store_status.survey_store(store, ()).attempts] == [
+            "running"
+        ]
 
 
 def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):
@@ -200,10 +210,10 @@ def test_nothing_is_written_through_a_name_that_was_put_there(tmp_path, monkeypa
 def test_no_second_result_is_lost(store):
     """Every one that differs is kept, also of attempts that call themselves the same."""
     for value in (1.0, 2.0, 3.0):
-        store.put(job(), {**content(job()), "final_return": value}, "same")
-    there = sorted(path.name for path in store.path(job()).parent.iterdir())
-    assert len(there) == 3
-    assert len(store.contents().duplicates) == 2
+        store.put_record(job(), {**content(job()), "final_return": value}, "same")
+    names = sorted(path.name for path in store.path(job()).parent.iterdir())
+    assert len(names) == 3
+    assert len(store.list_contents().duplicates) == 2
 
 
 def test_every_damaged_record_is_kept(store):
@@ -212,11 +222,11 @@ def test_every_damaged_record_is_kept(store):
     path.parent.mkdir()
     for number in range(3):
         path.write_text(f"damaged {number}")
-        aside = store_module.renamed_as_damaged(path)
+        aside = store_module.rename_as_damaged(path)
         if number == 1:
             aside.rename(aside.with_name("elsewhere"))
-    kept = {file_path.read_text() for file_path in path.parent.iterdir()}
-    assert kept == {"damaged 0", "damaged 1", "damaged 2"}
+    texts = {file_path.read_text() for file_path in path.parent.iterdir()}
+    assert texts == {"damaged 0", "damaged 1", "damaged 2"}
 
 
 def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
@@ -234,17 +244,17 @@ def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
     (tmp_path / "linked").symlink_to(victim)
     (cell / "1001-abc.failed").mkdir()
     (cell / "1002-abc.json").write_text("{}")
-    found = store.contents()
-    assert found.done == {f"{cell.name}/1002-abc"}
-    assert found.leases == found.failed == set()
+    contents = store.list_contents()
+    assert contents.done == {f"{cell.name}/1002-abc"}
+    assert contents.leases == contents.failed == set()
 
 
 def test_a_folder_in_place_of_a_mark_loses_no_result(store):
     """What marks a run as failed is beside its record, and not needed for it."""
     path = store.path(job())
     path.with_suffix(".failed").mkdir(parents=True)
-    assert store.put(job(), content(job()), "one")
-    assert store.find(job()) is not None
+    assert store.put_record(job(), content(job()), "one")
+    assert store.find_record(job()) is not None
 
 
 def test_a_run_failed_for_one_reason_in_one_line(store):
@@ -252,7 +262,7 @@ def test_a_run_failed_for_one_reason_in_one_line(store):
     path = store.path(job()).with_suffix(".failed")
     path.parent.mkdir()
     path.write_text("crash\nverdict: holds\nat last\n")
-    assert store.why_failed(job().name) == "at last"
+    assert store.failure_reason(job().name) == "at last"
 
 
 @pytest.mark.parametrize("host", ["(none)", "", "a b/c", "x" * 300, "knoten-ü"])
@@ -262,9 +272,9 @@ def test_a_host_may_be_called_as_it_likes(store, monkeypatch, host):
     attempt = store.claim(job())
     assert attempt is not None
     with attempt:
-        held = store.holder(job().name)[0]
-    assert held is not None
-    assert held.host == host
+        holder_found = store.read_lease_holder(job().name)[0]
+    assert holder_found is not None
+    assert holder_found.host == host
 
 
 def test_numbers_that_no_attempt_has_are_not_taken(store):
@@ -272,11 +282,11 @@ def test_numbers_that_no_attempt_has_are_not_taken(store):
     path = store.path(job()).with_suffix(".lease")
     path.parent.mkdir()
     for number in ("9" * 4300, str(2**53)):
-        plain = json.dumps({**asdict(lease.this_process()), "ended": "x", "restarts": 7})
+        plain = json.dumps({**asdict(lease.describe_this_process()), "ended": "x", "restarts": 7})
         path.write_text(plain.replace('"restarts": 7', f'"restarts": {number}'))
-        assert store.holder(job().name)[0] is None
+        assert store.read_lease_holder(job().name)[0] is None
     report = store.path(job()).with_suffix(".attempts") / "one" / "record.progress"
     report.parent.mkdir(parents=True)
     for steps in (10**400, -1, 10**13):
         report.write_text(json.dumps({"steps": steps, "total_steps": 1, "wall_seconds": 1.0}))
-        assert store.progress(job().name, "one") is None
+        assert store.read_progress(job().name, "one") is None

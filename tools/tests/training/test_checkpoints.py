@@ -41,13 +41,13 @@ SMALL = {
 }
 
 
-def job_of(framework: str, algorithm: str, environment: str, **more: Any) -> dict[str, Any]:
+def job_of(framework: str, algorithm: str, environment: str, **changes: Any) -> dict[str, Any]:
     """A run of 260 steps, which is longer than an episode of Pendulum, as its worker gets it."""
     cell = Cell(framework, algorithm, environment, framework, "smoke")
-    made = job_plan.jobs(cell, [7])[0]
-    given = {**made.hyperparameters, **SMALL[algorithm], **more}
-    made = replace(made, protocol=Protocol(260, 130, 1), hyperparameters=given)
-    read: dict[str, Any] = json.loads(json.dumps({**made.as_dict(), "key": made.key}))
+    planned = job_plan.plan_jobs(cell, [7])[0]
+    hyperparameters = {**planned.hyperparameters, **SMALL[algorithm], **changes}
+    planned = replace(planned, protocol=Protocol(260, 130, 1), hyperparameters=hyperparameters)
+    read: dict[str, Any] = json.loads(json.dumps({**planned.as_dict(), "key": planned.key}))
     return read
 
 
@@ -144,22 +144,22 @@ def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, envir
     Weights, evaluations, training episodes, critic and diagnostics; only how it came about differs.
     """
     job = job_of(of, algorithm, environment)
-    whole = finished(part(job, tmp_path / "never"))
-    kept = tmp_path / "checkpoint"
+    uninterrupted = finished(part(job, tmp_path / "never"))
+    checkpoint_path = tmp_path / "checkpoint"
     stops = (1, 150, 230)
     for number, steps in enumerate(stops):
-        assert part(job, kept, f"{number}", steps) == signal.SIGTERM
-    continued = finished(part(job, kept, "last"))
-    assert run_record.outcome(continued) == run_record.outcome(whole)
+        assert part(job, checkpoint_path, f"{number}", steps) == signal.SIGTERM
+    continued = finished(part(job, checkpoint_path, "last"))
+    assert run_record.outcome(continued) == run_record.outcome(uninterrupted)
     came_about = continued["attempt"]["continued"]
     assert [each["attempt"] for each in came_about] == ["0", "1", "2"]
     # a loop is whole after a rollout, or what is collected between two updates
-    given = job["hyperparameters"]
-    whole_steps = given.get("rollout_steps") or given["steps_per_collection"]
+    hyperparameters = job["hyperparameters"]
+    whole_steps = hyperparameters.get("rollout_steps") or hyperparameters["steps_per_collection"]
     assert [each["steps"] for each in came_about] == [
         -(-steps // whole_steps) * whole_steps for steps in stops
     ]
-    assert whole["attempt"] == {"continued": [], "begun_anew": ""}
+    assert uninterrupted["attempt"] == {"continued": [], "begun_anew": ""}
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +167,9 @@ def interrupted(tmp_path_factory):
     """Job, checkpoint after 150 steps, and record without an interruption, of SAC on Pendulum."""
     folder = tmp_path_factory.mktemp("interrupted")
     job = job_of("sb3", "sac", "Pendulum-v1")
-    whole = finished(part(job, folder / "never"))
+    uninterrupted = finished(part(job, folder / "never"))
     assert part(job, folder / "checkpoint", "1", 150) == signal.SIGTERM
-    return job, folder / "checkpoint", whole
+    return job, folder / "checkpoint", uninterrupted
 
 
 def _time_limit(model: Any) -> Any:
@@ -181,27 +181,39 @@ def _time_limit(model: Any) -> Any:
 
 #: what could be forgotten -> what the checkpoint is like without it
 FORGOTTEN = {
-    "nothing": lambda kept, model: None,
-    "random state of torch": lambda kept, model: kept["random"].update(torch=torch.get_rng_state()),
-    "random state of NumPy": lambda kept, model: kept["random"].update(numpy=np.random.get_state()),
-    "np_random of the environment": lambda kept, model: setattr(
+    "nothing": lambda checkpoint_path, model: None,
+    "random state of torch": lambda checkpoint_path, model: checkpoint_path["random"].update(
+        torch=torch.get_rng_state()
+    ),
+    "random state of NumPy": lambda checkpoint_path, model: checkpoint_path["random"].update(
+        numpy=np.random.get_state()
+    ),
+    "np_random of the environment": lambda checkpoint_path, model: setattr(
         model.env.envs[0].unwrapped, "np_random", np.random.default_rng(0)
     ),
-    "elapsed steps": lambda kept, model: setattr(_time_limit(model), "_elapsed_steps", 0),
-    "state of the environment": lambda kept, model: setattr(
+    "elapsed steps": lambda checkpoint_path, model: setattr(
+        _time_limit(model), "_elapsed_steps", 0
+    ),
+    "state of the environment": lambda checkpoint_path, model: setattr(
         model.env.envs[0].unwrapped, "state", np.zeros(2)
     ),
-    "last observation": lambda kept, model: setattr(model, "_last_obs", 0 * model._last_obs),
-    "optimiser": lambda kept, model: model.actor.optimizer.state.clear(),
-    "target network": lambda kept, model: model.critic_target.load_state_dict(
+    "last observation": lambda checkpoint_path, model: setattr(
+        model, "_last_obs", 0 * model._last_obs
+    ),
+    "optimiser": lambda checkpoint_path, model: model.actor.optimizer.state.clear(),
+    "target network": lambda checkpoint_path, model: model.critic_target.load_state_dict(
         model.critic.state_dict()
     ),
-    "temperature": lambda kept, model: model.log_ent_coef.data.zero_(),
-    "replay position": lambda kept, model: setattr(model.replay_buffer, "pos", 0),
-    "replay rows": lambda kept, model: model.replay_buffer.rewards.fill(0.0),
-    "diagnostics": lambda kept, model: kept["training"][1]["temperature"].clear(),
-    "training episodes": lambda kept, model: setattr(kept["episodes"], "_steps", 0),
-    "evaluations": lambda kept, model: kept["watch"].update(curve=[]),
+    "temperature": lambda checkpoint_path, model: model.log_ent_coef.data.zero_(),
+    "replay position": lambda checkpoint_path, model: setattr(model.replay_buffer, "pos", 0),
+    "replay rows": lambda checkpoint_path, model: model.replay_buffer.rewards.fill(0.0),
+    "diagnostics": lambda checkpoint_path, model: checkpoint_path["training"][1][
+        "temperature"
+    ].clear(),
+    "training episodes": lambda checkpoint_path, model: setattr(
+        checkpoint_path["episodes"], "_steps", 0
+    ),
+    "evaluations": lambda checkpoint_path, model: checkpoint_path["watch"].update(curve=[]),
 }
 
 
@@ -216,8 +228,8 @@ FORGOTTEN = {
 )
 def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
     """Control: without any one part of its state a continued run has another record."""
-    job, kept, whole = interrupted
-    shutil.copy(kept, tmp_path / "checkpoint")
+    job, checkpoint_path, uninterrupted = interrupted
+    shutil.copy(checkpoint_path, tmp_path / "checkpoint")
     load = pickled.load
 
     def without(file):
@@ -229,7 +241,7 @@ def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
         pickled.load = without
 
     continued = finished(part(job, tmp_path / "checkpoint", before=seed))
-    same = run_record.outcome(continued) == run_record.outcome(whole)
+    same = run_record.outcome(continued) == run_record.outcome(uninterrupted)
     assert same == (forgotten == "nothing")
 
 
@@ -241,11 +253,11 @@ def sealed(folder: Path, head: bytes, everything: Any) -> bytes:
 
 def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkeypatch):
     """It can run code: read is what this user, root or the group of a shared store may write."""
-    job, kept, _ = interrupted
-    there = tmp_path / "cell" / "checkpoint"
-    there.parent.mkdir()
-    shutil.copy(kept, there)
-    wanted = checkpoint.head(kept)
+    job, checkpoint_path, _ = interrupted
+    copy_path = tmp_path / "cell" / "checkpoint"
+    copy_path.parent.mkdir()
+    shutil.copy(checkpoint_path, copy_path)
+    expected_head = checkpoint.head(checkpoint_path)
     me, mine = os.getuid(), os.getegid()
     #: mode, owner and group of the file, of its folder, of the store -> what is said of it
     own, shared, other = (0o755, me, mine), (0o2775, me, mine), 4321
@@ -268,50 +280,50 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
         ((0o644, other, mine), own, own, "it belongs to the user 4321"),
         ((0o664, other, mine), shared, own, "it belongs to the user 4321"),
     ]
-    for *given, text in cases:
-        if any((owner, group) != (me, mine) for _, owner, group in given) and me != 0:
+    for *hyperparameters, text in cases:
+        if any((owner, group) != (me, mine) for _, owner, group in hyperparameters) and me != 0:
             continue  # root alone can make it
         for path, (mode, owner, group) in zip(
-            (there, there.parent, there.parent.parent), given, strict=True
+            (copy_path, copy_path.parent, copy_path.parent.parent), hyperparameters, strict=True
         ):
             os.chown(path, owner, group)
             path.chmod(mode)
         if not text:
-            assert checkpoint.read(there, wanted) is not None
+            assert checkpoint.read(copy_path, expected_head) is not None
             continue
         with pytest.raises(checkpoint.Distrusted, match=f"{text}.*--trust-pickle"):
-            checkpoint.read(there, wanted)
-        assert there.exists()
+            checkpoint.read(copy_path, expected_head)
+        assert copy_path.exists()
         monkeypatch.setenv(checkpoint.TRUST, "1")
-        assert checkpoint.read(there, wanted) is not None
+        assert checkpoint.read(copy_path, expected_head) is not None
         monkeypatch.delenv(checkpoint.TRUST)
 
 
 def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
     """Damaged, of another run, of another Python: the run begins anew, and its record says why."""
-    job, kept, whole = interrupted
-    there = tmp_path / "checkpoint"
-    text = kept.read_bytes()
+    job, checkpoint_path, uninterrupted = interrupted
+    copy_path = tmp_path / "checkpoint"
+    text = checkpoint_path.read_bytes()
     middle = len(text) // 2
-    head, rest = text.split(b"\n", 1)
+    head, body = text.split(b"\n", 1)
     cases = {
         "its content does not match its checksum": text[:middle] + b"?" + text[middle + 1 :],
-        "found key another, expected": head.replace(job["key"].encode(), b"another") + b"\n" + rest,
+        "found key another, expected": head.replace(job["key"].encode(), b"another") + b"\n" + body,
         "cut off": text[:middle],
         "python 2.7, expected 3.": json.dumps({**json.loads(head), "python": "2.7"}).encode(),
         "found schema missing, expected 1": b"something else",
-        "found schema missing": b"[" * 60_000 + b"\n" + rest,
+        "found schema missing": b"[" * 60_000 + b"\n" + body,
         "it holds something else than a training": sealed(tmp_path, head, {"training": 1}),
     }
     for title, damaged in cases.items():
-        there.write_bytes(damaged)
-        keeper = checkpoint.Keeper(there, tmp_path / "draft", checkpoint.head(kept))
-        found, everything, why = keeper.take()
-        assert (found, everything) == ({}, None)
+        copy_path.write_bytes(damaged)
+        keeper = checkpoint.Keeper(copy_path, tmp_path / "draft", checkpoint.head(checkpoint_path))
+        position, everything, why = keeper.take()
+        assert (position, everything) == ({}, None)
         assert title in why or title == "cut off"
-        assert not there.exists()
-        assert there.with_name("checkpoint.damaged").read_bytes() == damaged
-    there.write_bytes(cases["cut off"])
-    anew = finished(part(job, there))
-    assert run_record.outcome(anew) == run_record.outcome(whole)
+        assert not copy_path.exists()
+        assert copy_path.with_name("checkpoint.damaged").read_bytes() == damaged
+    copy_path.write_bytes(cases["cut off"])
+    anew = finished(part(job, copy_path))
+    assert run_record.outcome(anew) == run_record.outcome(uninterrupted)
     assert "cannot be read: ValueError: its content does not" in anew["attempt"]["begun_anew"]

@@ -53,18 +53,18 @@ class Begun:
 
     def continued(self, forget: Callable[[Any], None] = lambda model: None) -> list[dict[str, Any]]:
         """The events of what was kept, trained to its end."""
-        kept = pickled.load(io.BytesIO(self.kept))
+        kept = pickled.load(io.BytesIO(self.measure_once))
         forget(kept["training"][0])
         pickled.set_random_state(kept["random"])
         recorder = recording()
-        rest = replace(self.request, keep=lambda *_: None, kept=kept["training"])
-        frameworks.get("sb3").train.train(rest)
+        continued_request = replace(self.request, keep=lambda *_: None, kept=kept["training"])
+        frameworks.get("sb3").train(continued_request)
         recorder.__exit__()
         return recorder.events
 
 
 @functools.cache
-def begun(algorithm: str) -> Begun:
+def start_training(algorithm: str) -> Begun:
     """A training of 260 steps."""
     job = job_of("sb3", algorithm, "Pendulum-v1")
     written = io.BytesIO()
@@ -111,7 +111,7 @@ def one_thread():
 )
 def test_the_trace_of_a_continued_training_is_that_of_one_that_went_on(algorithm):
     """Every step, draw, minibatch, loss, gradient and update, in order, to the last bit."""
-    never = begun(algorithm)
+    never = start_training(algorithm)
     assert {event["kind"] for event in never.events} >= {
         "step",
         "reset",
@@ -124,6 +124,6 @@ def test_the_trace_of_a_continued_training_is_that_of_one_that_went_on(algorithm
 
 def test_a_trace_shows_what_was_forgotten():
     """Control: without the moments of one optimiser the first update differs."""
-    never = begun("sac")
+    never = start_training("sac")
     continued = never.continued(lambda model: model.critic.optimizer.state.clear())
     assert what(continued) != what(never.events)

@@ -52,10 +52,10 @@ def test_a_return_goes_on_with_the_critics_own_value_after_a_time_limit():
 )
 def test_two_numbers_of_a_critic(values, explained, bias):
     """Explained variance sees the shape of the values alone, the bias their level alone."""
-    found = assess([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
-    assert found.states == 3
-    assert found.explained_variance == pytest.approx(explained, abs=1e-3)
-    assert found.bias == pytest.approx(bias, abs=1e-2)
+    accuracy = assess([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
+    assert accuracy.states == 3
+    assert accuracy.explained_variance == pytest.approx(explained, abs=1e-3)
+    assert accuracy.bias == pytest.approx(bias, abs=1e-2)
 
 
 def test_the_final_observation_of_a_terminated_episode_is_not_read():
@@ -69,9 +69,9 @@ def test_the_final_observation_of_a_terminated_episode_is_not_read():
 def test_returns_that_do_not_vary_explain_nothing():
     """A critic cannot be compared with returns that are all the same."""
     endless = [episode([1.0] * 4, terminated=False)]
-    found = assess(endless, lambda observations: np.full(len(observations), 2.0), DISCOUNT)
-    assert (found.explained_variance, found.bias, found.finite) == (None, None, True)
-    assert np.isnan(judged_number(found))
+    accuracy = assess(endless, lambda observations: np.full(len(observations), 2.0), DISCOUNT)
+    assert (accuracy.explained_variance, accuracy.bias, accuracy.finite) == (None, None, True)
+    assert np.isnan(judged_number(accuracy))
 
 
 @pytest.mark.parametrize(
@@ -96,9 +96,9 @@ def test_one_number_judges_a_critic(explained, bias, error):
 def test_the_error_is_that_of_the_values():
     """It is the root mean square of value - return over the standard deviation of the returns."""
     returns, values = np.array([2.75, 3.5, 3.0]), np.array([1.0, 4.0, 7.0])
-    found = assess([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
+    accuracy = assess([episode([1.0, 2.0, 3.0], True)], critic_of(*values, np.nan), DISCOUNT)
     squared = np.mean((values - returns) ** 2)
-    assert found.error == pytest.approx(np.sqrt(squared) / returns.std())
+    assert accuracy.error == pytest.approx(np.sqrt(squared) / returns.std())
 
 
 def test_values_that_are_no_numbers_are_as_wrong_as_can_be():
@@ -116,26 +116,26 @@ def test_the_weight_of_the_critics_own_value_is_stated():
 
 
 def _trained(adapter, algorithm):
-    chosen = setting(adapter.name, "time_limit", algorithm)
+    settings = setting(adapter.name, "time_limit", algorithm)
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Ring(LimitIs.TERMINATION),
-        hyperparameters=chosen.hyperparameters,
-        total_steps=chosen.total_steps,
+        hyperparameters=settings.hyperparameters,
+        total_steps=settings.total_steps,
         seed=0,
     )
-    return adapter.train.train(request), chosen.hyperparameters["discount"]
+    return adapter.train.train(request), settings.hyperparameters["discount"]
 
 
 def _cases():
-    every = [(a, name) for a in frameworks.installed() for name in a.framework.algorithms]
+    pairs = [(a, name) for a in frameworks.installed() for name in a.framework.algorithms]
     return [
         pytest.param(
             *item,
             id="-".join((item[0].full_name, item[1])),
             marks=() if (item[0].full_name, item[1]) == ("sb3", "ppo") else pytest.mark.nightly,
         )
-        for item in every
+        for item in pairs
     ]
 
 
@@ -145,11 +145,11 @@ def test_a_trained_critic_predicts_the_returns_of_the_ring(adapter, of):
     trained, discount = _trained(adapter, of)
     evaluator = Evaluator(lambda: Ring(LimitIs.TERMINATION), episodes=2)
     episodes = evaluator.episodes(trained.policy)
-    found = assess(episodes, trained.value, discount)
-    assert found.states == 16
-    assert found.bootstrapped == 0.0
-    assert found.explained_variance > 0.9, found
-    assert abs(found.bias) < 0.5, found
+    accuracy = assess(episodes, trained.value, discount)
+    assert accuracy.states == 16
+    assert accuracy.bootstrapped == 0.0
+    assert accuracy.explained_variance > 0.9, accuracy
+    assert abs(accuracy.bias) < 0.5, accuracy
     endless = assess(episodes, lambda x: np.full(len(x), 1 / (1 - discount)), discount)
     assert endless.bias > 10.0
     assert endless.explained_variance == pytest.approx(0.0, abs=1e-9)

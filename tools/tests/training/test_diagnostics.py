@@ -19,11 +19,11 @@ from tools.tests.nightly import all_frameworks
 
 def trained(adapter, algorithm, steps, **changes):
     """A short training on the ring, with some hyperparameters changed."""
-    given = setting(adapter.name, "time_limit", algorithm).hyperparameters
+    hyperparameters = setting(adapter.name, "time_limit", algorithm).hyperparameters
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Ring(LimitIs.TERMINATION),
-        hyperparameters={**given, **changes},
+        hyperparameters={**hyperparameters, **changes},
         total_steps=steps,
         seed=0,
     )
@@ -34,9 +34,9 @@ def trained(adapter, algorithm, steps, **changes):
 EXPOSED = dict.fromkeys(("rsl_rl", "skrl"), {"entropy"})
 
 
-def _of(algorithm):
-    every = [a for a in frameworks.installed() if algorithm in a.framework.algorithms]
-    return all_frameworks(every, lambda adapter: adapter.name, lambda adapter: adapter.full_name)
+def _adapters_with(algorithm):
+    adapters = [a for a in frameworks.installed() if algorithm in a.framework.algorithms]
+    return all_frameworks(adapters, lambda adapter: adapter.name, lambda adapter: adapter.full_name)
 
 
 def test_the_end_is_the_last_tenth_of_the_updates():
@@ -53,7 +53,7 @@ def test_every_diagnostic_can_be_judged():
     assert {name for names in DIAGNOSTICS.values() for name in names} == set(quantities.DIAGNOSTICS)
 
 
-@pytest.mark.parametrize("adapter", _of("ppo"))
+@pytest.mark.parametrize("adapter", _adapters_with("ppo"))
 def test_divergence_and_entropy_move_with_the_policy(adapter):
     """Without a learning rate the divergence is zero and the entropy stands; with one they move."""
     rollout = setting(adapter.name, "time_limit", "ppo").hyperparameters["rollout_steps"]
@@ -62,10 +62,10 @@ def test_divergence_and_entropy_move_with_the_policy(adapter):
     still = trained(adapter, **shared, learning_rate=0.0).diagnostics
     moving = trained(adapter, **shared, learning_rate=0.02).diagnostics
     exposed = EXPOSED.get(adapter.name, {"entropy", "kl"})
-    for of in (still, moving):
-        assert set(of) == exposed
-        assert {len(values) for values in of.values()} == {len(of["entropy"])}
-        assert len(of["entropy"]) >= 4
+    for series in (still, moving):
+        assert set(series) == exposed
+        assert {len(values) for values in series.values()} == {len(series["entropy"])}
+        assert len(series["entropy"]) >= 4
     assert min(still["entropy"]) > 0.3  # a standard deviation of 1 has 1.42 nats, squashed or not
     assert np.ptp(moving["entropy"]) > 1e-3
     if "kl" in exposed:
@@ -77,26 +77,30 @@ def test_divergence_and_entropy_move_with_the_policy(adapter):
 _TEMPERATURES = ("log_ent_coef", "log_alpha", "log_entropy_coefficient")
 
 
-@pytest.mark.parametrize("adapter", _of("sac"))
+@pytest.mark.parametrize("adapter", _adapters_with("sac"))
 def test_the_temperature_is_the_one_that_is_learned(adapter):
     """It ends near the exponential of the learned parameter, away from where it began."""
-    given = setting(adapter.name, "time_limit", "sac").hyperparameters
-    tuned = {"tune_temperature": True} if "tune_temperature" in given else {}
+    hyperparameters = setting(adapter.name, "time_limit", "sac").hyperparameters
+    tuned = {"tune_temperature": True} if "tune_temperature" in hyperparameters else {}
     # other than where the settings of the ring have put it, which is next to nothing
-    found = trained(
+    trained_agent = trained(
         adapter, "sac", 120, **tuned,
         initial_temperature=1.0, target_entropy="auto", updates_per_collection=1,
         steps_per_collection=1, learning_rate=0.001, critic_learning_rate=0.001,
-        **({"temperature_learning_rate": 0.001} if "temperature_learning_rate" in given else {}),
+        **(
+            {"temperature_learning_rate": 0.001}
+            if "temperature_learning_rate" in hyperparameters
+            else {}
+        ),
     )  # fmt: skip
-    (learned,) = [v for k, v in found.parameters.items() if k in _TEMPERATURES]
-    temperature = found.diagnostics["temperature"]
+    (learned,) = [v for k, v in trained_agent.parameters.items() if k in _TEMPERATURES]
+    temperature = trained_agent.diagnostics["temperature"]
     assert temperature[-1] == pytest.approx(float(np.exp(learned).reshape(-1)[0]), rel=0.12)
     assert temperature[0] > temperature[-1]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("adapter", _of("td3"))
+@pytest.mark.parametrize("adapter", _adapters_with("td3"))
 def test_a_deterministic_policy_has_no_diagnostics(adapter):
     """Nothing is made up for an algorithm without entropy and temperature."""
     assert not any(trained(adapter, "td3", 44).diagnostics.values())

@@ -65,16 +65,18 @@ def test_the_latest_episodes_are_those_of_the_last_third():
     episodes = Episodes()
     _through(episodes.counted(Countdown(2, truncated=True)), 12)
     latest = episodes.latest()
-    assert [[float(o[0]) for o in each.observations] for each in latest] == [[0.0, 1.0, 2.0]] * 2
-    assert [each.rewards for each in latest] == [[1.0, 2.0]] * 2
-    assert [each.terminated for each in latest] == [False] * 2
+    assert [[float(o[0]) for o in latest_episode.observations] for latest_episode in latest] == [
+        [0.0, 1.0, 2.0]
+    ] * 2
+    assert [latest_episode.rewards for latest_episode in latest] == [[1.0, 2.0]] * 2
+    assert [latest_episode.terminated for latest_episode in latest] == [False] * 2
 
 
 def test_no_more_than_ten_episodes_are_kept():
     """Forty episodes ended in the last third, and ten are there."""
     episodes = Episodes()
     _through(episodes.counted(Countdown(1)), 120)
-    assert [each.terminated for each in episodes.latest()] == [True] * 10
+    assert [latest_episode.terminated for latest_episode in episodes.latest()] == [True] * 10
 
 
 def test_at_least_the_last_episode_is_there():
@@ -91,7 +93,9 @@ def test_at_least_the_last_episode_is_there():
     environment.step(0)
     _through(environment, 4)
     ended = episodes.latest()
-    assert [(len(each.rewards), each.terminated) for each in ended] == [(5, True)]
+    assert [
+        (len(latest_episode.rewards), latest_episode.terminated) for latest_episode in ended
+    ] == [(5, True)]
 
 
 def test_the_late_return_is_that_of_the_last_third():

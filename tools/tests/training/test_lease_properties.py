@@ -95,22 +95,22 @@ class Leases(RuleBasedStateMachine):
         return self._claimed(seed, host)
 
     def _claimed(self, seed: int, host: str) -> Any:
-        self.patch.setattr(lease, "_machine", lambda: host)
+        self.patch.setattr(lease, "_identify_machine", lambda: host)
         held = self.held.get(seed)
         over = held is None or (
             held.ended
             or (held.killed if held.by.host == host else held.age > STALE_SECONDS)
         )  # fmt: skip
         in_the_way = held is not None and over and seed in self.rights
-        found = self.store.claim(job(seed))
-        assert (found is not None) == (over and not in_the_way)
+        attempt_found = self.store.claim(job(seed))
+        assert (attempt_found is not None) == (over and not in_the_way)
         if in_the_way and self.rights[seed] > STALE_SECONDS:
             del self.rights[seed]
-        if found is None:
+        if attempt_found is None:
             return multiple()
         restarts = held.by.attempt.lease.holder.restarts + 1 if held else 0
-        assert found.as_dict()["restarts"] == restarts
-        trying = Trying(seed, host, found)
+        assert attempt_found.as_dict()["restarts"] == restarts
+        trying = Trying(seed, host, attempt_found)
         self.all.append(trying)
         self.held[seed] = Held(trying)
         return trying
@@ -123,7 +123,7 @@ class Leases(RuleBasedStateMachine):
         held = self.held.get(trying.seed)
         mine = held is None or held.by is trying
         assert trying.attempt.lease._touch() == mine
-        assert trying.attempt.lease.lost != mine
+        assert trying.attempt.lease.is_lost != mine
         trying.holds, trying.silent = mine, 0
         if mine:
             self.held[trying.seed] = Held(trying)
@@ -145,14 +145,14 @@ class Leases(RuleBasedStateMachine):
     def kill(self, trying: Trying) -> None:
         """A process ends without a word: its host can see that, others cannot."""
         trying.holds = False
-        trying.attempt.lease._over.set()
+        trying.attempt.lease._ended.set()
         held = self.held.get(trying.seed)
         if held and held.by is trying and not held.ended:
             path = self._lease(trying.seed)
             written = path.stat().st_mtime
-            left = lease.holder(path)
-            assert left is not None
-            trying.attempt.lease._write(replace(left, begun=left.begun - 1))
+            last_holder = lease.read_holder(path)
+            assert last_holder is not None
+            trying.attempt.lease._write(replace(last_holder, begun=last_holder.begun - 1))
             os.utime(path, (written,) * 2)
             held.killed = True
 
@@ -170,14 +170,19 @@ class Leases(RuleBasedStateMachine):
             self.rights[seed] = 0
 
     @rule(trying=consumes(attempts), found=RETURNS)
-    def finish(self, trying: Trying, found: float) -> None:
+    def finish(self, trying: Trying, attempt_found: float) -> None:
         """Whoever ends a run, in time or late, does not overwrite what is there."""
         results = self.results[trying.seed]
-        of = job(trying.seed)
-        made = content(of) | {"final_return": found, "time": {"wall_seconds": float(len(results))}}
+        finished_job = job(trying.seed)
+        finished_record = content(finished_job) | {
+            "final_return": attempt_found,
+            "time": {"wall_seconds": float(len(results))},
+        }
         with trying.attempt:
-            assert self.store.put(of, made, trying.attempt.id) == (not results)
-        results.append(found)
+            assert self.store.put_record(finished_job, finished_record, trying.attempt.id) == (
+                not results
+            )
+        results.append(attempt_found)
         self._gives_back(trying, ended=False)
 
     @rule(trying=consumes(attempts))
@@ -201,30 +206,34 @@ class Leases(RuleBasedStateMachine):
         """Of all whose hearts beat; and its lease names that one."""
         for seed in (0, 1):
             alive = [
-                each for each in self.all
-                if each.seed == seed and each.holds and each.silent <= STALE_SECONDS
+                attempt_trying for attempt_trying in self.all
+                if attempt_trying.seed == seed
+                and attempt_trying.holds
+                and attempt_trying.silent <= STALE_SECONDS
             ]  # fmt: skip
             assert len(alive) <= 1
-            said, held = lease.holder(self._lease(seed)), self.held.get(seed)
+            said, held = lease.read_holder(self._lease(seed)), self.held.get(seed)
             assert (said and said.attempt) == (held and held.by.attempt.id)
-            assert all(held is not None and held.by is each for each in alive)
+            assert all(held is not None and held.by is attempt_trying for attempt_trying in alive)
 
     @invariant()
     def no_result_is_lost(self) -> None:
         """The first is the record, and another one is beside it."""
         for seed, results in self.results.items():
             path = self.store.path(job(seed))
-            record = self.store.find(job(seed))
+            record = self.store.find_record(job(seed))
             assert (record and record["final_return"]) == (results[0] if results else None)
             assert record is None or record["time"] == {"wall_seconds": 0.0}
-            kept = [record] if record else []
-            kept += map(run_record.read, path.parent.glob(f"{path.stem}.*.duplicate"))
-            assert sorted(each["final_return"] for each in kept) == sorted(set(results))
+            records = [record] if record else []
+            records += map(run_record.read, path.parent.glob(f"{path.stem}.*.duplicate"))
+            assert sorted(attempt_trying["final_return"] for attempt_trying in records) == sorted(
+                set(results)
+            )
 
     def teardown(self) -> None:
         """End the threads of those that are left."""
         for trying in self.all:
-            trying.attempt.lease._over.set()
+            trying.attempt.lease._ended.set()
         self.patch.undo()
         shutil.rmtree(self.store.folder)
 

@@ -17,7 +17,7 @@ import pytest
 
 import rlregress
 from rlregress.training import lease
-from rlregress.training.lease import BEAT_SECONDS, STALE_SECONDS, Lease, holder
+from rlregress.training.lease import BEAT_SECONDS, STALE_SECONDS, Lease, read_holder
 
 HOLD = """
 import sys, time
@@ -36,14 +36,14 @@ def path(tmp_path) -> Path:
 
 def left_by(path: Path, **changes) -> None:
     """The lease of an attempt, with what is different about it."""
-    path.write_text(json.dumps(asdict(replace(lease.this_process(), **changes))))
+    path.write_text(json.dumps(asdict(replace(lease.describe_this_process(), **changes))))
 
 
-def taken(path: Path, later: float = 0.0) -> bool:
+def take_after(path: Path, later: float = 0.0) -> bool:
     """Whether a new attempt gets the lease, when nobody has touched it for so many seconds."""
-    for each in (path, path.with_name(f"{path.name}.over")):
-        if later and each.exists():
-            os.utime(each, (time.time() - later,) * 2)
+    for lease_file in (path, path.with_name(f"{path.name}.over")):
+        if later and lease_file.exists():
+            os.utime(lease_file, (time.time() - later,) * 2)
     return Lease(path).take()
 
 
@@ -55,16 +55,16 @@ def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
             leases = [Lease(path) for _ in range(8)]
             begin = threading.Barrier(8)
 
-            def take(each: Lease, begin=begin) -> bool:
+            def take(lease_file: Lease, begin=begin) -> bool:
                 begin.wait()
-                return each.take()
+                return lease_file.take()
 
             won = [
                 lease_ for lease_, got in zip(leases, threads.map(take, leases), strict=True) if got
             ]
-            final = holder(path)
+            final = read_holder(path)
             assert final is not None
-            assert [each.holder.attempt for each in won] == [final.attempt]
+            assert [lease_file.holder.attempt for lease_file in won] == [final.attempt]
             won[0].give_back()
             assert list(path.parent.iterdir()) == []
 
@@ -80,7 +80,7 @@ def test_the_lease_of_a_killed_process_is_over_at_once(path):
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "True\n"
-    assert not taken(path)
+    assert not take_after(path)
     process.send_signal(signal.SIGKILL)
     # not waited for: a process that has ended and is still listed has ended
     while "Z" not in Path(f"/proc/{process.pid}/stat").read_text():
@@ -98,15 +98,15 @@ def test_the_lease_of_another_machine_is_over_when_its_heart_has_stopped(path, m
     """Where processes cannot be looked up the heartbeat decides, after ten beats without one."""
     left_by(path, machine=machine)
     assert STALE_SECONDS == 10 * BEAT_SECONDS
-    assert not taken(path, later=STALE_SECONDS - 10)
-    assert taken(path, later=STALE_SECONDS + 10)
+    assert not take_after(path, later=STALE_SECONDS - 10)
+    assert take_after(path, later=STALE_SECONDS + 10)
 
 
 def test_a_lease_without_content_is_over_when_it_is_old(path):
     """Of a process that died between making the file and writing to it."""
     path.touch()
-    assert not taken(path, later=STALE_SECONDS - 10)
-    assert taken(path, later=STALE_SECONDS + 10)
+    assert not take_after(path, later=STALE_SECONDS - 10)
+    assert take_after(path, later=STALE_SECONDS + 10)
 
 
 @pytest.mark.parametrize(
@@ -119,38 +119,38 @@ def test_a_task_that_slurm_starts_again_has_ended_before(path, monkeypatch, task
     left_by(path, machine="of another node", slurm=before)
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
-    assert taken(path) == over
+    assert take_after(path) == over
 
 
 def test_who_is_taken_for_dead_sees_that_it_has_lost_its_lease(path, monkeypatch):
     """It is told once, and leaves the lease of the other as it is."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
     values = threading.Event()
-    held = Lease(path)
-    held.on_lost = values.set
-    assert held.take()
+    lease_held = Lease(path)
+    lease_held.on_lost = values.set
+    assert lease_held.take()
     path.unlink()
     left_by(path, attempt="the-other")
     assert values.wait(10)
-    assert held.lost
-    held.give_back("stopped")
-    other = holder(path)
-    assert other is not None
-    assert (other.attempt, other.ended) == ("the-other", "")
+    assert lease_held.is_lost
+    lease_held.give_back("stopped")
+    other_holder = read_holder(path)
+    assert other_holder is not None
+    assert (other_holder.attempt, other_holder.ended) == ("the-other", "")
 
 
 def test_a_heart_beats(path, monkeypatch):
     """The file is touched while the lease is held, and made again if it is gone."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
-    held = Lease(path)
-    assert held.take()
+    lease_held = Lease(path)
+    assert lease_held.take()
     os.utime(path, (1, 1))
     while path.stat().st_mtime < 2:
         time.sleep(0.01)
     path.unlink()
     while not path.exists():
         time.sleep(0.01)
-    held.give_back()
+    lease_held.give_back()
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "no links"])
@@ -164,8 +164,8 @@ def test_a_name_is_given_once(tmp_path, monkeypatch, links):
         monkeypatch.setattr(os, "link", refuses)
     for name in ("first", "second"):
         (tmp_path / name).write_text(name)
-    assert lease.put_once(tmp_path / "first", tmp_path / "there")
-    assert not lease.put_once(tmp_path / "second", tmp_path / "there")
+    assert lease.rename_if_free(tmp_path / "first", tmp_path / "there")
+    assert not lease.rename_if_free(tmp_path / "second", tmp_path / "there")
     assert (tmp_path / "there").read_text() == "first"
     assert not (tmp_path / "first").exists()
     assert (tmp_path / "second").exists()

@@ -26,7 +26,7 @@ def test_a_machine_in_words_leaves_out_what_is_not_known():
 
 def test_torch_tells_its_instruction_set_and_its_library_for_matrices():
     """The words are read from what torch prints of itself, of which versions differ."""
-    here = machine.described()
-    assert f"CPU capability usage: {here['instructions']}\n" in torch.__config__.show()
-    assert here["blas"]
-    assert here["libc"]
+    description = machine.described()
+    assert f"CPU capability usage: {description['instructions']}\n" in torch.__config__.show()
+    assert description["blas"]
+    assert description["libc"]

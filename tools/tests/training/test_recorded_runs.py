@@ -17,7 +17,7 @@ PATHS = ("../../x", "/abs/x", "..", "", "x" * 300, "a\x1b[2Jb", "a\nb", "a\ud800
 WRONG = {
     "curve": ([[100, ["1"]]], [[-1, [1.0]]], [[True, [1.0]]]),
     "critic": ({}, {"states": 1.5, "bootstrapped": 0.0}, {"states": 1, "bootstrapped": "0"}),
-    "attempt": tuple({"id": each} for each in PATHS),
+    "attempt": tuple({"id": key} for key in PATHS),
     "curve_cpu_seconds": ([[1.0]], [["1", 1.0]]),
     "episodes": ([[1, 1.0]], [[1, "1", 1]], [[1.5, 1.0, 1]]),
     "key": (None, "0" * 16, "../../x"),
@@ -52,8 +52,8 @@ def with_value(content: dict, place: str, value: object) -> dict:
     """The record with another value at a place; what decides its key is not its own then."""
     *above, name = place.split(".")
     inner = content
-    for each in above:
-        inner = inner[each]
+    for key in above:
+        inner = inner[key]
     inner[name] = value
     return content
 
@@ -71,11 +71,11 @@ def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
     """Whatever the seal says, ``verify`` names it, in one line; the model finds it, not the key."""
     for number, value in enumerate(WRONG[place]):
         put(tmp_path, f"0000-{number}", with_value(sound(), place, value))
-    found = audit.verify(Store(tmp_path), None)
-    assert (found.records, len(found.damaged)) == (0, len(WRONG[place]))
-    for path in found.damaged:
+    result = audit.verify_store(Store(tmp_path), None)
+    assert (result.records, len(result.damaged)) == (0, len(WRONG[place]))
+    for path in result.damaged:
         with pytest.raises(UserError) as values:
-            recorded_runs.read(path)
+            recorded_runs.read_record(path)
         assert str(values.value).startswith(f"the run record {path}")
         assert len(str(values.value).splitlines()) == 1
         assert place in ("key", "job.cell.other") or "does not fit its key" not in str(values.value)
@@ -86,13 +86,13 @@ def test_what_a_later_version_writes_beside_is_kept(tmp_path):
     content = sound() | {"later": [1]}
     content["time"]["later"] = content["critic"]["later"] = "x"
     path = put(tmp_path, "0000-x", content)
-    assert recorded_runs.read(path) == (Job.of(content["job"]), content)
+    assert recorded_runs.read_record(path) == (Job.from_dict(content["job"]), content)
 
 
 @pytest.mark.parametrize("environment", ["ALE/Pong-v5", "module:Name-v0", "CartPole-v1"])
 def test_an_environment_may_stand_in_a_namespace(tmp_path, environment):
     """Its id is one file's name all the same."""
-    job, _ = recorded_runs.read(put(tmp_path, "0000-x", sound(environment=environment)))
+    job, _ = recorded_runs.read_record(put(tmp_path, "0000-x", sound(environment=environment)))
     assert job.cell.environment == environment
     assert "/" not in job.cell.id
 
@@ -101,10 +101,12 @@ def test_an_environment_may_stand_in_a_namespace(tmp_path, environment):
 def test_an_environment_leads_nowhere_else(tmp_path, environment):
     """One slash between two plain names, and no other."""
     with pytest.raises(UserError, match=r"key 'job.cell.environment' is .*, expected an env"):
-        recorded_runs.read(put(tmp_path, "0000-x", sound(environment=environment)))
+        recorded_runs.read_record(put(tmp_path, "0000-x", sound(environment=environment)))
 
 
 def test_names_that_are_too_long_together_are_no_file(tmp_path):
     """Each of them fits, and the cell has no id that does."""
     with pytest.raises(UserError, match="key 'job.cell' is .* expected names that are short"):
-        recorded_runs.read(put(tmp_path, "0000-x", sound(framework="f" * 150, algorithm="a" * 150)))
+        recorded_runs.read_record(
+            put(tmp_path, "0000-x", sound(framework="f" * 150, algorithm="a" * 150))
+        )

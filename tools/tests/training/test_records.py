@@ -29,12 +29,12 @@ def job(seed: int = 0, **changes) -> Job:
     return Job(**{**content, **changes})
 
 
-def content(of: Job) -> dict:
+def content(run: Job) -> dict:
     """A finished record."""
     return {
         "schema": run_record.SCHEMA,
-        "job": {**of.as_dict(), "key": of.key},
-        "key": of.key,
+        "job": {**run.as_dict(), "key": run.key},
+        "key": run.key,
         "status": "finished",
         "failure": "",
         "curve": [[100, [1.0, 2.0]]],
@@ -50,15 +50,15 @@ def content(of: Job) -> dict:
 @pytest.fixture
 def store(tmp_path):
     """A store with one finished run, seed 0."""
-    made = Store(tmp_path)
-    made.path(job()).parent.mkdir()
-    run_record.write(made.path(job()), content(job()))
-    return made
+    new_store = Store(tmp_path)
+    new_store.path(job()).parent.mkdir()
+    run_record.write(new_store.path(job()), content(job()))
+    return new_store
 
 
 def test_a_record_is_read_as_it_was_written(store):
     """What was written is found again, by what was run."""
-    assert store.find(job()) == content(job())
+    assert store.find_record(job()) == content(job())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_record_is_read_as_it_was_written(store):
 )
 def test_a_run_of_anything_else_is_not_found(store, changes):
     """A run with another seed, budget, hyperparameter, version or code is another run."""
-    assert store.find(job(**{"seed": 0, **changes})) is None
+    assert store.find_record(job(**{"seed": 0, **changes})) is None
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_damaged_record_is_named_set_aside_and_not_judged(store, damage, messa
     path = store.path(job())
     path.write_text(damage(path.read_text()))
     with pytest.warns(DamagedRecord, match=message) as warned:
-        store.set_aside(job())
+        store.set_aside_damaged(job())
     message = str(warned[0].message)
     assert message.startswith(f"the run record {path} is damaged: ")
     assert message.endswith(f"; it is now called {path.stem}.damaged, and the run is done again")
@@ -122,21 +122,23 @@ def test_looking_for_a_damaged_record_leaves_it_where_it_is(store):
     """A run whose record is damaged counts as not done, and asking so changes no file."""
     path = store.path(job())
     path.write_text("{")
-    assert store.find(job()) is None
-    assert store.damage(job()).startswith(f"the run record {path} is damaged: expected one JSON")
+    assert store.find_record(job()) is None
+    assert store.describe_damage(job()).startswith(
+        f"the run record {path} is damaged: expected one JSON"
+    )
     assert path.read_text() == "{"
 
 
 def test_a_record_that_can_be_read_is_not_set_aside(store):
     """Only damage moves a record."""
-    store.set_aside(job())
-    assert store.damage(job()) == ""
-    assert store.find(job()) == content(job())
+    store.set_aside_damaged(job())
+    assert store.describe_damage(job()) == ""
+    assert store.find_record(job()) == content(job())
 
 
 def test_a_store_makes_nothing_until_something_is_written(tmp_path):
     """To look into a store whose folder is not there leaves it so."""
-    assert Store(tmp_path / "runs").find(job()) is None
+    assert Store(tmp_path / "runs").find_record(job()) is None
     assert not (tmp_path / "runs").exists()
 
 
@@ -146,25 +148,27 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
     try:
         warn_in_words()
         listed = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
-        other = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
+        other_warning = warnings.formatwarning(
+            "it is old", DeprecationWarning, "store.py", 7, "code()"
+        )
     finally:
         warnings.formatwarning = usual
     assert listed == "rlregress: it is damaged\n"
-    assert "store.py:7: DeprecationWarning: it is old" in other
+    assert "store.py:7: DeprecationWarning: it is old" in other_warning
 
 
 def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
     """A record that was moved to another run's place is none of that run."""
     store.path(job()).rename(store.path(job(seed=1)))
-    assert store.find(job(seed=1)) is None
-    assert "belongs to another run, of another seed" in store.damage(job(seed=1))
+    assert store.find_record(job(seed=1)) is None
+    assert "belongs to another run, of another seed" in store.describe_damage(job(seed=1))
 
 
 def test_a_link_to_nothing_in_the_place_of_a_record_is_said(store, tmp_path):
     """It is neither a record nor a place for one."""
     store.path(job(seed=1)).symlink_to(tmp_path / "gone")
-    with pytest.raises(UserError, match="there is a link to what is not there; remove it"):
-        store.put(job(seed=1), content(job(seed=1)), "attempt")
+    with pytest.raises(UserError, match="a link with a missing target is in its place; remove it"):
+        store.put_record(job(seed=1), content(job(seed=1)), "attempt")
 
 
 def test_a_record_that_contradicts_itself_is_set_aside(store):
@@ -172,7 +176,7 @@ def test_a_record_that_contradicts_itself_is_set_aside(store):
     path = store.path(job())
     run_record.write(path, {**content(job()), "final_return": None})
     with pytest.raises(UserError, match="contradicts itself: status 'finished' with the return"):
-        recorded_runs.read(path)
+        recorded_runs.read_record(path)
 
 
 def test_what_is_not_finite_has_a_word_in_json():
@@ -191,7 +195,7 @@ def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
     monkeypatch.setattr(run_record.os, "replace", dies)
     with pytest.raises(OSError, match="no space"):
         run_record.write(path, {**content(job()), "final_return": 2.0})
-    assert store.find(job())["final_return"] == 1.5
+    assert store.find_record(job())["final_return"] == 1.5
 
 
 def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
@@ -205,8 +209,8 @@ def test_many_may_ask_at_once_whether_a_folder_can_be_written(tmp_path):
 
 def test_the_key_of_a_run_is_the_digest_of_all_that_decides_it():
     """Sorted JSON of the whole run; of many seeds at once it is the same."""
-    for of in (job(7), *job(0).with_seeds([7, 1000, 12345])):
-        text = json.dumps(of.as_dict(), sort_keys=True)
-        assert of.key == hashlib.sha256(text.encode()).hexdigest()[:16]
+    for run in (job(7), *job(0).with_seeds([7, 1000, 12345])):
+        text = json.dumps(run.as_dict(), sort_keys=True)
+        assert run.key == hashlib.sha256(text.encode()).hexdigest()[:16]
     assert job(0).with_seeds([7]) == [job(7)]
     assert job(7).key == job(0).with_seeds([7])[0].key != job(7, sources={"some": "1"}).key

@@ -26,18 +26,18 @@ OFF_POLICY = Protocol(
 def adapter():
     """Some installed framework that trains PPO and SAC."""
     installed = frameworks.installed()
-    return next(found for found in installed if {"ppo", "sac"} <= {*found.framework.algorithms})
+    return next(measured for measured in installed if {"ppo", "sac"} <= {*measured.algorithms})
 
 
 @pytest.fixture(scope="module")
 def short(adapter) -> Protocol:
     """A training of a few hundred steps."""
-    wanted = throughput_measurement.protocol(adapter.name, "ppo")
-    return replace(wanted, hyperparameters={**wanted.hyperparameters, "rollout_steps": 64})
+    protocol = throughput_measurement.load_protocol(adapter.name, "ppo")
+    return replace(protocol, hyperparameters={**protocol.hyperparameters, "rollout_steps": 64})
 
 
 @pytest.fixture(scope="module")
-def beside(adapter, short):
+def with_floor(adapter, short):
     """A training with the floor in between, and the steps of optimisers outside and inside it."""
     counted = {False: 0, True: 0}
     inside = [False]
@@ -59,23 +59,23 @@ def beside(adapter, short):
     return trained, blocks, counted
 
 
-def test_a_training_has_the_gradient_steps_that_it_is_credited_with(beside, short):
+def test_a_training_has_the_gradient_steps_that_it_is_credited_with(with_floor, short):
     """The framework's optimiser steps as often as the protocol says, the floor's in every block."""
-    trained, blocks, counted = beside
+    trained, blocks, counted = with_floor
     assert counted[False] == short.updates(1, trained.steps + 1) > 0
     assert counted[True] == sum(block.updates for block in blocks) > 0
 
 
-def test_blocks_cover_the_training_between_its_checkpoints(beside, short):
+def test_blocks_cover_the_training_between_its_checkpoints(with_floor, short):
     """They have the steps from the first checkpoint to the last, and both sides took time."""
-    _, blocks, _ = beside
+    _, blocks, _ = with_floor
     first, *_, last = short.checkpoints()
     assert sum(block.steps for block in blocks) in range(last - first - 64, last - first + 65)
     assert all(block.seconds > 0 < block.floor_seconds for block in blocks)
     assert len(blocks) > short.blocks
 
 
-def test_the_floor_leaves_the_training_alone(adapter, short, beside):
+def test_the_floor_leaves_the_training_alone(adapter, short, with_floor):
     """The weights are to the bit those of a training without a floor."""
     from rlregress.probing.interface import TrainingRequest
 
@@ -87,33 +87,41 @@ def test_the_floor_leaves_the_training_alone(adapter, short, beside):
     alone = adapter.train.train(
         TrainingRequest("ppo", make_env, short.hyperparameters, short.total_steps(), 0)
     )
-    parameters = beside[0].parameters
+    parameters = with_floor[0].parameters
     assert parameters.keys() == alone.parameters.keys()
     assert all((parameters[name] == alone.parameters[name]).all() for name in parameters)
 
 
 def test_a_rollout_and_its_updates_are_one_block():
     """Observed a step after each rollout, or after the rollout only, it has the same updates."""
-    found = ON_POLICY.checkpoints()
-    assert found == [65, 129, 193, 257]
+    measured = ON_POLICY.checkpoints()
+    assert measured == [65, 129, 193, 257]
     assert ON_POLICY.total_steps() == 320
-    assert [ON_POLICY.updates(*pair) for pair in zip(found, found[1:], strict=False)] == [12] * 3
+    assert [ON_POLICY.updates(*pair) for pair in zip(measured, measured[1:], strict=False)] == [
+        12
+    ] * 3
     assert [ON_POLICY.updates(start, start + 64) for start in (128, 192)] == [12, 12]
 
 
 def test_blocks_begin_where_learning_starts():
     """Off policy each has its share of gradient steps; one more than is counted warms up."""
-    found = OFF_POLICY.checkpoints()
-    assert found == [200, 220, 240, 260] == [*found[:-1], OFF_POLICY.total_steps()]
-    assert [OFF_POLICY.updates(*pair) for pair in zip(found, found[1:], strict=False)] == [10] * 3
+    measured = OFF_POLICY.checkpoints()
+    assert measured == [200, 220, 240, 260] == [*measured[:-1], OFF_POLICY.total_steps()]
+    assert [OFF_POLICY.updates(*pair) for pair in zip(measured, measured[1:], strict=False)] == [
+        10
+    ] * 3
 
 
 def test_the_first_block_warms_up(adapter, monkeypatch):
     """It is not counted; the ratio is the median of the others, the rates are of all of them."""
     blocks = [Block(10, 4, 90.0, 1.0), *(Block(10, 4, 2.0, floor) for floor in (1.0, 1.2, 0.2))]
     monkeypatch.setattr(throughput_measurement, "train_with_floor", lambda *_: (None, blocks))
-    found = throughput_measurement._measure_here(adapter.name, "ppo", 0)
-    assert (found.ratio, found.steps_per_second, found.updates_per_second) == (0.5, 5.0, 2.0)
+    measured = throughput_measurement._measure_here(adapter.name, "ppo", 0)
+    assert (measured.ratio, measured.steps_per_second, measured.updates_per_second) == (
+        0.5,
+        5.0,
+        2.0,
+    )
 
 
 def test_peak_memory_is_that_of_the_process_alone():
@@ -129,7 +137,7 @@ def test_an_algorithm_without_a_plan_is_named():
     """Its name, and those that there are."""
     name = frameworks.installed()[-1].name
     with pytest.raises(UserError, match=r"throughput.toml has no algorithm 'a2c'; .*ppo"):
-        throughput_measurement.protocol(name, "a2c")
+        throughput_measurement.load_protocol(name, "a2c")
 
 
 @pytest.mark.parametrize(
@@ -154,11 +162,11 @@ def test_what_is_wrong_with_the_protocol_is_named(
     monkeypatch.setattr(throughput_measurement, "hyperparameter_set", lambda name: sets)
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=message):
-        throughput_measurement.protocol(adapter.name, "ppo")
+        throughput_measurement.load_protocol(adapter.name, "ppo")
 
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_process_that_fails_tells_its_last_words(adapter):
     """What it ended with is in the sentence."""
     with pytest.raises(UserError, match="has no algorithm 'a2c'"):
-        throughput_measurement.measure(adapter.name, "a2c", 0)
+        throughput_measurement.measure_throughput(adapter.name, "a2c", 0)

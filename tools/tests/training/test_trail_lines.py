@@ -46,11 +46,11 @@ def test_the_body_of_a_script_counts(tmp_path, update, lines, missed):
     path.parent.mkdir()
     path.write_text(SCRIPT.replace("UPDATE", update))
     with Trail("ppo", [str(path.parent)]) as trail:
-        found = runpy.run_path(str(path), run_name="__main__")
+        namespace = runpy.run_path(str(path), run_name="__main__")
         if not update:
-            found["train"](found["parameter"])
-    [(ran, every)] = trail.described()["lines"].values()
+            namespace["train"](namespace["parameter"])
+    [(ran, all_lines)] = trail.described()["lines"].values()
     assert trail.updates == 2
-    assert (every, every - ran) == (lines, missed)
+    assert (all_lines, all_lines - ran) == (lines, missed)
     [executed] = trail.executed_lines().values()
     assert len(executed) >= ran

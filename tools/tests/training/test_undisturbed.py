@@ -35,9 +35,11 @@ def bare_digest(algorithm: type, steps: int, seed: int) -> str:
 def job_of(algorithm: str, steps: int, seed: int) -> Job:
     """A run that is evaluated twice on the way and once at the end."""
     cell = Cell("sb3", algorithm, ENVIRONMENT, "sb3", "short")
-    made = job_plan.jobs(cell, [seed])[0]
+    planned = job_plan.plan_jobs(cell, [seed])[0]
     protocol = Protocol(steps, steps // 3, evaluation_episodes=3)
-    return Job(made.cell, seed, protocol, made.hyperparameters, made.versions, made.sources)
+    return Job(
+        planned.cell, seed, protocol, planned.hyperparameters, planned.versions, planned.sources
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,10 +54,10 @@ def test_the_weights_are_those_of_a_bare_call(name, algorithm, steps, tmp_path, 
     """Worker, evaluations, progress and record change no bit of any parameter."""
     if name != CASES[0][0]:  # whose process is new in every respect
         request.getfixturevalue("warm_python")
-    found = worker_launch.run(job_of(name, steps, seed=7), Store(tmp_path))
-    assert found["status"] == "finished", found["failure"]
-    assert len(found["curve"]) >= 3
-    assert found["parameters_sha256"] == bare_digest(algorithm, steps, seed=7)
+    record = worker_launch.do_run(job_of(name, steps, seed=7), Store(tmp_path))
+    assert record["status"] == "finished", record["failure"]
+    assert len(record["curve"]) >= 3
+    assert record["parameters_sha256"] == bare_digest(algorithm, steps, seed=7)
 
 
 def test_another_seed_has_other_weights():

@@ -23,24 +23,24 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 @pytest.fixture(scope="module")
 def job() -> Job:
     """A very short run of some installed framework that can go on with one."""
-    trained = [found for found in frameworks.installed() if "ppo" in found.framework.algorithms]
-    adapter = next(found for found in trained if not found.train.no_resume_reason())
+    trained = [candidate for candidate in frameworks.installed() if "ppo" in candidate.algorithms]
+    adapter = next(candidate for candidate in trained if not candidate.no_resume_reason)
     cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
-    made = job_plan.jobs(cell, [0])[0]
-    return replace(made, protocol=Protocol(512, 256, 2))
+    planned = job_plan.plan_jobs(cell, [0])[0]
+    return replace(planned, protocol=Protocol(512, 256, 2))
 
 
 @pytest.fixture(scope="module")
 def finished(job, tmp_path_factory):
     """The store, the record and the elapsed seconds of a finished run."""
     store = Store(tmp_path_factory.mktemp("runs"))
-    return store, worker_launch.run(job, store)
+    return store, worker_launch.do_run(job, store)
 
 
 def test_a_run_leaves_one_record(finished, job):
     """A finished run leaves its record and nothing else."""
-    store, found = finished
-    assert found["status"] == "finished", found["failure"]
+    store, record = finished
+    assert record["status"] == "finished", record["failure"]
     assert list(store.path(job).parent.iterdir()) == [store.path(job)]
 
 
@@ -49,20 +49,20 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
 
     So are the return of the training's last third, and how well the critic predicts its episodes.
     """
-    _, found = finished
-    assert found["job"]["versions"] == dict(job.versions)
-    assert found["job"]["seed"] == job.seed
-    assert found["job"]["hyperparameters"] == dict(job.hyperparameters)
-    assert set(found["platform"]) == set(machine.FIELDS)
-    assert all(found["platform"].values())
-    assert found["time"]["cpu_seconds"] > 0
-    assert [steps for steps, _ in found["curve"]] == [256, 512]
-    assert found["final_return"] == pytest.approx(sum(found["curve"][-1][1]) / 2)
-    late = [each for at, *each in found["episodes"] if at > found["steps"] * 2 / 3]
-    assert found["training_return"] == pytest.approx(sum(each[0] for each in late) / len(late))
+    _, record = finished
+    assert record["job"]["versions"] == dict(job.versions)
+    assert record["job"]["seed"] == job.seed
+    assert record["job"]["hyperparameters"] == dict(job.hyperparameters)
+    assert set(record["platform"]) == set(machine.FIELDS)
+    assert all(record["platform"].values())
+    assert record["time"]["cpu_seconds"] > 0
+    assert [steps for steps, _ in record["curve"]] == [256, 512]
+    assert record["final_return"] == pytest.approx(sum(record["curve"][-1][1]) / 2)
+    late = [each for at, *each in record["episodes"] if at > record["steps"] * 2 / 3]
+    assert record["training_return"] == pytest.approx(sum(each[0] for each in late) / len(late))
     # a reward of 1 a step: as many states as the lengths of the last ten episodes say
-    assert found["critic"]["states"] == sum(length for _, length in late[-10:])
-    assert {"bias", "bootstrapped", "explained_variance"} < set(found["critic"])
+    assert record["critic"]["states"] == sum(length for _, length in late[-10:])
+    assert {"bias", "bootstrapped", "explained_variance"} < set(record["critic"])
 
 
 def test_a_worker_has_one_thread(finished):
@@ -72,9 +72,9 @@ def test_a_worker_has_one_thread(finished):
 
 def test_a_run_that_is_done_is_not_done_again(finished, job):
     """The second request reads the record of the first."""
-    store, found = finished
+    store, record = finished
     started = time.monotonic()
-    assert worker_launch.run(job, store) == found
+    assert worker_launch.do_run(job, store) == record
     assert time.monotonic() - started < 1.0
 
 
@@ -129,55 +129,57 @@ def test_a_failed_run_is_one_whose_framework_failed(job, tmp_path, monkeypatch, 
     (tmp_path / "accidents.py").write_text(ACCIDENTS)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv(when, what)
-    other = replace(job, cell=replace(job.cell, environment="accidents:Accident-v0"))
+    other_job = replace(job, cell=replace(job.cell, environment="accidents:Accident-v0"))
     store = Store(tmp_path / "runs")
     if isinstance(left, str):
-        found = worker_launch.run(other, store)
-        assert found["status"] == "failed"
-        assert left in found["failure"]
-        assert found["final_return"] is None
+        record = worker_launch.do_run(other_job, store)
+        assert record["status"] == "failed"
+        assert left in record["failure"]
+        assert record["final_return"] is None
         return
     with pytest.raises(left):
-        worker_launch.run(other, store)
-    assert not store.contents().done
-    assert not store.contents().failed
+        worker_launch.do_run(other_job, store)
+    assert not store.list_contents().done
+    assert not store.list_contents().failed
 
 
 def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_path):
     """What a checkpoint holds may be at fault: the run is done from its beginning, and says why."""
     short = replace(job, protocol=Protocol(256, 128, 1))
     store = Store(tmp_path)
-    kept = store.path(short).with_suffix(".checkpoint")
-    kept.parent.mkdir()
+    checkpoint_path = store.path(short).with_suffix(".checkpoint")
+    checkpoint_path.parent.mkdir()
     suite = source_digest("rlregress.inside")
     wrong = {"episodes": None, "watch": None, "story": None, "training": None, "random": None}
     values = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
     head = {**checkpoint.identity(short.key, suite), **values}
-    checkpoint.write(kept, tmp_path / "draft", head, wrong)
-    found = worker_launch.run(short, store)
-    assert found["status"] == "finished", found["failure"]
-    assert "continued from its checkpoint it failed" in found["attempt"]["begun_anew"]
-    assert kept.with_name(f"{kept.name}.damaged").exists()
+    checkpoint.write(checkpoint_path, tmp_path / "draft", head, wrong)
+    record = worker_launch.do_run(short, store)
+    assert record["status"] == "finished", record["failure"]
+    assert "continued from its checkpoint it failed" in record["attempt"]["begun_anew"]
+    assert checkpoint_path.with_name(f"{checkpoint_path.name}.damaged").exists()
 
 
 def test_a_worker_refuses_other_code_than_planned(job, tmp_path):
     """A worker that would train other code than the job is about says so and leaves no record."""
     module = next(iter(job.sources))
-    other = replace(job, sources={**job.sources, module: "0123456789abcdef"})
+    other_job = replace(job, sources={**job.sources, module: "0123456789abcdef"})
     with pytest.raises(UserError, match=f"other code than planned: '{module}' has the digest"):
-        worker_launch.run(other, Store(tmp_path))
-    assert not Store(tmp_path).path(other).exists()
+        worker_launch.do_run(other_job, Store(tmp_path))
+    assert not Store(tmp_path).path(other_job).exists()
 
 
 def test_a_worker_imports_what_its_parent_imports(monkeypatch, tmp_path):
     """A relative entry of the path means the same folder in a worker."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("copy")
-    assert worker_launch.environment()["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path / "copy")
+    assert worker_launch.worker_environment()["PYTHONPATH"].split(os.pathsep)[0] == str(
+        tmp_path / "copy"
+    )
 
 
 def test_an_unpinned_worker_keeps_the_machine_default():
     """Without pinning no thread limit is set; with it every library has the limit of one."""
     limits = {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
-    assert {worker_launch.environment(pinned=True)[name] for name in limits} == {"1"}
-    assert limits & set(worker_launch.environment(pinned=False)) == set()
+    assert {worker_launch.worker_environment(pinned=True)[name] for name in limits} == {"1"}
+    assert limits & set(worker_launch.worker_environment(pinned=False)) == set()

@@ -21,7 +21,7 @@ from .test_result import SB3, of, traced
 
 CELLS = {
     known.cell.id: known.cell
-    for known in baseline_runs.every()
+    for known in baseline_runs.load_all_baselines()
     if known.cell.id in ("sb3-ppo-Hopper-v4-short", "sb3-ppo-InvertedPendulum-v4-short")
 }
 HOPPER = "sb3-ppo-Hopper-v4-short"
@@ -165,7 +165,7 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
     """It is said to be missing, not to be as it was; a return that fell too is asked alone."""
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     fresh = critics_told(HOPPER, [None] * 10, 2000)
-    monkeypatch.setattr("rlregress.gate.gate_run.returns_alone", lambda *_: fresh)
+    monkeypatch.setattr("rlregress.gate.gate_run.run_returns_only", lambda *_: fresh)
     new = critics_told(HOPPER, [2.0 + 0.01 * n for n in range(10)])
     for values in new:
         values["record"]["final_return"] -= 125.0
@@ -268,7 +268,7 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
         requested.append(options)
         return "it is not trained here"
 
-    monkeypatch.setattr(return_gate.gate_run, "returns_alone", alone)
+    monkeypatch.setattr(return_gate.gate_run, "run_returns_only", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
     sides = (SimpleNamespace(side=Side("A")), SimpleNamespace(side=Side("B")))
     judged = cascade._judged(of(traced("ppo", "diverged")), SB3, sides, options)

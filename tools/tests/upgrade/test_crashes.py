@@ -78,7 +78,7 @@ def script(tmp_path: Path, compare: Compare) -> Compare:
             sides.append(folder)
         path = tmp_path / "train.py"
         path.write_text(text, encoding="utf-8")
-        job = {**jobs.of_script(path, [], ["learner"], 0), "trees": ["learner"]}
+        job = {**jobs.build_script_job(path, [], ["learner"], 0), "trees": ["learner"]}
         training = Training("script", "train.py", job)
         a, b = reversed(sides) if turned else sides
         return compare(training, Side("A", paths=(str(a),)), Side("B", paths=(str(b),)))
@@ -150,7 +150,7 @@ def test_an_error_of_the_new_version_is_a_crash(case: str, script: Compare) -> N
     if not killed:
         assert "<module>" in crash.executed.header["functions"]["train.py"]
         assert "train.py" in crash.executed.header["imported"]
-    assert isinstance(found, Traced) == (crash.executed is not None and crash.executed.begun)
+    assert isinstance(found, Traced) == (crash.executed is not None and crash.executed.has_begun)
 
 
 def test_an_error_of_the_old_version_is_a_crash_of_side_a(script: Compare) -> None:

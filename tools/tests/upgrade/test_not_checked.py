@@ -209,7 +209,7 @@ def test_versions_that_were_not_read_are_not_called_the_same(old, new, words):
 def test_details_that_no_named_algorithm_uses_are_left_out(algorithm, left_out, kept):
     """Also those of a family that is not named after an algorithm, in every command."""
     of_upgrade = cascade._left_out(frameworks.get("sb3"), [], Options(algorithms=[algorithm]))
-    for families in (set(of_upgrade), requested_names.other_families([algorithm])):
+    for families in (set(of_upgrade), requested_names.excluded_families([algorithm])):
         assert (left_out - families, kept & families) == (set(), set())
 
 

@@ -66,7 +66,7 @@ def judge(tmp_path, monkeypatch):
     def judged(a, b, text=SCRIPT, minutes=0.0):
         script = tmp_path / "train.py"
         script.write_text(text, encoding="utf-8")
-        job = jobs.of_script(script, [], [], 0)
+        job = jobs.build_script_job(script, [], [], 0)
         code = upgrade_command.judge(
             Options(a, b, tmp_path / "report", script=job, minutes=minutes)
         )
@@ -164,9 +164,9 @@ def test_a_script_of_other_content_is_another_training(tmp_path):
     keys = []
     for text in ("1", "2"):
         script.write_text(text)
-        keys.append(script_training(jobs.of_script(script, [], [], 0), imports).key)
+        keys.append(script_training(jobs.build_script_job(script, [], [], 0), imports).key)
     script.write_text("1")
-    keys.append(script_training(jobs.of_script(script, [], [], 9), imports).key)
+    keys.append(script_training(jobs.build_script_job(script, [], [], 9), imports).key)
     assert len(set(keys)) == 3
 
 

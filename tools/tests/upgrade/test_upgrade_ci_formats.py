@@ -49,7 +49,9 @@ def test_every_change_is_a_finding():
 @pytest.mark.parametrize("message", ["100 %, a: b\nc\r\nd", "50%25, ::error::no"])
 def test_an_annotation_says_what_it_was_told(message):
     """One line that GitHub reads, with its text as it was; a place only where there is one."""
-    (line,) = ci_formats.annotated([Finding(ERROR, "trace", message, message, "a,b:c.py", 7)])
+    (line,) = ci_formats.format_annotations(
+        [Finding(ERROR, "trace", message, message, "a,b:c.py", 7)]
+    )
     assert COMMAND.fullmatch(line)
     named, _, data = line.removeprefix("::error ").partition("::")
     assert decoded(data) == message
@@ -57,14 +59,16 @@ def test_an_annotation_says_what_it_was_told(message):
     assert {name: decoded(value) for name, value in properties.items()} == {
         "file": "a,b:c.py", "line": "7", "title": message,
     }  # fmt: skip
-    (line,) = ci_formats.annotated([Finding(NOTICE, "trace", "t", "m")])
+    (line,) = ci_formats.format_annotations([Finding(NOTICE, "trace", "t", "m")])
     assert line == "::notice title=t::m"
 
 
 @pytest.mark.parametrize(("count", "listed"), [(10, 10), (11, 10), (45, 10)])
 def test_no_more_annotations_than_are_shown(count, listed):
     """Of one kind ten; the last of more says how many are only in the report."""
-    lines = ci_formats.annotated([Finding(WARNING, "trace", str(n), "m") for n in range(count)])
+    lines = ci_formats.format_annotations(
+        [Finding(WARNING, "trace", str(n), "m") for n in range(count)]
+    )
     assert len(lines) == listed
     if count > listed:
         assert lines[-1].endswith(f"::{count - 9} more are in the report")
@@ -73,13 +77,15 @@ def test_no_more_annotations_than_are_shown(count, listed):
 def test_code_scanning_is_given_the_pin_of_what_has_no_other_line():
     """A finding stands at its package's pin, and without one it has no place."""
     pinned = PinnedRepository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
-    (run,) = ci_formats.sarif(upgrade_findings.findings(upgrade(CHANGED), pinned))["runs"]
+    (run,) = ci_formats.build_sarif(upgrade_findings.findings(upgrade(CHANGED), pinned))["runs"]
     places = [place["physicalLocation"] for row in run["results"] for place in row["locations"]]
     assert [place["artifactLocation"]["uri"] for place in places] == ["requirements/locked.txt"] * 4
     assert [place["region"] for place in places] == [{"startLine": 4}] * 4
     assert len({row["partialFingerprints"]["rlregress/v1"] for row in run["results"]}) == 4
     bare = upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/x")))
-    assert [row["locations"] for row in ci_formats.sarif(bare)["runs"][0]["results"]] == [[]] * 4
+    assert [row["locations"] for row in ci_formats.build_sarif(bare)["runs"][0]["results"]] == [
+        []
+    ] * 4
 
 
 def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
@@ -114,12 +120,12 @@ def test_a_comment_is_found_again_and_fits():
 def test_a_summary_is_cut_by_bytes():
     """What GitHub refuses as too long is left out, at a line; letters may be several bytes."""
     text = "é" * 9 + "\n"
-    assert ci_formats.cut(text * 3, 57) == text * 3
-    whole = ci_formats.cut(text * 30, 200)
+    assert ci_formats.cut_text(text * 3, 57) == text * 3
+    whole = ci_formats.cut_text(text * 30, 200)
     assert len(whole.encode()) <= 200
     assert whole.startswith(text)
     assert "30 lines in all" in whole
-    assert ci_formats.cut(text * 30, 20) == ""
+    assert ci_formats.cut_text(text * 30, 20) == ""
 
 
 def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):

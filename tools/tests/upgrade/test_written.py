@@ -33,7 +33,7 @@ ROWS = [
 
 def record(script, output, side=None):
     """The trace of a script; it has to end well."""
-    job = jobs.of_script(script, (), (), 0)
+    job = jobs.build_script_job(script, (), (), 0)
     trace = recording_processes.record(job, output, side or recording_processes.current("A"))
     assert not trace.failure
     return trace

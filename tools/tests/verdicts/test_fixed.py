@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.model.quantities import scale_of
+from rlregress.model.quantities import returns_scale
 from rlregress.model.verdict import worst_verdict
 from rlregress.verdicts.effect import welch_interval
-from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.looks import single_look
+from rlregress.verdicts.permutation import permutation_p_values
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import follow, verdicts_of
-from rlregress.verdicts.stability import self_check
+from rlregress.verdicts.sequential import build_verdicts, take_looks
+from rlregress.verdicts.stability import check_stability
 from tools.tests.simulations.laws import LAWS
 from tools.tests.simulations.simulate_gates import (
     evidence_of,
@@ -30,8 +30,8 @@ def healthy(seed, size, mean=1000.0, sd=100.0):
 
 def judge_cells(cells, **rules):
     """Verdicts of cells, each by one look at all of its new runs."""
-    looks = {name: fixed(np.size(cell.new) + cell.failed) for name, cell in cells.items()}
-    return verdicts_of(follow(cells, looks, Rules(**rules)))
+    looks = {name: single_look(np.size(cell.new) + cell.failed) for name, cell in cells.items()}
+    return build_verdicts(take_looks(cells, looks, Rules(**rules)))
 
 
 def judge_one(stored, new, **options):
@@ -79,16 +79,16 @@ def test_too_few_stored_seeds_never_hold():
 
 def test_a_test_that_cannot_fail_is_inconclusive_and_not_in_the_family():
     """Three against three seeds decide nothing and cost the other cells nothing."""
-    found = judge_cells(
+    verdicts = judge_cells(
         {
             "few": CellSample(healthy(1, 3), healthy(2, 3)),
             "enough": CellSample(healthy(3, 10), healthy(4, 5)),
             "none": CellSample(healthy(1, 10), []),
         }
     )
-    assert found.cells["few"].verdict == found.cells["none"].verdict == "inconclusive"
-    assert math.isnan(found.cells["few"].p_drop)
-    assert found.hypotheses == 1
+    assert verdicts.cells["few"].verdict == verdicts.cells["none"].verdict == "inconclusive"
+    assert math.isnan(verdicts.cells["few"].p_drop)
+    assert verdicts.hypotheses == 1
 
 
 def test_a_wide_law_is_inconclusive():
@@ -110,13 +110,13 @@ def test_a_large_drop_that_is_not_rejected_does_not_hold():
 
 def test_a_failed_run_counts_as_the_worst_recorded_return():
     """Crashes and NaN are the same: counted, reported, never dropped."""
-    stored, rest = healthy(1, 10), healthy(2, 3).tolist()
-    verdict = judge_one(stored, rest, failed=2, worst=-50.0)
-    assert verdict == judge_one(stored, [*rest, np.nan, np.inf], worst=-50.0)
-    assert verdict.new_mean == pytest.approx((sum(rest) - 100.0) / 5)
+    stored, finished = healthy(1, 10), healthy(2, 3).tolist()
+    verdict = judge_one(stored, finished, failed=2, worst=-50.0)
+    assert verdict == judge_one(stored, [*finished, np.nan, np.inf], worst=-50.0)
+    assert verdict.new_mean == pytest.approx((sum(finished) - 100.0) / 5)
     assert (verdict.new_seeds, verdict.failed) == (5, 2)
     with pytest.raises(UserError, match="no worst return"):
-        judge_one(stored, rest, failed=2)
+        judge_one(stored, finished, failed=2)
 
 
 def test_too_many_failed_runs_do_not_hold():
@@ -146,12 +146,12 @@ def test_at_a_ceiling_the_power_is_a_count_of_seeds():
 
 def test_negative_and_vanishing_means_have_a_sane_scale():
     """Reacher's -4 to -6 is a drop of half; a mean near zero is measured in its spread."""
-    assert scale_of([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
+    assert returns_scale([-4.0, -4.2, -3.8]) == pytest.approx(4.0)
     verdict = judge_one(healthy(1, 10, -4.0, 0.2), healthy(2, 5, -6.0, 0.2))
     assert verdict.verdict == "regressed"
     assert verdict.effect_fraction == pytest.approx(-0.5, abs=0.1)
-    assert scale_of([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
-    assert scale_of([0.0, 0.0]) == 1.0
+    assert returns_scale([-300.0, 300.0, 1.0, -1.0]) == pytest.approx(244.9, abs=0.1)
+    assert returns_scale([0.0, 0.0]) == 1.0
 
 
 def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():
@@ -164,22 +164,22 @@ def test_ceilings_where_nothing_changed_leave_their_group_at_one_half():
 
 def test_a_single_cell_is_no_group():
     """A group needs two cells that were tested."""
-    found = judge_cells(
+    verdicts = judge_cells(
         {
             "a": CellSample(healthy(1, 10), healthy(2, 5), group="g"),
             "b": CellSample(healthy(3, 2), healthy(4, 2), group="g"),
         }
     )
-    assert not found.groups
-    assert found.hypotheses == 1
+    assert not verdicts.groups
+    assert verdicts.hypotheses == 1
 
 
 def test_more_cells_make_every_cell_less_certain():
     """The same drop is regressed alone and no longer among 40 cells, and the verdict says so."""
     drop = CellSample(healthy(1, 10), healthy(2, 5, 800.0))
-    others = {f"c{i}": CellSample(healthy(10 + i, 10), healthy(90 + i, 5)) for i in range(40)}
+    unchanged = {f"c{i}": CellSample(healthy(10 + i, 10), healthy(90 + i, 5)) for i in range(40)}
     alone = judge_cells({"drop": drop}).cells["drop"]
-    among = judge_cells({"drop": drop, **others}).cells["drop"]
+    among = judge_cells({"drop": drop, **unchanged}).cells["drop"]
     assert alone.p_drop == among.p_drop
     assert among.adjusted_drop > alone.adjusted_drop
     assert among.visible_drop > alone.visible_drop
@@ -220,7 +220,7 @@ def test_the_simulation_keeps_the_floor():
     rng = np.random.default_rng(17)
     stored, new = rng.normal(1000, 1, (1, 1, 8, 10)), rng.normal(980, 1, (1, 1, 8, 5))
     for floor, rejected in ((0.05, False), (0.01, True)):
-        judged = judge_sessions(evidence_of(stored, new, (5,), rng), fixed(5), floor=floor)
+        judged = judge_sessions(evidence_of(stored, new, (5,), rng), single_look(5), floor=floor)
         assert np.all(judged.cell_drop == rejected)
         assert np.all(judged.group_drop == rejected)
 
@@ -237,21 +237,21 @@ def test_every_law_of_the_simulation_has_the_stated_mean(name, law):
 
 def test_the_admission_check_bounds_an_unlucky_baseline():
     """Of 100 baselines about one in 20 rings more often than its own unlucky rate."""
-    rng, more, unlucky = np.random.default_rng(16), [], []
+    rng, exceeds, unlucky = np.random.default_rng(16), [], []
     for _ in range(100):
         baseline = rng.standard_normal(10)
-        check = self_check(baseline, 10, repetitions=200)
+        check = check_stability(baseline, 10, repetitions=200)
         nights = rng.standard_normal((200, 10))
-        p = permutation_p_rows(np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000).drop
-        more.append(np.mean(p < 0.05) > check.unlucky)
+        p = permutation_p_values(np.tile(baseline, (200, 1)), nights, rng, 2_000, 2_000).drop
+        exceeds.append(np.mean(p < 0.05) > check.unlucky)
         unlucky.append(check.unlucky)
         assert check.expected < check.unlucky
-    assert np.mean(more) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 100)
+    assert np.mean(exceeds) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 100)
     assert 0.15 < np.mean(unlucky) < 0.45
 
 
 def test_the_admission_check_speaks():
     """The sentence names both rates; a baseline of one run is refused."""
-    assert "luckier than 19 in 20" in str(self_check(healthy(1, 10), 5, repetitions=100))
+    assert "luckier than 19 in 20" in str(check_stability(healthy(1, 10), 5, repetitions=100))
     with pytest.raises(UserError, match="at least 2 finite stored returns"):
-        self_check([1.0], 5)
+        check_stability([1.0], 5)

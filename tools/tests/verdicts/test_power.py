@@ -9,14 +9,14 @@ import pytest
 from scipy import optimize, stats
 
 from rlregress.verdicts import ceiling
-from rlregress.verdicts.family import stouffer
-from rlregress.verdicts.looks import SEQUENTIAL, fixed
-from rlregress.verdicts.permutation import all_arrangements, permutation_p_rows
+from rlregress.verdicts.family import combine_mid_p
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, single_look
+from rlregress.verdicts.permutation import enumerate_arrangements, permutation_p_values
 from rlregress.verdicts.power import (
-    expected_runs,
-    rejected_from,
+    average_runs,
     smallest_drop,
     smallest_group_drop,
+    smallest_rejected_drops,
 )
 from tools.tests.simulations.simulate_gates import evidence_of, judge_sessions
 
@@ -34,9 +34,9 @@ def noncentral_t_drop(m, n, level):
 )
 def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
     """The printed drops come out again within four Monte Carlo errors."""
-    found = smallest_drop(m, fixed(n), hypotheses, seed=1)
-    assert found.mc_error < 0.07
-    assert found.drop == pytest.approx(drop, abs=4 * math.hypot(found.mc_error, 0.02))
+    detected = smallest_drop(m, single_look(n), hypotheses, seed=1)
+    assert detected.mc_error < 0.07
+    assert detected.drop == pytest.approx(drop, abs=4 * math.hypot(detected.mc_error, 0.02))
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,11 @@ def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, print
     Of a single hypothesis up to 0.5: what three runs accept is lost to the looks that come after.
     """
     for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
-        found = smallest_drop(m, SEQUENTIAL, hypotheses, seed=1)
-        assert found.drop == pytest.approx(drop, abs=0.05 + 4 * found.mc_error)
-        at_once = smallest_drop(m, fixed(SEQUENTIAL.most), hypotheses, repetitions=500).drop
+        detected = smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, seed=1)
+        assert detected.drop == pytest.approx(drop, abs=0.05 + 4 * detected.mc_error)
+        at_once = smallest_drop(
+            m, single_look(SEQUENTIAL_LOOKS.max_runs), hypotheses, repetitions=500
+        ).drop
         assert -0.07 < drop - at_once < (0.5 if hypotheses == 1 else 0.2)
 
 
@@ -64,14 +66,16 @@ def test_what_three_looks_see_has_80_per_cent_power():
     """The gate's own looks reject the stated drop in 80 % of fresh simulations, half of it not."""
     rng = np.random.default_rng(18)
     m, hypotheses, size = 10, 9, 1_000
-    drop = smallest_drop(m, SEQUENTIAL, hypotheses, repetitions=4_000).drop
+    drop = smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, repetitions=4_000).drop
     stored, new = rng.standard_normal((size, m)), rng.standard_normal((size, 20))
 
     def power(lost):
         undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
-        bounds = (*SEQUENTIAL.accept_cell, 1.0)
-        for n, weight, accept in zip(SEQUENTIAL.seeds, SEQUENTIAL.weights, bounds, strict=True):
-            p = permutation_p_rows(stored, new[:, :n] - lost, rng, most_exact=20_000).drop
+        bounds = (*SEQUENTIAL_LOOKS.accept_cell, 1.0)
+        for n, weight, accept in zip(
+            SEQUENTIAL_LOOKS.seeds, SEQUENTIAL_LOOKS.weights, bounds, strict=True
+        ):
+            p = permutation_p_values(stored, new[:, :n] - lost, rng, max_exact=20_000).drop
             rejected |= undecided & (p < weight * 0.05 / hypotheses)
             undecided &= p <= accept
         return rejected.mean()
@@ -84,24 +88,28 @@ def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
     """Sessions of one group reject the stated common drop in 80 %, and use few runs without it."""
     rng = np.random.default_rng(19)
     size, k, m, sd = 400, 4, 10, 0.3
-    drop = smallest_group_drop([m] * k, SEQUENTIAL, [sd] * k, k + 1)
+    drop = smallest_group_drop([m] * k, SEQUENTIAL_LOOKS, [sd] * k, k + 1)
     stored = 1 + sd * rng.standard_normal((size, 1, k, m))
     same = 1 + sd * rng.standard_normal((size, 1, k, 20))
-    found = judge_sessions(evidence_of(stored, same - drop, SEQUENTIAL.seeds, rng), SEQUENTIAL)
-    power = found.group_drop.mean()
+    detected = judge_sessions(
+        evidence_of(stored, same - drop, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS
+    )
+    power = detected.group_drop.mean()
     assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
-    healthy = judge_sessions(evidence_of(stored, same, SEQUENTIAL.seeds, rng), SEQUENTIAL)
+    healthy = judge_sessions(
+        evidence_of(stored, same, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS
+    )
     error = healthy.runs.mean(axis=(1, 2)).std() / math.sqrt(size)
-    expected = expected_runs([m] * k, SEQUENTIAL, k + 1)
+    expected = average_runs([m] * k, SEQUENTIAL_LOOKS, k + 1)
     assert healthy.runs.mean() == pytest.approx(expected, abs=5 * error)
 
 
 def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
     """On normal returns the permutation test sees what the pooled t-test sees."""
     for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
-        found = smallest_drop(m, fixed(n), hypotheses)
-        assert found.drop == pytest.approx(
-            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * found.mc_error
+        detected = smallest_drop(m, single_look(n), hypotheses)
+        assert detected.drop == pytest.approx(
+            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * detected.mc_error
         )
 
 
@@ -109,50 +117,54 @@ def test_each_comparison_is_rejected_from_its_own_drop_on():
     """The order statistic is the exact switching point of the permutation test."""
     rng = np.random.default_rng(7)
     returns, level = rng.standard_normal((20, 9)), 0.05
-    drops = rejected_from(returns, 4, level, all_arrangements(5, 4))
+    drops = smallest_rejected_drops(returns, 4, level, enumerate_arrangements(5, 4))
     for shift, rejected in ((-1e-4, False), (1e-4, True)):
         new = returns[:, 5:] - (drops + shift)[:, None]
-        p = permutation_p_rows(returns[:, :5], new, rng).drop
+        p = permutation_p_values(returns[:, :5], new, rng).drop
         assert np.all((p < level) == rejected)
 
 
 def test_a_test_that_cannot_fail_sees_nothing():
     """Three against three seeds, and five against five among 24 hypotheses: infinite."""
-    assert math.isinf(smallest_drop(3, fixed(3)).drop)
-    assert math.isinf(smallest_drop(5, fixed(5), 24).drop)
-    assert math.isfinite(smallest_drop(5, fixed(5), 8).drop)
+    assert math.isinf(smallest_drop(3, single_look(3)).drop)
+    assert math.isinf(smallest_drop(5, single_look(5), 24).drop)
+    assert math.isfinite(smallest_drop(5, single_look(5), 8).drop)
 
 
 @pytest.mark.parametrize(("m", "n", "k", "hypotheses"), [(10, 5, 8, 9), (5, 5, 2, 3)])
 def test_the_common_drop_of_a_group_is_seen_with_80_per_cent_power(m, n, k, hypotheses):
     """Stouffer's z of the permutation tests rejects the stated common drop in 80 %."""
     rng = np.random.default_rng(8)
-    drop = smallest_group_drop([m] * k, fixed(n), [0.3] * k, hypotheses)
+    drop = smallest_group_drop([m] * k, single_look(n), [0.3] * k, hypotheses)
     size = 1_000
     stored = 1 + 0.3 * rng.standard_normal((size * k, m))
     new = 1 - drop + 0.3 * rng.standard_normal((size * k, n))
-    mid = permutation_p_rows(stored, new, rng).drop_mid.reshape(size, k)
-    power = np.mean(stouffer(mid) < 0.05 / hypotheses)
+    mid = permutation_p_values(stored, new, rng).drop_mid.reshape(size, k)
+    power = np.mean(combine_mid_p(mid) < 0.05 / hypotheses)
     assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
-    assert drop < 0.3 * smallest_drop(m, fixed(n), hypotheses).drop
+    assert drop < 0.3 * smallest_drop(m, single_look(n), hypotheses).drop
 
 
 def test_a_group_of_ceilings_foretells_nothing():
     """Cells whose spread says nothing add no power."""
-    assert math.isinf(smallest_group_drop([10] * 3, fixed(5), [0.2] * 3, 4, ceilings=[True] * 3))
-    spread = smallest_group_drop([10] * 2, fixed(5), [0.2, 0.2], 3, ceilings=[False, True])
-    assert spread > smallest_group_drop([10] * 2, fixed(5), [0.2, 0.2], 3)
+    assert math.isinf(
+        smallest_group_drop([10] * 3, single_look(5), [0.2] * 3, 4, ceilings=[True] * 3)
+    )
+    spread = smallest_group_drop([10] * 2, single_look(5), [0.2, 0.2], 3, ceilings=[False, True])
+    assert spread > smallest_group_drop([10] * 2, single_look(5), [0.2, 0.2], 3)
 
 
 def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
     """For one cell at 0.05, 10 stored and 10 new seeds see a collapse of half; 5 and 5 do not."""
-    assert ceiling.failures_needed(0, 10, 10, 0.05) == 4
-    assert ceiling.detected_share(0, 10, fixed(10), 0.05) == pytest.approx(0.5, abs=0.03)
-    assert ceiling.detected_share(0, 5, fixed(5), 0.05) > 0.8
-    assert ceiling.detected_share(0, 3, fixed(3), 0.05) is None
+    assert ceiling.smallest_rejecting_count(0, 10, 10, 0.05) == 4
+    assert ceiling.smallest_detected_share(0, 10, single_look(10), 0.05) == pytest.approx(
+        0.5, abs=0.03
+    )
+    assert ceiling.smallest_detected_share(0, 5, single_look(5), 0.05) > 0.8
+    assert ceiling.smallest_detected_share(0, 3, single_look(3), 0.05) is None
     for failed, n, level in ((0, 10, 0.05), (2, 20, 0.01), (1, 5, 0.2)):
-        every = [ceiling.fisher_p(failed, 10, count, n) < level for count in range(n + 1)]
-        assert ceiling.failures_needed(failed, 10, n, level) == every.index(True)
+        rejecting = [ceiling.fisher_p(failed, 10, count, n) < level for count in range(n + 1)]
+        assert ceiling.smallest_rejecting_count(failed, 10, n, level) == rejecting.index(True)
 
 
 @pytest.mark.parametrize(("share", "power"), [(0.5, 0.83), (0.2, 0.2)])
@@ -161,40 +173,44 @@ def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
     rng, size = np.random.default_rng(20), 2_000
     failed = (rng.random((size, 20)) < share).cumsum(axis=1)
     undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
-    bounds = (*SEQUENTIAL.accept_cell, 1.0)
-    for n, weight, accept in zip(SEQUENTIAL.seeds, SEQUENTIAL.weights, bounds, strict=True):
+    bounds = (*SEQUENTIAL_LOOKS.accept_cell, 1.0)
+    for n, weight, accept in zip(
+        SEQUENTIAL_LOOKS.seeds, SEQUENTIAL_LOOKS.weights, bounds, strict=True
+    ):
         p = np.array([ceiling.fisher_p(0, 20, count, n) for count in range(n + 1)])
         rejected |= undecided & (p[failed[:, n - 1]] < weight * 0.05)
         undecided &= p[failed[:, n - 1]] <= accept
     assert rejected.mean() == pytest.approx(power, abs=0.03 + 4 * math.sqrt(0.25 / size))
-    found = ceiling.detected_share(0, 20, SEQUENTIAL, 0.05, power=float(rejected.mean()))
-    assert found == pytest.approx(share, abs=0.05)
+    detected = ceiling.smallest_detected_share(
+        0, 20, SEQUENTIAL_LOOKS, 0.05, power=float(rejected.mean())
+    )
+    assert detected == pytest.approx(share, abs=0.05)
 
 
 def test_a_ceiling_is_known_by_its_ties():
     """Half of the seeds at exactly the best return are a ceiling; distinct returns are not."""
-    assert ceiling.at_ceiling([1000.0] * 4 + [193.0])
-    assert ceiling.at_ceiling([1000.0, 1000.0])
-    assert not ceiling.at_ceiling([999.0, 998.0, 1000.0])
-    assert not ceiling.at_ceiling([1000.0, 1000.0, 1.0, 2.0, 3.0])
+    assert ceiling.is_at_ceiling([1000.0] * 4 + [193.0])
+    assert ceiling.is_at_ceiling([1000.0, 1000.0])
+    assert not ceiling.is_at_ceiling([999.0, 998.0, 1000.0])
+    assert not ceiling.is_at_ceiling([1000.0, 1000.0, 1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("floor", [0.5, 1.0, 2.0])
 def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power(floor):
     """Of 2000 comparisons of 10 with 5 runs 80 % are rejected and lose more than the floor."""
-    found = smallest_drop(10, fixed(5), 1, floor=floor).drop
+    detected = smallest_drop(10, single_look(5), 1, floor=floor).drop
     rng = np.random.default_rng(1)
-    stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - found
-    rejected = permutation_p_rows(stored, new, rng).drop < 0.05
+    stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - detected
+    rejected = permutation_p_values(stored, new, rng).drop < 0.05
     beyond = stored.mean(axis=1) - new.mean(axis=1) > floor
     assert np.mean(rejected & beyond) == pytest.approx(0.8, abs=0.05)
 
 
 def test_the_noise_of_a_cell_at_its_ceiling_counts_in_the_mean_of_its_group():
     """The group's drop is observed with it, so a drop just beyond the floor is not seen."""
-    both = smallest_group_drop([20] * 2, fixed(20), [0.01] * 2, 3, floor=0.05)
+    both = smallest_group_drop([20] * 2, single_look(20), [0.01] * 2, 3, floor=0.05)
     mixed = smallest_group_drop(
-        [20] * 2, fixed(20), [0.01, 0.4], 3, floor=0.05, ceilings=[False, True]
+        [20] * 2, single_look(20), [0.01, 0.4], 3, floor=0.05, ceilings=[False, True]
     )
     assert both < 0.06
     assert mixed == pytest.approx(0.05 + 0.84 * 0.4 / 2 * math.sqrt(2 / 20), rel=0.1)

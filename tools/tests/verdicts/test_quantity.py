@@ -22,22 +22,22 @@ from rlregress.model.quantities import (
     shares,
 )
 from rlregress.reporting import words
-from rlregress.verdicts.family import holm, holm_adjust
-from rlregress.verdicts.looks import fixed
-from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.family import holm_adjust, holm_by_name
+from rlregress.verdicts.looks import single_look
+from rlregress.verdicts.permutation import permutation_p_values
 from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import follow
+from rlregress.verdicts.sequential import take_looks
 from tools.tests.simulations.simulate_gates import (
     NOTHING,
     Change,
     draw_secondary,
     draw_session,
     evidence_of,
+    join_evidence,
     judge_sessions,
     main,
     measure_secondary,
-    together,
 )
 from tools.tests.verdicts.three_looks import LOOKS, verdicts_at
 
@@ -52,7 +52,7 @@ def numbers(seed, size, factor=1.0):
     return np.random.default_rng(seed).normal(-np.log(1.1 * factor), 0.1, size)
 
 
-def of_critic(stored, new, group=""):
+def critic_sample(stored, new, group=""):
     """The sample of a cell's critics."""
     return CellSample(stored, new, group=group, quantity=CRITIC)
 
@@ -62,9 +62,11 @@ def session(change, loss, growth, correlation, seeds=(3, 5, 7)):
     rng = np.random.default_rng(13)
     stored, new = draw_session(rng, 1, 1, 8, 7, change)
     drawn = {RETURNS: (stored, new)}
-    for of, by in ((TRAINING, loss), (CRITIC, math.log(growth))):
-        drawn[of] = draw_secondary(rng, stored, new, of, correlation, by)
-    evidence = together([evidence_of(*numbers, seeds, rng, of) for of, numbers in drawn.items()])
+    for quantity, by in ((TRAINING, loss), (CRITIC, math.log(growth))):
+        drawn[quantity] = draw_secondary(rng, stored, new, quantity, correlation, by)
+    evidence = join_evidence(
+        [evidence_of(*numbers, seeds, rng, quantity) for quantity, numbers in drawn.items()]
+    )
     looks = dataclasses.replace(LOOKS, seeds=seeds)
     return drawn, judge_sessions(evidence, looks, quantities=tuple(drawn)), looks
 
@@ -81,22 +83,22 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
     """Decisions and runs of the vectorised simulation are those of judge_cells."""
     drawn, judged, looks = session(change, loss, growth, 0.5)
     cells = {
-        of.named(str(e)): CellSample(
-            stored[0, 0, e], new[0, 0, e], group=of.named("g"), quantity=of
+        quantity.named(str(e)): CellSample(
+            stored[0, 0, e], new[0, 0, e], group=quantity.named("g"), quantity=quantity
         )
-        for of, (stored, new) in drawn.items()
+        for quantity, (stored, new) in drawn.items()
         for e in range(8)
     }
-    found = verdicts_at(cells, looks)
-    for row, of in enumerate(drawn):
-        group = found.groups[of.named("g")].verdict
+    verdicts_found = verdicts_at(cells, looks)
+    for row, quantity in enumerate(drawn):
+        group = verdicts_found.groups[quantity.named("g")].verdict
         assert (group == "regressed") == judged.group_drop[0, row]
         for e in range(8):
-            verdict = found.cells[of.named(str(e))].verdict
+            verdict = verdicts_found.cells[quantity.named(str(e))].verdict
             assert (verdict == "regressed") == judged.cell_drop[0, row, e]
             assert (verdict == "improved") == judged.cell_gain[0, row, e]
     for e in range(8):
-        used = max(found.cells[of.named(str(e))].new_seeds for of in drawn)
+        used = max(verdicts_found.cells[quantity.named(str(e))].new_seeds for quantity in drawn)
         assert used == judged.runs[0, 0, e]
 
 
@@ -105,14 +107,14 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
 def test_what_is_judged_beside_returns_does_not_raise_false_alarms(correlation):
     """Eight cells ring in at most 5 %, whether their numbers go together or not."""
     gates = 100
-    found = measure_secondary(8, 10, ONE_SIDED, correlation, gates, 100)
-    assert found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
-    assert found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
-    assert 3.5 < found.runs[0] < 7
+    verdicts_found = measure_secondary(8, 10, ONE_SIDED, correlation, gates, 100)
+    assert verdicts_found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
+    assert verdicts_found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
+    assert 3.5 < verdicts_found.runs[0] < 7
     # 0.91 was measured, with an error of 0.03
-    assert found.detectable_drop[0][0] > 0.82
-    assert found.training_detected[0][0] > 0.9
-    assert found.growth_detected[1][0][0] > found.growth_detected[0][1][0]
+    assert verdicts_found.detectable_drop[0][0] > 0.82
+    assert verdicts_found.training_detected[0][0] > 0.9
+    assert verdicts_found.growth_detected[1][0][0] > verdicts_found.growth_detected[0][1][0]
 
 
 def test_the_command_prints_a_row_for_all_that_can_be_judged(capsys):
@@ -126,66 +128,69 @@ def test_the_command_prints_a_row_for_all_that_can_be_judged(capsys):
     assert [line.count("±") for line in lines[2:]] == [4, 8, 8, 10, 10]
 
 
-def beside(factor, new=20, mean=1000.0):
+def cell_and_critic(factor, new=20, mean=1000.0):
     """A cell that returns what it did, and its critic whose error has grown by ``factor``."""
     return {
         "cell": CellSample(returns(1, 20), returns(2, new, mean)),
-        "cell critic": of_critic(numbers(3, 20), numbers(4, new, factor)),
+        "cell critic": critic_sample(numbers(3, 20), numbers(4, new, factor)),
     }
 
 
 def test_a_ruined_critic_is_regressed_while_the_return_holds():
     """An error twice as large is regressed, and the sentence says that it is not the return."""
-    found = verdicts_at(beside(2.0)).cells
-    critic = found["cell critic"]
-    assert (found["cell"].verdict, critic.verdict) == ("holds", "regressed")
+    verdicts_found = verdicts_at(cell_and_critic(2.0)).cells
+    critic = verdicts_found["cell critic"]
+    assert (verdicts_found["cell"].verdict, critic.verdict) == ("holds", "regressed")
     assert "the critic's error is 1.9" in critic.reason
     assert "this is the critic, not the return" in critic.reason
-    assert (critic.quantity, found["cell"].quantity) == ("critic", "returns")
+    assert (critic.quantity, verdicts_found["cell"].quantity) == ("critic", "returns")
 
 
 def test_a_ruined_return_leaves_the_critic_alone():
     """Half of the return lost is regressed, and nothing is said of the critic."""
-    found = verdicts_at(beside(1.0, mean=500.0)).cells
-    assert (found["cell"].verdict, found["cell critic"].verdict) == ("regressed", "holds")
-    assert "critic" not in found["cell"].reason
+    verdicts_found = verdicts_at(cell_and_critic(1.0, mean=500.0)).cells
+    assert (verdicts_found["cell"].verdict, verdicts_found["cell critic"].verdict) == (
+        "regressed",
+        "holds",
+    )
+    assert "critic" not in verdicts_found["cell"].reason
 
 
 def test_a_critic_that_predicts_better_is_improved():
     """An error half as large is a change too."""
-    assert verdicts_at(beside(0.5)).cells["cell critic"].verdict == "improved"
+    assert verdicts_at(cell_and_critic(0.5)).cells["cell critic"].verdict == "improved"
 
 
 def test_a_growth_below_the_floor_holds():
     """An error 1.03 times as large is no regression, however sure the test is."""
     stored, new = numbers(1, 20) / 100, numbers(2, 20) / 100 - np.log(1.03)
-    cells = {"cell critic": of_critic(stored, new)}
-    found = verdicts_at(cells).cells["cell critic"]
-    assert found.verdict == "holds"
-    assert "not more than the floor" in found.reason
+    cells = {"cell critic": critic_sample(stored, new)}
+    verdicts_found = verdicts_at(cells).cells["cell critic"]
+    assert verdicts_found.verdict == "holds"
+    assert "not more than the floor" in verdicts_found.reason
     assert verdicts_at(cells, rules=Rules(floor=0.01)).cells["cell critic"].verdict == "regressed"
 
 
 def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
     """Its scale is 1 whatever its mean, so that no critic is measured by another one's level."""
-    wide = of_critic(numbers(1, 20) - 3.0, numbers(2, 20, 2.0) - 3.0)
-    found = verdicts_at({"cell critic": wide}).cells["cell critic"]
-    assert found.scale == 1.0
-    assert np.exp(-found.effect_fraction) == pytest.approx(2.0, rel=0.1)
-    assert found.interval[0] < found.effect < found.interval[1]
+    wide = critic_sample(numbers(1, 20) - 3.0, numbers(2, 20, 2.0) - 3.0)
+    verdicts_found = verdicts_at({"cell critic": wide}).cells["cell critic"]
+    assert verdicts_found.scale == 1.0
+    assert np.exp(-verdicts_found.effect_fraction) == pytest.approx(2.0, rel=0.1)
+    assert verdicts_found.interval[0] < verdicts_found.effect < verdicts_found.interval[1]
 
 
 def test_no_growth_beyond_the_largest_error_is_said_to_be_seen():
     """Errors of 0.1 and 60: a growth of 2 or 3 can be counted of the first, not of the others."""
     assert LARGEST_ERROR == critic.LARGEST_ERROR
     spread = np.array([-0.6, -0.3, 0.0, 0.3, 0.6])
-    for error, found in ((0.1, True), (60.0, False)):
-        cells = {f"{n} critic": of_critic(spread - np.log(error), spread - np.log(error), "g")
+    for error, verdicts_found in ((0.1, True), (60.0, False)):
+        cells = {f"{n} critic": critic_sample(spread - np.log(error), spread - np.log(error), "g")
                  for n in range(3)}  # fmt: skip
-        verdicts = verdicts_at(cells, fixed(5))
-        for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
-            assert (of.visible_fraction is not None) == found
-        assert all(of.verdict == "inconclusive" for of in verdicts.cells.values())
+        verdicts = verdicts_at(cells, single_look(5))
+        for quantity in [*verdicts.cells.values(), *verdicts.groups.values()]:
+            assert (quantity.visible_fraction is not None) == verdicts_found
+        assert all(quantity.verdict == "inconclusive" for quantity in verdicts.cells.values())
 
 
 def test_holm_with_weights_by_hand():
@@ -196,7 +201,10 @@ def test_holm_with_weights_by_hand():
     np.testing.assert_allclose(
         holm_adjust([0.02, 0.01, 0.01], 7.0), holm_adjust([0.02, 0.01, 0.01])
     )
-    assert holm({"a": 0.01, "b": 0.04}, {"a": 4.0}) == {"a": pytest.approx(0.0125), "b": 0.04}
+    assert holm_by_name({"a": 0.01, "b": 0.04}, {"a": 4.0}) == {
+        "a": pytest.approx(0.0125),
+        "b": 0.04,
+    }
 
 
 def test_the_shares_of_the_error():
@@ -211,23 +219,25 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
     cells = {
         "a": CellSample(returns(1, 10), returns(2, 5), group="g"),
         "b": CellSample(returns(3, 10), returns(4, 5), group="g"),
-        "a critic": of_critic(numbers(5, 10), numbers(6, 5), "g critic"),
+        "a critic": critic_sample(numbers(5, 10), numbers(6, 5), "g critic"),
     }
-    course = follow(cells, dict.fromkeys(cells, fixed(5)), Rules())
-    assert course.family(RETURNS) == (3, pytest.approx(0.04))
-    assert course.family(CRITIC) == (1, pytest.approx(0.01))
+    course = take_looks(cells, dict.fromkeys(cells, single_look(5)), Rules())
+    assert course.count_family(RETURNS) == (3, pytest.approx(0.04))
+    assert course.count_family(CRITIC) == (1, pytest.approx(0.01))
     weights = course.weights(drops=True)
     level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
     assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
     assert level["cell", "a critic"] == pytest.approx(0.2)
-    found = verdicts_at(cells, fixed(5)).cells
-    assert found["a"].hypotheses == found["a critic"].hypotheses == 4
-    p = {key: verdicts_at(cells, fixed(5)).groups["g"].p_drop for key in weights}
-    p |= {("cell", name): found[name].p_drop for name in cells}
+    verdicts_found = verdicts_at(cells, single_look(5)).cells
+    assert verdicts_found["a"].hypotheses == verdicts_found["a critic"].hypotheses == 4
+    p = {key: verdicts_at(cells, single_look(5)).groups["g"].p_drop for key in weights}
+    p |= {("cell", name): verdicts_found[name].p_drop for name in cells}
     adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
     assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
-    observed = smallest_drop(10, fixed(5), 1, 0.05 * 0.2).drop * found["a critic"].stored_sd
-    assert found["a critic"].visible_drop == pytest.approx(observed)
+    observed = (
+        smallest_drop(10, single_look(5), 1, 0.05 * 0.2).drop * verdicts_found["a critic"].stored_sd
+    )
+    assert verdicts_found["a critic"].visible_drop == pytest.approx(observed)
 
 
 @pytest.mark.nightly
@@ -236,8 +246,8 @@ def test_critics_are_pooled_like_returns():
     cells = {}
     for i in range(6):
         cells[f"c{i}"] = CellSample(returns(i, 20), returns(60 + i, 20), group="g")
-        of = of_critic(numbers(i, 20), numbers(80 + i, 20, 1.12), "g critic")
-        cells[f"c{i} critic"] = of
+        quantity = critic_sample(numbers(i, 20), numbers(80 + i, 20, 1.12), "g critic")
+        cells[f"c{i} critic"] = quantity
     groups = verdicts_at(cells).groups
     assert (groups["g"].verdict, groups["g critic"].verdict) == ("holds", "regressed")
     assert groups["g critic"].cells == tuple(f"c{i} critic" for i in range(6))
@@ -245,55 +255,59 @@ def test_critics_are_pooled_like_returns():
 
 def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
     """The cell is accepted after five runs; a critic that is worse by half a deviation goes on."""
-    cells = beside(1.08, new=5)
-    course = follow(cells, dict.fromkeys(cells, LOOKS), Rules())
+    cells = cell_and_critic(1.08, new=5)
+    course = take_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert course.needed == {"cell critic": 10}
     assert course.undecided == {"cell critic"}
-    healthy = beside(1.0, new=5)
-    assert not follow(healthy, dict.fromkeys(healthy, LOOKS), Rules()).needed
+    healthy = cell_and_critic(1.0, new=5)
+    assert not take_looks(healthy, dict.fromkeys(healthy, LOOKS), Rules()).needed
 
 
 def test_runs_without_a_number_are_evidence_for_nothing():
     """One in five counts as the mean of the others; with more, the critic cannot hold."""
     stored, new = numbers(1, 20), numbers(2, 5)
-    one, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
-    found = verdicts_at({"cell critic": of_critic(stored, one)}, fixed(5)).cells["cell critic"]
-    assert found.verdict == "holds"
-    assert found.new_mean == pytest.approx(new[1:].mean())
-    found = verdicts_at({"cell critic": of_critic(stored, two)}, fixed(5)).cells["cell critic"]
-    assert found.verdict == "inconclusive"
-    assert "2 of 5 new runs have no critic that can be compared" in found.reason
-    assert found.visible_fraction is None
-    assert "80 % power" not in found.reason
+    single_missing, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
+    verdicts_found = verdicts_at(
+        {"cell critic": critic_sample(stored, single_missing)}, single_look(5)
+    ).cells["cell critic"]
+    assert verdicts_found.verdict == "holds"
+    assert verdicts_found.new_mean == pytest.approx(new[1:].mean())
+    verdicts_found = verdicts_at({"cell critic": critic_sample(stored, two)}, single_look(5)).cells[
+        "cell critic"
+    ]
+    assert verdicts_found.verdict == "inconclusive"
+    assert "2 of 5 new runs have no critic that can be compared" in verdicts_found.reason
+    assert verdicts_found.visible_fraction is None
+    assert "80 % power" not in verdicts_found.reason
 
 
 def test_a_factor_is_that_of_the_runs_that_have_a_number():
     """Two of five new runs without one, the others three times as wrong: x3, and no power."""
     stored, new = numbers(1, 20), numbers(2, 5, 3.0)
     new[:2] = np.nan
-    cells = {f"{n} critic": of_critic(stored + n / 100, new + n / 100, "g") for n in range(2)}
-    verdicts = verdicts_at(cells, fixed(5))
+    cells = {f"{n} critic": critic_sample(stored + n / 100, new + n / 100, "g") for n in range(2)}
+    verdicts = verdicts_at(cells, single_look(5))
     factor = np.exp(stored.mean() - new[2:].mean())
-    for of in [*verdicts.cells.values(), *verdicts.groups.values()]:
-        assert of.verdict == "regressed"
-        assert np.exp(-of.effect_fraction) == pytest.approx(factor)
-        assert f"{factor:.2f} times what it was" in of.reason
-        assert of.interval[0] < of.effect_fraction < of.interval[1]
-        assert of.visible_fraction is None
+    for quantity in [*verdicts.cells.values(), *verdicts.groups.values()]:
+        assert quantity.verdict == "regressed"
+        assert np.exp(-quantity.effect_fraction) == pytest.approx(factor)
+        assert f"{factor:.2f} times what it was" in quantity.reason
+        assert quantity.interval[0] < quantity.effect_fraction < quantity.interval[1]
+        assert quantity.visible_fraction is None
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_nothing_is_said_of_critics_that_no_new_run_has():
     """The new error is a dash, and so is the factor; no power is stated, of cell or group."""
     none = np.full(5, np.nan)
-    cells = {f"{n} critic": of_critic(numbers(n, 20), none, "g critic") for n in range(2)}
-    verdicts = verdicts_at(cells, fixed(5))
-    for name, of in {**verdicts.cells, **verdicts.groups}.items():
-        assert of.verdict == "inconclusive"
-        text = words.line(name, plain(of))
-        assert "with 80 % power" not in text + of.reason
-        assert ("error -;" in text) if "cells" in plain(of) else (" -> - sd of " in text)
-        assert "no critic that can be compared" in of.reason
+    cells = {f"{n} critic": critic_sample(numbers(n, 20), none, "g critic") for n in range(2)}
+    verdicts = verdicts_at(cells, single_look(5))
+    for name, quantity in {**verdicts.cells, **verdicts.groups}.items():
+        assert quantity.verdict == "inconclusive"
+        text = words.line(name, plain(quantity))
+        assert "with 80 % power" not in text + quantity.reason
+        assert ("error -;" in text) if "cells" in plain(quantity) else (" -> - sd of " in text)
+        assert "no critic that can be compared" in quantity.reason
 
 
 def test_names_tell_quantities():
@@ -326,39 +340,42 @@ def with_entropy(mean, new=5):
 @pytest.mark.parametrize("mean", [1.1, 1.7])
 def test_a_diagnostic_moves_in_both_directions(mean):
     """Entropy lost or gained is moved, at the first look, while the return holds."""
-    found = verdicts_at(with_entropy(mean)).cells
-    assert (found["cell"].verdict, found["cell entropy"].verdict) == ("holds", "moved")
-    assert "entropy changed by" in found["cell entropy"].reason
-    assert found["cell entropy"].looks == (5,)
-    assert np.isnan(found["cell entropy"].adjusted_drop)
+    verdicts_found = verdicts_at(with_entropy(mean)).cells
+    assert (verdicts_found["cell"].verdict, verdicts_found["cell entropy"].verdict) == (
+        "holds",
+        "moved",
+    )
+    assert "entropy changed by" in verdicts_found["cell entropy"].reason
+    assert verdicts_found["cell entropy"].looks == (5,)
+    assert np.isnan(verdicts_found["cell entropy"].adjusted_drop)
 
 
 def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
     """Its cell ends after five runs whatever it says; drops have all of their error."""
     cells = with_entropy(1.39)
-    course = follow(cells, dict.fromkeys(cells, LOOKS), Rules())
+    course = take_looks(cells, dict.fromkeys(cells, LOOKS), Rules())
     assert not course.needed
-    assert course.family(RETURNS) == (1, 0.05)
-    assert course.family(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
+    assert course.count_family(RETURNS) == (1, 0.05)
+    assert course.count_family(ENTROPY) == (1, pytest.approx(0.05 * 0.25 / 1.05))
     alone = verdicts_at({"cell": cells["cell"]}).cells["cell"]
     assert verdicts_at(cells).cells["cell"].adjusted_drop == alone.adjusted_drop
 
 
 def test_a_small_change_of_a_diagnostic_holds():
     """A change of 3 % is below the floor; what would have been seen is said as a change."""
-    found = verdicts_at(with_entropy(1.36)).cells["cell entropy"]
-    assert found.verdict == "holds"
-    assert "the smallest change detected with 80 % power is a change of" in found.reason
+    verdicts_found = verdicts_at(with_entropy(1.36)).cells["cell entropy"]
+    assert verdicts_found.verdict == "holds"
+    assert "the smallest change detected with 80 % power is a change of" in verdicts_found.reason
 
 
 def test_the_p_value_of_both_directions_by_hand():
     """It is twice the smaller one-sided p-value, which is one where nothing changed."""
     cell = logged(1.38)
-    rows = permutation_p_rows([cell.stored], [cell.new], np.random.default_rng(0))
+    rows = permutation_p_values([cell.stored], [cell.new], np.random.default_rng(0))
     assert rows.exact
-    found = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
-    assert found.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
+    verdicts_found = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
+    assert verdicts_found.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
     rng = np.random.default_rng(1)
-    many = permutation_p_rows(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
+    many = permutation_p_values(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
     both = 2 * np.minimum(many.drop, many.gain)
     assert abs((both < 0.05).mean() - 0.05) < 3 * (0.05 * 0.95 / 2000) ** 0.5

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.verdicts.family import holm_adjust, stouffer
-from rlregress.verdicts.looks import SEQUENTIAL, Looks, fixed
-from rlregress.verdicts.missing import seeds_for_cell, seeds_for_group
-from rlregress.verdicts.permutation import permutation_p_rows
+from rlregress.verdicts.family import combine_mid_p, holm_adjust
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
+from rlregress.verdicts.missing import suggest_cell_seeds, suggest_group_seeds
+from rlregress.verdicts.permutation import permutation_p_values
 from rlregress.verdicts.power import smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules
-from rlregress.verdicts.sequential import follow
+from rlregress.verdicts.sequential import take_looks
 from tools.tests.simulations.simulate_gates import (
     NOTHING,
     Change,
@@ -37,31 +37,35 @@ def healthy(seed, size, mean=1000.0, sd=100.0):
 
 def course(cells, looks=LOOKS, **rules):
     """What the runs so far decide."""
-    return follow(cells, dict.fromkeys(cells, looks), Rules(**rules))
+    return take_looks(cells, dict.fromkeys(cells, looks), Rules(**rules))
 
 
 def until_decided(cells, looks=LOOKS):
     """Give every cell the block that it asks for, until nothing is asked for; the runs used."""
-    there = {name: dataclasses.replace(cell, new=[]) for name, cell in cells.items()}
-    while needed := course(there, looks).needed:
+    cells_so_far = {name: dataclasses.replace(cell, new=[]) for name, cell in cells.items()}
+    while needed := course(cells_so_far, looks).needed:
         for name, seeds in needed.items():
-            there[name] = dataclasses.replace(there[name], new=cells[name].new[:seeds])
-    return {name: len(cell.new) for name, cell in there.items()}, verdicts_at(there, looks)
+            cells_so_far[name] = dataclasses.replace(
+                cells_so_far[name], new=cells[name].new[:seeds]
+            )
+    return {name: len(cell.new) for name, cell in cells_so_far.items()}, verdicts_at(
+        cells_so_far, looks
+    )
 
 
 def test_the_error_is_spent_once():
     """The weights of the looks sum to 1, and P is the least p over its weight."""
     assert sum(LOOKS.weights) == pytest.approx(1.0)
-    assert LOOKS.spent([0.02]) == pytest.approx(0.2)
-    assert LOOKS.spent([0.02, 0.01, 0.5]) == pytest.approx(0.05)
-    assert fixed(5).spent([0.02]) == pytest.approx(0.02)
+    assert LOOKS.combine_p_values([0.02]) == pytest.approx(0.2)
+    assert LOOKS.combine_p_values([0.02, 0.01, 0.5]) == pytest.approx(0.05)
+    assert single_look(5).combine_p_values([0.02]) == pytest.approx(0.02)
 
 
 def test_a_healthy_cell_ends_at_the_first_look():
     """Five runs that return what the stored ones do are enough, and the verdict says so."""
     cell = CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))
-    used, found = until_decided({"cell": cell})
-    verdict = found.cells["cell"]
+    used, verdicts_found = until_decided({"cell": cell})
+    verdict = verdicts_found.cells["cell"]
     assert used == {"cell": 5}
     assert (verdict.verdict, verdict.new_seeds, verdict.look) == ("holds", 5, 1)
     assert verdict.looks == (5, 10, 20)
@@ -72,11 +76,15 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
     """What the first look could reject is next to nothing, so that it costs the others nothing."""
     cells = {"healthy": CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))}
     cells["ruined"] = CellSample(healthy(3, 20), healthy(4, 20, 500.0))
-    used, found = until_decided(cells, SEQUENTIAL)
-    assert used == {"healthy": 3, "ruined": 6} == dict(zip(cells, SEQUENTIAL.seeds, strict=False))
-    verdicts = {name: (of.verdict, of.look) for name, of in found.cells.items()}
+    used, verdicts_found = until_decided(cells, SEQUENTIAL_LOOKS)
+    assert (
+        used
+        == {"healthy": 3, "ruined": 6}
+        == dict(zip(cells, SEQUENTIAL_LOOKS.seeds, strict=False))
+    )
+    verdicts = {name: (of.verdict, of.look) for name, of in verdicts_found.cells.items()}
     assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
-    alone = Looks(SEQUENTIAL.seeds[:1], SEQUENTIAL.weights[:1])
+    alone = Looks(SEQUENTIAL_LOOKS.seeds[:1], SEQUENTIAL_LOOKS.weights[:1])
     assert not alone.could_reject(20, 0.05)
 
 
@@ -97,8 +105,10 @@ def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
 
     def share_regressed(drop, *names):
         kind = ("group", "g") if len(names) > 1 else ("cell", "a")
-        found = [course(session(drop, *names), SHORT).members[kind].decided for _ in range(100)]
-        return found.count("regressed") / len(found)
+        verdicts_found = [
+            course(session(drop, *names), SHORT).members[kind].decided for _ in range(100)
+        ]
+        return verdicts_found.count("regressed") / len(verdicts_found)
 
     alone = verdicts_at(session(0.0, "a"), SHORT).cells["a"]
     both = verdicts_at(session(0.0, "a", "b"), SHORT).groups["g"]
@@ -116,9 +126,12 @@ def test_a_doubtful_cell_gets_more_runs_until_it_is_decided():
     """A drop of one standard deviation goes on to the third look and is regressed there."""
     cells = {f"c{i}": CellSample(healthy(i, 20), healthy(60 + i, 20)) for i in range(8)}
     cells["drop"] = CellSample(healthy(40, 20), healthy(42, 20, 900.0))
-    used, found = until_decided(cells)
+    used, verdicts_found = until_decided(cells)
     assert used["drop"] == 20
-    assert (found.cells["drop"].verdict, found.cells["drop"].look) == ("regressed", 3)
+    assert (verdicts_found.cells["drop"].verdict, verdicts_found.cells["drop"].look) == (
+        "regressed",
+        3,
+    )
     assert sorted(used.values())[0] == 5
 
 
@@ -168,8 +181,8 @@ def test_a_suspicious_group_goes_on_as_a_whole():
     }
     alone = {name: dataclasses.replace(cell, group="") for name, cell in cells.items()}
     together, apart = course(cells), course(alone)
-    assert all(together.taken(name) > 1 for name in cells)
-    assert any(apart.taken(name) == 1 for name in cells)
+    assert all(together.count_looks(name) > 1 for name in cells)
+    assert any(apart.count_looks(name) == 1 for name in cells)
 
 
 def test_a_group_sees_what_its_cells_do_not():
@@ -185,22 +198,26 @@ def test_a_group_sees_what_its_cells_do_not():
 
 def test_an_improvement_is_judged_at_the_first_look_only():
     """Returns that rise are improved after five runs; a rise of later runs is not checked about."""
-    used, found = until_decided({"cell": CellSample(healthy(1, 20), healthy(2, 20, 1500.0))})
-    assert (used, found.cells["cell"].verdict) == ({"cell": 5}, "improved")
+    used, verdicts_found = until_decided(
+        {"cell": CellSample(healthy(1, 20), healthy(2, 20, 1500.0))}
+    )
+    assert (used, verdicts_found.cells["cell"].verdict) == ({"cell": 5}, "improved")
     later = np.concatenate([healthy(2, 5, 900.0), healthy(3, 15, 1500.0)])
-    used, found = until_decided({"cell": CellSample(healthy(1, 20), later)})
-    assert (used, found.cells["cell"].verdict) == ({"cell": 10}, "holds")
+    used, verdicts_found = until_decided({"cell": CellSample(healthy(1, 20), later)})
+    assert (used, verdicts_found.cells["cell"].verdict) == ({"cell": 10}, "holds")
 
 
 def test_inconclusive_says_how_many_seeds_would_decide():
     """A wide law names the stored or new seeds that see a drop of half, and they do see it."""
     stored = healthy(1, 10, sd=900.0)
-    found = verdicts_at({"cell": CellSample(stored, healthy(2, 20, sd=900.0))}).cells["cell"]
-    assert found.verdict == "inconclusive"
-    assert "to detect a drop of 50%: about" in found.reason
-    text = seeds_for_cell(stored, LOOKS, 1, 0.05, 0.5)
-    assert text in found.reason
-    few = seeds_for_cell(healthy(1, 10, sd=3000.0), LOOKS, 100, 0.05, 0.06)
+    verdicts_found = verdicts_at({"cell": CellSample(stored, healthy(2, 20, sd=900.0))}).cells[
+        "cell"
+    ]
+    assert verdicts_found.verdict == "inconclusive"
+    assert "to detect a drop of 50%: about" in verdicts_found.reason
+    text = suggest_cell_seeds(stored, LOOKS, 1, 0.05, 0.5)
+    assert text in verdicts_found.reason
+    few = suggest_cell_seeds(healthy(1, 10, sd=3000.0), LOOKS, 100, 0.05, 0.06)
     assert few == "not even 500 stored and new seeds would detect a drop of 6%"
 
 
@@ -209,16 +226,18 @@ def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     """With the stored seeds that it names, the gate's own simulation sees the drop."""
     stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
     spread = healthy(4, 10, 1.0, 0.45)
-    text = seeds_for_cell(spread, LOOKS, 9, 0.05, 0.5)
+    text = suggest_cell_seeds(spread, LOOKS, 9, 0.05, 0.5)
     seeds = int(text.split("about ")[1].split()[0])
     wider = np.interp(np.linspace(0, 9, seeds), np.arange(10), np.sort(spread))
-    found = verdicts_at({f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, LOOKS).cells[
-        "c0"
-    ]
+    verdicts_found = verdicts_at(
+        {f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, LOOKS
+    ).cells["c0"]
     assert "stored seeds (now 10)" in text
-    assert found.visible_fraction <= 0.5 * 1.15  # rounded numbers of seeds, Monte Carlo error
-    assert "new seeds" in seeds_for_cell(stored, LOOKS, 9, 0.05, 0.5)
-    assert seeds_for_group(10, [1.0, 1.0], LOOKS, 0.6, 0.55).startswith(
+    assert (
+        verdicts_found.visible_fraction <= 0.5 * 1.15
+    )  # rounded numbers of seeds, Monte Carlo error
+    assert "new seeds" in suggest_cell_seeds(stored, LOOKS, 9, 0.05, 0.5)
+    assert suggest_group_seeds(10, [1.0, 1.0], LOOKS, 0.6, 0.55).startswith(
         "to detect a common drop of 55%"
     )
 
@@ -227,9 +246,9 @@ def test_seeds_that_see_a_drop_just_beyond_the_floor_are_many():
     """0.1 % beyond the floor is observed where the mean is known that well."""
     stored = np.linspace(984.0, 1016.0, 10)
     # 0.84 * 1.08 % * sqrt(2 / n) is 0.1 % for n = 164, and that the test rejects takes fewer
-    cell = seeds_for_cell(stored, SEQUENTIAL, 1, 0.05, 0.051)
+    cell = suggest_cell_seeds(stored, SEQUENTIAL_LOOKS, 1, 0.05, 0.051)
     assert "about 200 stored and 200 new seeds at one look" in cell
-    group = seeds_for_group(10, [0.01, 0.01], SEQUENTIAL, 0.0533, 0.051)
+    group = suggest_group_seeds(10, [0.01, 0.01], SEQUENTIAL_LOOKS, 0.0533, 0.051)
     assert "about 80 stored and 80 new seeds at one look" in group
 
 
@@ -237,10 +256,10 @@ def test_seeds_of_a_group_are_those_that_its_power_takes():
     """Far beyond the floor a group's drop shrinks with the root of the seeds, floor or not."""
 
     def detects(seeds):
-        return smallest_group_drop([seeds] * 2, fixed(seeds), [0.25] * 2, 3, floor=0.05)
+        return smallest_group_drop([seeds] * 2, single_look(seeds), [0.25] * 2, 3, floor=0.05)
 
-    now = smallest_group_drop([20] * 2, SEQUENTIAL, [0.25] * 2, 3, floor=0.05)
-    text = seeds_for_group(20, [0.25] * 2, SEQUENTIAL, now, 0.1)
+    now = smallest_group_drop([20] * 2, SEQUENTIAL_LOOKS, [0.25] * 2, 3, floor=0.05)
+    text = suggest_group_seeds(20, [0.25] * 2, SEQUENTIAL_LOOKS, now, 0.1)
     named = int(text.split("about ")[1].split()[0])
     assert detects(named) <= 0.1 < detects(named // 3)
 
@@ -253,17 +272,17 @@ def test_the_rules_by_hand():
     }
     p, z = [], []
     for n in SHORT.seeds:
-        rows = permutation_p_rows(
+        rows = permutation_p_values(
             [cell.stored for cell in cells.values()],
             [cell.new[:n] for cell in cells.values()],
             np.random.default_rng(0),
         )
         assert rows.exact
         p.append(rows.drop)
-        z.append(stouffer(rows.drop_mid))
-    found = course(cells, SHORT)
+        z.append(combine_mid_p(rows.drop_mid))
+    verdicts_found = course(cells, SHORT)
     for position, name in enumerate(cells):
-        taken = found.taken(name)
+        taken = verdicts_found.count_looks(name)
         spent = min(p[k][position] / SHORT.weights[k] for k in range(taken))
         assert verdicts_at(cells, SHORT).cells[name].p_drop == pytest.approx(min(spent, 1))
         for look in range(taken - 1):  # it went on: not accepted, or kept by its group
@@ -278,27 +297,27 @@ def test_the_rules_by_hand():
 def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
     """False alarms of 16 cells stay at alpha, with three looks as with one; single tests do not."""
     gates = 200
-    one = fixed(5)
-    same, at_once = measure(16, 10, [SEQUENTIAL, one], NOTHING, gates)
-    for found in (same, at_once):
-        assert found.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
+    single = single_look(5)
+    same, at_once = measure(16, 10, [SEQUENTIAL_LOOKS, single], NOTHING, gates)
+    for verdicts_found in (same, at_once):
+        assert verdicts_found.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
     assert 3 < same.runs[0] < 4.5
     # the control: three looks, each with the whole error
-    greedy = Looks(SEQUENTIAL.seeds, (1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
+    greedy = Looks(SEQUENTIAL_LOOKS.seeds, (1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
     rng = np.random.default_rng(14)
-    stored, new = draw_session(rng, gates, 1, 10, SEQUENTIAL.most)
+    stored, new = draw_session(rng, gates, 1, 10, SEQUENTIAL_LOOKS.max_runs)
     p = evidence_of(stored, new, greedy.seeds, rng).drop.min(axis=0)
     assert (p < 0.05).any(axis=(1, 2)).mean() > 0.3
 
 
 def test_three_looks_see_what_twenty_runs_see():
     """A drop of 20 % in one group is seen as with 20 runs at once, and more than with five."""
-    looks = [SEQUENTIAL, fixed(5), fixed(20)]
-    several, five, twenty = measure(16, 10, looks, Change(0.2), 80)
-    assert several.group_detected[0] > 0.9
-    assert several.group_detected[0] > twenty.group_detected[0] - 0.1
-    assert several.cell_detected[0] > five.cell_detected[0]
-    assert several.runs[0] < 5
+    looks = [SEQUENTIAL_LOOKS, single_look(5), single_look(20)]
+    sequential, five, twenty = measure(16, 10, looks, Change(0.2), 80)
+    assert sequential.group_detected[0] > 0.9
+    assert sequential.group_detected[0] > twenty.group_detected[0] - 0.1
+    assert sequential.cell_detected[0] > five.cell_detected[0]
+    assert sequential.runs[0] < 5
 
 
 def test_the_simulation_command_prints_the_table(capsys):

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.verdicts.throughput_alarms import TOLERATED, Sample, judge, smallest_visible
+from rlregress.verdicts.throughput_alarms import (
+    TOLERATED_SHARE,
+    Sample,
+    judge_throughput,
+    smallest_detected_change,
+)
 
 #: ratios to the floor with a standard deviation of 2 %
 STORED = [0.392, 0.396, 0.398, 0.399, 0.400, 0.400, 0.402, 0.404, 0.406, 0.413]
@@ -14,7 +19,7 @@ NEW = [0.393, 0.397, 0.401, 0.405, 0.408]
 
 def verdict(new: list[float], stored: list[float] = STORED, less_is_better: bool = False) -> str:
     """The verdict on one quantity, alone in its session."""
-    return judge({"it": Sample(stored, new, less_is_better)})["it"].verdict
+    return judge_throughput({"it": Sample(stored, new, less_is_better)})["it"].verdict
 
 
 def times(values: list[float], factor: float) -> list[float]:
@@ -39,9 +44,9 @@ def test_a_faster_training_is_a_change_too():
 
 def test_a_significant_change_that_is_tolerated_is_no_alarm():
     """Chance is ruled out of a loss of 7 %, and it holds all the same."""
-    found = judge({"it": Sample(STORED, times(NEW, 0.93))})["it"]
-    assert found.adjusted_worse < 0.05
-    assert found.verdict == "holds"
+    verdict_found = judge_throughput({"it": Sample(STORED, times(NEW, 0.93))})["it"]
+    assert verdict_found.adjusted_worse < 0.05
+    assert verdict_found.verdict == "holds"
 
 
 def test_of_memory_more_is_worse():
@@ -74,15 +79,18 @@ def test_the_smallest_visible_change_is_seen_in_four_of_five_sessions():
     for spread in (0.02, 0.10):
         stored = np.array(STORED)
         stored = 1 + (stored - stored.mean()) / stored.std(ddof=1) * spread
-        visible = smallest_visible(stored, 5, 1, 0.05)
+        visible = smallest_detected_change(stored, 5, 1, 0.05)
         assert visible is not None
-        assert visible > TOLERATED
-        found = 0
+        assert visible > TOLERATED_SHARE
+        verdict_found = 0
         for _ in range(400):
             before = rng.normal(1, spread, 10)
             after = rng.normal(1 - visible, spread, 5)
-            found += judge({"it": Sample(list(before), list(after))})["it"].verdict == "regressed"
-        assert 0.72 < found / 400 < 0.88, f"{spread}: seen in {found} of 400"
+            verdict_found += (
+                judge_throughput({"it": Sample(list(before), list(after))})["it"].verdict
+                == "regressed"
+            )
+        assert 0.72 < verdict_found / 400 < 0.88, f"{spread}: seen in {verdict_found} of 400"
 
 
 @pytest.mark.nightly
@@ -97,6 +105,9 @@ def test_false_alarms_of_a_session_keep_to_alpha():
             )
             for number in range(27)
         }
-        rang += any(found.verdict == "regressed" for found in judge(samples).values())
+        rang += any(
+            verdict_found.verdict == "regressed"
+            for verdict_found in judge_throughput(samples).values()
+        )
     # at a rate of 5 %, more than 11 of 100 are seen once in 200 times
     assert rang <= 11

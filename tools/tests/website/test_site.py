@@ -268,7 +268,7 @@ def test_the_site_in_a_browser(served, width):
             f"{rows}.filter(row => !row.hidden).map(row => row.cells[0].innerText)"
         )
         assert left == ["sac.critic_loss.scale"]
-        assert before == len(catalogue.of_family("sac"))
+        assert before == len(catalogue.family_details("sac"))
         assert chromium.value("document.querySelector('span.filter').innerText") == f"1 of {before}"
         assert chromium.value("document.documentElement.scrollWidth") <= width
         assert chromium.said == []

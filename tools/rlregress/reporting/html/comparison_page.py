@@ -29,7 +29,7 @@ PROBED = "Every answer was probed on the code; the line that decides it stands b
 
 
 def title(comparison: Comparison) -> str:
-    """What is compared."""
+    """Return the title: the compared versions."""
     names = (comparison_text.titled(*pair) for pair in comparison.versions.items())
     return " against ".join(names)
 
@@ -42,7 +42,7 @@ def page(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
     """
     different = comparison.different
     sections = [
-        *_at_a_glance(comparison),
+        *_build_overview(comparison),
         Section("differ", f"{len(different)} details differ", basis, [*map(_finding, different)]),
         Section("undecided", "Cannot be compared", "",
                 [_finding(row) for row in comparison.undecided]),
@@ -53,8 +53,8 @@ def page(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
     return Page(facts, [card(comparison)], sections)
 
 
-def _at_a_glance(comparison: Comparison) -> list[Section]:
-    """How many details of each family differ, between which frameworks; then one table for each."""
+def _build_overview(comparison: Comparison) -> list[Section]:
+    """Build a table of how many details differ between which frameworks, then one per family."""
     families = Counter(row.detail.family for row in comparison.different)
     names = list(comparison.versions)
     probed = [*comparison.rows, *comparison.left_out]
@@ -62,11 +62,17 @@ def _at_a_glance(comparison: Comparison) -> list[Section]:
     columns = pairs if len(names) == _SIDE_BY_SIDE else []
     rows = []
     for family, count in families.items():
-        every = [row for row in probed if row.detail.family == family]
-        rows.append([family, count, *(_differing(every, pair) for pair in columns)])
+        family_rows = [row for row in probed if row.detail.family == family]
+        rows.append([family, count, *(_differing(family_rows, pair) for pair in columns)])
     head = ("family", "differ", *(" and ".join(pair) for pair in columns))
     matrix = [
-        [name, *("" if one == name else _differing(probed, (name, one)) for one in names)]
+        [
+            name,
+            *(
+                "" if row_name == name else _differing(probed, (name, row_name))
+                for row_name in names
+            ),
+        ]
         for name in (names if families and len(names) > _SIDE_BY_SIDE else ())
     ]
     tables: list[object] = [
@@ -97,7 +103,7 @@ def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
 
 
 def card(comparison: Comparison) -> Card:
-    """What differs, and what to read next."""
+    """Build the card of the differences and the next steps."""
     different = comparison.different
     lines = [f"{row.detail.id}: {_variants(row)}" for row in different]
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
@@ -132,7 +138,7 @@ def _steps(comparison: Comparison) -> list[Step]:
 
 def _variants(row: Row) -> str:
     return "; ".join(
-        f"{name}: {', '.join(dict.fromkeys(variant_words(of.variant or '?') for of in answers))}"
+        f"{name}: {', '.join(dict.fromkeys(variant_words(a.variant or '?') for a in answers))}"
         for name, answers in row.answers.items()
     )
 
@@ -154,8 +160,8 @@ def _finding(row: Row) -> Finding:
 
 
 def _meaning(answer: FoundVariant) -> str:
-    known = f" (known deviation: {answer.deviation})" if answer.deviation else ""
-    return answer.meaning + known
+    deviation_note = f" (known deviation: {answer.deviation})" if answer.deviation else ""
+    return answer.meaning + deviation_note
 
 
 def _table(rows: Sequence[Row]) -> Table:

@@ -49,40 +49,40 @@ def spread(count: int, at: float) -> np.ndarray:
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
 
-def strip(given: Strip, name: str, text: str) -> Markup:
-    """Every run as a point: stored above, new below, with their means and what is judged."""
-    rows = [("stored", given.stored), ("new", given.new)]
+def draw_strip(strip_data: Strip, name: str, text: str) -> Markup:
+    """Draw every run as a point: stored above, new below, with means and judged range."""
+    rows = [("stored", strip_data.stored), ("new", strip_data.new)]
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
-    return svg.drawn(
-        lambda axes: _strip(axes, given, rows), name, text, WIDTH, height, (66, 10, 36, 8)
+    return svg.draw_svg(
+        lambda axes: _strip(axes, strip_data, rows), name, text, WIDTH, height, (66, 10, 36, 8)
     )
 
 
-def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
-    if given.band is not None:
-        mean, half = given.band
+def _strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
+    if strip_data.band is not None:
+        mean, half = strip_data.band
         axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
         axes.axvline(mean, color=svg.BAND, lw=1)
-    if given.limit is not None:
-        axes.axvline(given.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+    if strip_data.limit is not None:
+        axes.axvline(strip_data.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
     for row, (label, values) in enumerate(rows):
-        known, of_new = [value for value in values if math.isfinite(value)], label == "new"
+        finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
-            known,
-            spread(len(known), -row),
+            finite,
+            spread(len(finite), -row),
             ls="",
-            marker="D" if of_new else "o",
-            markersize=5 if of_new else 5.5,
-            markerfacecolor=svg.NEW if of_new else "none",
-            color=svg.NEW if of_new else svg.STORED,
+            marker="D" if is_new else "o",
+            markersize=5 if is_new else 5.5,
+            markerfacecolor=svg.NEW if is_new else "none",
+            color=svg.NEW if is_new else svg.STORED,
             clip_on=False,
         )
-        if known:
-            mean = float(np.mean(known))
+        if finite:
+            mean = float(np.mean(finite))
             axes.plot([mean, mean], [-row - 0.42, -row + 0.42], color=svg.INK, lw=2.2)
-        if of_new and given.interval is not None:
-            low, high = given.interval
+        if is_new and strip_data.interval is not None:
+            low, high = strip_data.interval
             axes.plot([low, high], [-row, -row], color=svg.INK, lw=1.4, marker="|", markersize=8)
     axes.set_yticks(
         [-row for row in range(len(rows))], [f"{label} ({len(v)})" for label, v in rows]
@@ -92,27 +92,27 @@ def _strip(axes: Axes, given: Strip, rows: Sequence[tuple[str, Sequence[float]]]
     axes.spines["left"].set_visible(False)
     axes.locator_params(axis="x", nbins=5)
     axes.margins(x=0.04)
-    axes.set_xlabel(given.axis)
+    axes.set_xlabel(strip_data.axis)
 
 
 #: environment steps -> quartiles over runs
 Course = Mapping[float, tuple[float, float, float]]
 
 
-def course(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
+def compute_quartiles(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
     """Return the quartiles of curves of (steps, mean return).
 
     A number of steps at which fewer than half of the curves have a value is left out.
     """
-    known = [{float(at): float(value) for at, value in curve} for curve in curves if curve]
+    curves_by_step = [{float(at): float(value) for at, value in curve} for curve in curves if curve]
     values = {
-        at: [curve[at] for curve in known if at in curve]
-        for at in sorted({at for curve in known for at in curve})
+        at: [curve[at] for curve in curves_by_step if at in curve]
+        for at in sorted({at for curve in curves_by_step for at in curve})
     }
     return {
-        at: tuple(np.quantile(of, (0.25, 0.5, 0.75)).tolist())
-        for at, of in values.items()
-        if 2 * len(of) >= len(known)
+        at: tuple(np.quantile(values_at_step, (0.25, 0.5, 0.75)).tolist())
+        for at, values_at_step in values.items()
+        if 2 * len(values_at_step) >= len(curves_by_step)
     }
 
 
@@ -125,7 +125,7 @@ def learning(
         courses: ``stored`` and ``new``, as far as there are curves.
         band: published mean and half width of the end.
     """
-    return svg.drawn(
+    return svg.draw_svg(
         lambda axes: _learning(axes, courses, band), name, label, WIDTH, 180.0, (56, 10, 36, 8)
     )
 
@@ -134,13 +134,13 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     if band is not None:
         mean, half = band
         axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
-    for label, of in courses.items():
+    for label, quartiles in courses.items():
         is_new = label == "new"
         colour = svg.NEW if is_new else svg.STORED
-        low, middle, high = zip(*of.values(), strict=True)
-        axes.fill_between(list(of), low, high, color=colour, alpha=0.18, lw=0)
+        low, middle, high = zip(*quartiles.values(), strict=True)
+        axes.fill_between(list(quartiles), low, high, color=colour, alpha=0.18, lw=0)
         axes.plot(
-            list(of),
+            list(quartiles),
             middle,
             color=colour,
             lw=1.8,
@@ -172,7 +172,7 @@ def nights(
         change: first night of the new level, and the ends of its interval; None: there is none.
         dates: of the nights, by number.
     """
-    return svg.drawn(
+    return svg.draw_svg(
         lambda axes: _nights(axes, means, change, dates), name, label, WIDTH, 170.0,
         (50, 30, 26, 8),
     )  # fmt: skip

@@ -59,10 +59,12 @@ def facts(result: GateResult) -> Facts:
 
 
 def cards(result: GateResult) -> list[Card]:
-    """The first screen, the worst first; of equals what is no framework's fault comes last."""
-    made = [_card(result, outcome) for outcome in result.outcomes]
-    made += [_suite(result)] if result.broken or result.unjudged else []
-    return sorted(made, key=lambda card: severity(card.badge.word))
+    """Return the cards of the first screen, the worst first; problems of the suite come last of
+    equals.
+    """
+    all_cards = [_card(result, outcome) for outcome in result.outcomes]
+    all_cards += [_suite(result)] if result.broken or result.unjudged else []
+    return sorted(all_cards, key=lambda card: severity(card.badge.word))
 
 
 def page(result: GateResult) -> Page:
@@ -71,7 +73,9 @@ def page(result: GateResult) -> Page:
     sections = [_details(result), _files(result), _failures(result)]
     for outcome in result.outcomes:
         own = {
-            name: of for name, of in report_data.runs.items() if name.startswith(_prefix(outcome))
+            name: cell_runs
+            for name, cell_runs in report_data.runs.items()
+            if name.startswith(_prefix(outcome))
         }
         title = f"Returns of {outcome.framework}"
         sections.append(
@@ -121,15 +125,17 @@ def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
 
 def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
     """The packages of the framework, without what all of them train with."""
-    beside = ("gymnasium", "mujoco", "numpy", "torch")
-    return [(name, version) for name, version in versions.items() if name not in beside]
+    common_packages = ("gymnasium", "mujoco", "numpy", "torch")
+    return [(name, version) for name, version in versions.items() if name not in common_packages]
 
 
 def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     missing = [*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded)]
     lines = [f"{line}." for line in missing]
-    if others := result.report_data.coverage.get(outcome.framework, AlgorithmCoverage()).others:
-        named = ", ".join(name.upper() for name in others)
+    if other_algorithms := result.report_data.coverage.get(
+        outcome.framework, AlgorithmCoverage()
+    ).others:
+        named = ", ".join(name.upper() for name in other_algorithms)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
     for group in _unprobed(_deviations(result, outcome)):
         named = _some([deviation.id for deviation in group])
@@ -141,14 +147,16 @@ def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     if missing:
         lines.append(f"No verdict was reached on {_some(missing)}.")
     lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
-    unchecked = dict.fromkeys(of.not_checked for of in outcome.replays.values() if of.not_checked)
+    unchecked = dict.fromkeys(
+        replay.not_checked for replay in outcome.replays.values() if replay.not_checked
+    )
     lines += [f"By replays: {text}." for text in unchecked]
     return lines
 
 
 def _some(names: list[str]) -> str:
-    rest = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    hidden = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {hidden} more" if hidden > 0 else "")
 
 
 def _deviations(result: GateResult, outcome: FrameworkOutcome) -> list[Deviation]:
@@ -162,7 +170,7 @@ def _deviations(result: GateResult, outcome: FrameworkOutcome) -> list[Deviation
 def _unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
     """Details whose code gave no answer, those with one reason together."""
     missing = (deviation for deviation in deviations if not deviation.was_probed)
-    return grouped_failures.together(missing, lambda item: item.found[0])
+    return grouped_failures.group_by_reason(missing, lambda item: item.found[0])
 
 
 def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
@@ -170,39 +178,45 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     for deviation in deviations:
         if not deviation.was_probed:
             continue
-        wanted, found = variant_words(*deviation.documented), variant_words(*deviation.found)
-        yield f"{deviation.id} [{deviation.scope}]: documented: {wanted}, found: {found}"
-    for group in grouped_failures.together(outcome.failed_tests, _message):
+        documented_variant, found_variant = (
+            variant_words(*deviation.documented),
+            variant_words(*deviation.found),
+        )
+        variants = f"documented: {documented_variant}, found: {found_variant}"
+        yield f"{deviation.id} [{deviation.scope}]: {variants}"
+    for group in grouped_failures.group_by_reason(outcome.failed_tests, _message):
         names = [failure["test"].rpartition("::")[2] for failure in group]
-        alike = grouped_failures.others(names)
+        alike = grouped_failures.describe_others(names)
         why = "; ".join(filter(None, (words.leading(_line(group[0]["message"]), 200), alike)))
         yield f"{names[0]} failed: {why}"
     if outcome.has_other_numbers:
         yield from words.replays(outcome.replays)
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
-            yield f"{name}: {verdict['verdict']}, {_moved(name, verdict)}"
+            yield f"{name}: {verdict['verdict']}, {_describe_change(name, verdict)}"
     versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
-    other = [
+    other_versions = [
         f"{package} {stored[package]} -> {version}"
         for package, version in versions.items()
         if stored.get(package, version) != version
     ]
-    if other:
-        yield f"Versions since the stored runs: {', '.join(other)}"
+    if other_versions:
+        yield f"Versions since the stored runs: {', '.join(other_versions)}"
 
 
-def _moved(name: str, verdict: Mapping[str, Any]) -> str:
+def _describe_change(name: str, verdict: Mapping[str, Any]) -> str:
     if not words.has_stored(verdict):
         return f"{words.number(verdict['effect'])} against the published mean"
     fraction = verdict["effect_fraction"]
-    return "by an unknown amount" if fraction is None else quantity_of(name).moved(fraction)
+    return (
+        "by an unknown amount" if fraction is None else quantity_of(name).describe_change(fraction)
+    )
 
 
 def _stored_versions(result: GateResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
-    for name, of in result.report_data.runs.items():
-        if name.startswith(_prefix(outcome)) and of.versions:
-            return of.versions
+    for name, cell_runs in result.report_data.runs.items():
+        if name.startswith(_prefix(outcome)) and cell_runs.versions:
+            return cell_runs.versions
     return {}
 
 
@@ -215,16 +229,17 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
         for name, verdict in outcome.verdicts.items()
         if quantity_of(name) in (RETURNS, TRAINING)
     }
-    fallen = [name for name, of in judged.items() if of["verdict"] == REGRESSED]
+    fallen = [name for name, verdict in judged.items() if verdict["verdict"] == REGRESSED]
     if fallen:
         yield f"Agents learn less: returns fell in {_some(fallen)}."
-    elif outcome.critics_alone:
-        yield f"What got worse is the critic; no return fell: {_some(list(outcome.critics_alone))}."
+    elif outcome.regressed_critics:
+        names = _some(list(outcome.regressed_critics))
+        yield f"What got worse is the critic; no return fell: {names}."
     elif judged and outcome.verdict == HOLDS:
         detectable = sorted(
-            of["visible_fraction"]
-            for of in judged.values()
-            if of["verdict"] == HOLDS and of.get("visible_fraction") is not None
+            verdict["visible_fraction"]
+            for verdict in judged.values()
+            if verdict["verdict"] == HOLDS and verdict.get("visible_fraction") is not None
         )
         if detectable:
             yield (
@@ -239,8 +254,8 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
             yield f"{name}: {verdict['reason']}"
 
 
-def _again(deviation: Deviation) -> str:
-    """The command that asks a detail again."""
+def _build_probe_command(deviation: Deviation) -> str:
+    """Return the command that probes a detail again."""
     return f"rlregress test tests_unit --detail {deviation.id} --framework {deviation.framework}"
 
 
@@ -251,26 +266,26 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         text, first = "See why it gives no answer:", deviations[0]
         if answered := [deviation for deviation in deviations if deviation.was_probed]:
             text, first = "See the numbers, and what to write if it is intended:", answered[0]
-        steps.append(Step(text, _again(first)))
+        steps.append(Step(text, _build_probe_command(first)))
     fallen = [
-        name for name, of in outcome.verdicts.items()
-        if of["verdict"] == REGRESSED and name in result.report_data.runs
+        name for name, verdict in outcome.verdicts.items()
+        if verdict["verdict"] == REGRESSED and name in result.report_data.runs
     ]  # fmt: skip
-    if any(of["verdict"] == REGRESSED for of in outcome.verdicts.values()):
-        again = f"{result.report_data.command} {gate_report.CONFIRM}"
+    if any(verdict["verdict"] == REGRESSED for verdict in outcome.verdicts.values()):
+        repeat_command = f"{result.report_data.command} {gate_report.CONFIRM}"
         if fallen and result.report_data.runs[fallen[0]].stored:
-            only = returns_page.only(result.report_data.command, ",".join(fallen))
-            again = f"{only} {gate_report.CONFIRM}"
-        steps.append(Step("Confirm with fresh seeds:", again))
+            only = returns_page.restrict_to_cell(result.report_data.command, ",".join(fallen))
+            repeat_command = f"{only} {gate_report.CONFIRM}"
+        steps.append(Step("Confirm with fresh seeds:", repeat_command))
     if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
         versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
-        other = [
+        other_packages = [
             f"{package}=={stored[package]}"
             for package, version in _own(versions)
             if stored.get(package, version) != version
         ]
-        if other:
-            pinned = shlex.quote(" ".join(other))
+        if other_packages:
+            pinned = shlex.quote(" ".join(other_packages))
             steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
     if outcome.failures and not deviations:
         steps.append(Step("Read the messages of the failed tests."))
@@ -295,7 +310,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
 
 
 def _suite(result: GateResult) -> Card:
-    """What is no framework's fault."""
+    """Build the card of problems that belong to no framework."""
     lines = [f"{failure['test']}: {_line(failure['message'])}" for failure in result.broken]
     return Card(
         "The suite itself",
@@ -337,12 +352,14 @@ def _details(result: GateResult) -> Section:
                     )
                 ],
                 parts,
-                _again(deviation),
+                _build_probe_command(deviation),
             )
         )
     for group in _unprobed(result.report_data.deviations):
         first = group[0]
-        rest = [f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]]
+        further_names = [
+            f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]
+        ]
         findings.append(
             Finding(
                 f"{first.framework}: {first.id} [{first.scope}]",
@@ -351,9 +368,9 @@ def _details(result: GateResult) -> Section:
                 (),
                 [
                     Quoted(first.message, "As the test says it"),
-                    Folded(f"{len(rest)} more for the same reason", [rest]),
+                    Folded(f"{len(further_names)} more for the same reason", [further_names]),
                 ],
-                _again(first),
+                _build_probe_command(first),
             )
         )
     return Section("details", "Details that are not as documented", "", findings)
@@ -373,9 +390,9 @@ def _failures(result: GateResult) -> Section:
     for outcome in result.outcomes:
         findings += [
             _failure(group, "failed", tones.BAD)
-            for group in grouped_failures.together(outcome.failed_tests, _message)
+            for group in grouped_failures.group_by_reason(outcome.failed_tests, _message)
         ]
-    for group in grouped_failures.together(result.broken, _message):
+    for group in grouped_failures.group_by_reason(result.broken, _message):
         findings.append(_failure(group, "error", tones.NOTHING))
     return Section("failures", "Tests that failed", "With their last words.", findings)
 
@@ -397,7 +414,8 @@ def _throughput(result: GateResult) -> Section:
     parts: list[object] = []
     for outcome in result.outcomes:
         measured = {
-            (outcome.framework, of): measured_ for of, measured_ in outcome.throughput.items()
+            (outcome.framework, algorithm): measured_
+            for algorithm, measured_ in outcome.throughput.items()
         }
         parts += [throughput_text.table(measured), throughput_text.verdict_lines(measured)]
     return Section("throughput", "Throughput and memory", "", parts)
@@ -405,10 +423,11 @@ def _throughput(result: GateResult) -> Section:
 
 def _replays(result: GateResult) -> Section:
     rows = [
-        [cell, of.seed, Badge(of.state, tones.GOOD if of.is_reproduced else tones.OTHER),
-         f"{of.reason} ({of.replayed})", of.not_checked]
+        [cell, replay.seed,
+         Badge(replay.state, tones.GOOD if replay.is_reproduced else tones.OTHER),
+         f"{replay.reason} ({replay.replayed})", replay.not_checked]
         for outcome in result.outcomes
-        for cell, of in outcome.replays.items()
+        for cell, replay in outcome.replays.items()
     ]  # fmt: skip
     head = ("cell", "stored seed", "state", "what was found", "not checked")
     lead = "Stored runs that were trained again here, and compared to the last bit."
@@ -417,9 +436,9 @@ def _replays(result: GateResult) -> Section:
 
 def _old_files(result: GateResult) -> Section:
     rows = [
-        [outcome.framework, kind, "; ".join(found)]
+        [outcome.framework, kind, "; ".join(clauses)]
         for outcome in result.outcomes
-        for kind, found in outcome.old_files.items()
+        for kind, clauses in outcome.old_files.items()
     ]
     parts = [Table(("framework", "kind of file", "what became of it"), rows)]
     lead = "Loaded with what is installed, and compared with what each release did with its own."
@@ -430,7 +449,7 @@ def _probe_counts(result: GateResult) -> Section:
     rows = []
     for outcome in result.outcomes:
         probed = outcome.details - len(outcome.not_asked)
-        of = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
+        coverage = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
         tests = "; ".join(
             f"{tier}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
             for tier, counts in outcome.tests.items()
@@ -439,8 +458,8 @@ def _probe_counts(result: GateResult) -> Section:
             [
                 outcome.framework,
                 f"{probed} of {outcome.details}",
-                ", ".join(of.returns) or "none",
-                ", ".join(of.others) or "none",
+                ", ".join(coverage.returns) or "none",
+                ", ".join(coverage.others) or "none",
                 tests or "none",
             ]
         )
@@ -476,17 +495,19 @@ def _versions(result: GateResult) -> Section:
         stored = _stored_versions(result, outcome)
         for package, version in result.versions[outcome.framework].items():
             before = stored.get(package, "-")
-            other = "changed" if stored and before not in ("-", version) else ""
-            rows.append([outcome.framework, package, before, version, other])
+            changed_word = "changed" if stored and before not in ("-", version) else ""
+            rows.append([outcome.framework, package, before, version, changed_word])
     head = ("framework", "package", "stored runs", "this gate", "")
     machines = list(
-        dict.fromkeys(of.machine for of in result.report_data.runs.values() if of.machine)
+        dict.fromkeys(item.machine for item in result.report_data.runs.values() if item.machine)
     )
-    here = [f"This gate: {result.report_data.machine}"]
-    here += [f"Stored runs: {machine}" for machine in machines]
+    machine_lines = [f"This gate: {result.report_data.machine}"]
+    machine_lines += [f"Stored runs: {machine}" for machine in machines]
     copies = [
         f"{module} was imported from {place}, not from the installed files"
-        for of in result.copies.values()
-        for module, place in of.items()
+        for item in result.copies.values()
+        for module, place in item.items()
     ]
-    return Section("versions", "Versions and machines", "", [Table(head, rows), here, copies])
+    return Section(
+        "versions", "Versions and machines", "", [Table(head, rows), machine_lines, copies]
+    )

@@ -1,4 +1,4 @@
-"""What a page is made of, and how it becomes one file."""
+"""The elements of a page, and how they become one file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Badge:
     tone: str = ""
 
     @property
-    def of(self) -> str:
-        """The tone: as given, or of the verdict."""
+    def effective_tone(self) -> str:
+        """The given tone, or that of the verdict."""
         return self.tone or OF_VERDICT.get(self.word, NOTHING)
 
     @property
     def sign(self) -> str:
-        return SIGNS[self.of]
+        return SIGNS[self.effective_tone]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Heading:
-    """Of the parts that follow it."""
+    """A heading of the parts that follow it."""
 
     text: str
 
@@ -87,7 +87,7 @@ class SourcePair:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """What differs, as a mark and a line each: the old lines before the new ones."""
+        """The differing lines with their marks: old lines before new ones."""
         return [
             (mark, line[1])
             for mark, side in (("-", "a"), ("+", "b"))
@@ -160,7 +160,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Step:
-    """What to do next: words, and a command if there is one."""
+    """A next step: words, and a command if there is one."""
 
     text: str
     command: str = ""
@@ -183,7 +183,7 @@ class Culprit:
 
 @dataclass(frozen=True)
 class Card:
-    """What the first screen says of one framework, or of one upgrade.
+    """The first screen of one framework or one upgrade.
 
     Attributes:
         not_judged: reported before anything that is not worse.
@@ -208,13 +208,13 @@ class Card:
 
     @property
     def fault_first(self) -> bool:
-        """Whether what changed is worse than that something was not judged."""
-        return self.badge.of == BAD
+        """Return whether the changes are worse than the missing verdicts."""
+        return self.badge.effective_tone == BAD
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Of a report: when, how long, where, and by which command."""
+    """Time, duration, machine and command of a report."""
 
     title: str
     started: str
@@ -265,7 +265,7 @@ def _environment() -> Environment:
     )
     environment.tests["kind"] = lambda part, name: type(part).__name__ == name
     environment.globals["listed"] = LISTED
-    environment.filters["marked"] = marked
+    environment.filters["marked"] = mark_differences
     environment.filters["breakable"] = breakable
     return environment
 
@@ -275,17 +275,17 @@ def breakable(text: object) -> Markup:
     return escape(text).replace("/", Markup("/<wbr>"))
 
 
-def marked(pair: Pair) -> tuple[Markup, Markup]:
-    """Both lines of a row, with what one has and the other has not marked."""
-    one = pair.a[1] if pair.a is not None else ""
-    other = pair.b[1] if pair.b is not None else ""
+def mark_differences(pair: Pair) -> tuple[Markup, Markup]:
+    """Return both lines of a row with their differences marked."""
+    old_text = pair.a[1] if pair.a is not None else ""
+    new_text = pair.b[1] if pair.b is not None else ""
     if pair.same or pair.a is None or pair.b is None:
-        return escape(one), escape(other)
-    a, b = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (one, other))
+        return escape(old_text), escape(new_text)
+    a, b = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
     codes = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    left = _joined((code == "equal", "".join(a[i:j]), "del") for code, i, j, _, _ in codes)
-    right = _joined((code == "equal", "".join(b[i:j]), "ins") for code, _, _, i, j in codes)
-    return left, right
+    old_marked = _joined((code == "equal", "".join(a[i:j]), "del") for code, i, j, _, _ in codes)
+    new_marked = _joined((code == "equal", "".join(b[i:j]), "ins") for code, _, _, i, j in codes)
+    return old_marked, new_marked
 
 
 def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
@@ -298,7 +298,7 @@ def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
 
 @dataclass(frozen=True)
 class Page:
-    """What a command found: the cards of the first screen, and all else in sections below.
+    """The findings of a command: cards of the first screen, and sections below.
 
     ``html`` is the page; ``markdown_page.text`` is the same as Markdown; ``screen.lines`` shows
     the cards on a terminal.

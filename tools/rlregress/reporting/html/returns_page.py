@@ -32,10 +32,10 @@ _LEGEND = (
 _OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
 
 
-def only(command: str, cell: str) -> str:
+def restrict_to_cell(command: str, cell: str) -> str:
     """A command for one cell with stored runs, out of that of a session."""
-    kept = without(command, *_OF_SEVERAL)
-    return f"{kept} {shlex.join(['--cells', cell])}" if kept else ""
+    shortened = without(command, *_OF_SEVERAL)
+    return f"{shortened} {shlex.join(['--cells', cell])}" if shortened else ""
 
 
 def without(command: str, *options: str) -> str:
@@ -44,26 +44,26 @@ def without(command: str, *options: str) -> str:
     return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
 
 
-def order(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
-    """What is not as before comes first, then what the data cannot tell."""
+def sort_verdicts(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
+    """Sort verdicts: changes first, then inconclusive ones."""
     word = verdict["verdict"]
     return (2 if word == HOLDS else 1 if word == INCONCLUSIVE else 0), name
 
 
 def table(verdicts: Verdicts) -> Table:
-    """One row for each verdict of a cell, a group, or what is judged beside their returns."""
-    named = sorted(verdicts.items(), key=lambda item: order(*item))
+    """Build one row for each verdict of a cell, a group or a secondary quantity."""
+    named = sorted(verdicts.items(), key=lambda item: sort_verdicts(*item))
     rows = []
     for name, verdict in named:
-        of = words.effect(verdict)
+        effect = words.effect(verdict)
         rows.append(
             [
                 Badge(verdict["verdict"]),
                 name,
-                of.stored,
-                of.new,
-                of.change,
-                of.interval or "-",
+                effect.stored,
+                effect.new,
+                effect.change,
+                effect.interval or "-",
                 words.runs(verdict),
                 words.adjusted_p(verdict),
                 _detectable(name, verdict),
@@ -87,17 +87,25 @@ def _detectable(name: str, verdict: Mapping[str, Any]) -> str:
 def section(
     id: str, title: str, verdicts: Verdicts, runs: Mapping[str, CellRuns], command: str
 ) -> Section:
-    """Verdicts as a table, then every cell with its runs, what is not as before first."""
+    """Build the table of verdicts, then every cell with its runs, changed ones first."""
     cells = [name for name in runs if name in verdicts or runs[name].new]
-    cells.sort(key=lambda name: min((order(*v) for v in _of(name, verdicts)), default=(3, name)))
+    cells.sort(
+        key=lambda name: min(
+            (sort_verdicts(*v) for v in _cell_verdicts(name, verdicts)), default=(3, name)
+        )
+    )
     views = [view(name, verdicts, runs[name], command) for name in cells]
-    quiet = {name: verdict for name, verdict in verdicts.items() if _quiet(name, verdict)}
-    listed = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
+    quiet = {name: verdict for name, verdict in verdicts.items() if _is_quiet(name, verdict)}
+    verdicts_of_groups = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
     title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
     stored = any(words.has_stored(verdict) for verdict in verdicts.values())
     parts = [
-        table(listed),
-        [f"{name}: {of['reason']}" for name, of in listed.items() if "cells" in of],
+        table(verdicts_of_groups),
+        [
+            f"{name}: {verdict['reason']}"
+            for name, verdict in verdicts_of_groups.items()
+            if "cells" in verdict
+        ],
         Folded(title_, [table(quiet)]),
         Folded("How to read these verdicts", [words.LEGEND] if stored else []),
         Grid(views, _LEGEND),
@@ -105,40 +113,44 @@ def section(
     return Section(id, title, "", parts)
 
 
-def _quiet(name: str, verdict: Mapping[str, Any]) -> bool:
-    """Whether it is judged beside returns, and shows nothing."""
-    beside = quantity_of(name) not in (RETURNS, TRAINING)
-    return beside and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
+def _is_quiet(name: str, verdict: Mapping[str, Any]) -> bool:
+    """Return whether a secondary quantity shows no change."""
+    is_secondary = quantity_of(name) not in (RETURNS, TRAINING)
+    return is_secondary and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
 
 
-def _of(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
+def _cell_verdicts(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
     """The verdicts on a cell, of its returns first."""
     names = [cell, *(quantity.named(cell) for quantity in SECONDARY)]
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
 
 def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
-    """One cell: what is said of it, its points, its learning curves."""
-    own = _of(name, verdicts)
-    word = min((verdict for verdict in own), key=lambda v: order(*v))[1]["verdict"] if own else ""
+    """Build the view of one cell: its verdicts, its points, its learning curves."""
+    own = _cell_verdicts(name, verdicts)
+    word = (
+        min((verdict for verdict in own), key=lambda v: sort_verdicts(*v))[1]["verdict"]
+        if own
+        else ""
+    )
     badge = Badge(word) if word else Badge("not judged", "nothing")
     lines = []
-    for of, verdict in own:
-        lines.append(f"{_about(of, name)}: {verdict['verdict']}. {verdict['reason']}")
-        lines += descriptive_text.lines(of, verdict, runs)
+    for verdict_name, verdict in own:
+        lines.append(f"{_about(verdict_name, name)}: {verdict['verdict']}. {verdict['reason']}")
+        lines += descriptive_text.lines(verdict_name, verdict, runs)
     lines += [
         f"Seed {run.seed} failed: {_last_line(run.failure)}" for run in runs.new if run.failure
     ]
-    command = only(command, name) if runs.stored else command
-    drawn = []
-    for of, verdict in own:
-        quantity = quantity_of(of)
+    command = restrict_to_cell(command, name) if runs.stored else command
+    drawings = []
+    for verdict_name, verdict in own:
+        quantity = quantity_of(verdict_name)
         if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
-            drawn.append(_strip(name, quantity, verdict, runs, command))
+            drawings.append(_strip(name, quantity, verdict, runs, command))
     if not own:
-        drawn.append(_strip(name, RETURNS, None, runs, command))
+        drawings.append(_strip(name, RETURNS, None, runs, command))
     curves = _learning(name, runs, command)
-    return Finding(name, badge, lines, (), [*drawn, curves])
+    return Finding(name, badge, lines, (), [*drawings, curves])
 
 
 def _about(name: str, cell: str) -> str:
@@ -177,17 +189,17 @@ def _strip(
         caption += f"; dashed: {words.number(limit)}, the drop that would have been seen"
     if later := len(runs.new) - len(judged):
         caption += f"; {later} later runs are no part of the verdict"
-    if lost := sum(math.isnan(value) for value in [*stored, *new]):
-        caption += f"; {lost} without a number are not drawn"
-    drawn = figures.strip(
+    if loss := sum(math.isnan(value) for value in [*stored, *new]):
+        caption += f"; {loss} without a number are not drawn"
+    drawings = figures.draw_strip(
         Strip(stored, new, interval, limit, band, axis), _id(name, quantity.name), text
     )
     rows = [
         [side, run.seed, words.number(value) if math.isfinite(value) else "none"]
-        for side, of, values in (("stored", runs.stored, stored), ("new", judged, new))
-        for run, value in zip(of, values, strict=True)
+        for side, side_runs, values in (("stored", runs.stored, stored), ("new", judged, new))
+        for run, value in zip(side_runs, values, strict=True)
     ]
-    return Figure(drawn, caption, Table(("run", "seed", axis), rows, 2), command)
+    return Figure(drawings, caption, Table(("run", "seed", axis), rows, 2), command)
 
 
 def _number(run: ReportedRun, quantity: Quantity) -> float:
@@ -197,7 +209,10 @@ def _number(run: ReportedRun, quantity: Quantity) -> float:
 
 def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
     sides = {"stored": runs.stored, "new": runs.new}
-    courses = {label: figures.course([run.curve for run in of]) for label, of in sides.items()}
+    courses = {
+        label: figures.compute_quartiles([run.curve for run in item])
+        for label, item in sides.items()
+    }
     courses = {label: course for label, course in courses.items() if course}
     if not courses:
         return None
@@ -206,14 +221,14 @@ def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
     caption = "Learning curves of the training episodes: medians, and half of the runs around them"
     if band is not None:
         caption += "; shaded: the published mean at the end"
-    every = sorted({steps for course in courses.values() for steps in course})
+    all_steps = sorted({steps for course in courses.values() for steps in course})
     rows = [
         [f"{steps:g}", *(cell for course in courses.values() for cell in _at(course, steps))]
-        for steps in every
+        for steps in all_steps
     ]
-    head = ["steps"] + [f"{label}, {of}" for label in courses for of in ("median", "quartiles")]
-    drawn = figures.learning(courses, band, _id(name, "curve"), text)
-    return Figure(drawn, caption, Table(head, rows, len(head)), command)
+    head = ["steps"] + [f"{label}, {item}" for label in courses for item in ("median", "quartiles")]
+    drawings = figures.learning(courses, band, _id(name, "curve"), text)
+    return Figure(drawings, caption, Table(head, rows, len(head)), command)
 
 
 def _at(course: Course, steps: float) -> list[str]:
@@ -223,5 +238,5 @@ def _at(course: Course, steps: float) -> list[str]:
     return [middle, f"{low} to {high}"]
 
 
-def _id(name: str, what: str) -> str:
-    return re.sub(r"\W+", "-", f"{name} {what}")
+def _id(name: str, suffix: str) -> str:
+    return re.sub(r"\W+", "-", f"{name} {suffix}")

@@ -35,7 +35,7 @@ _STYLE = {
 }  # fmt: skip
 
 
-def drawn(
+def draw_svg(
     draw: Callable[[Axes], None],
     name: str,
     label: str,
@@ -43,7 +43,7 @@ def drawn(
     height: float,
     margins: tuple[float, float, float, float],
 ) -> Markup:
-    """What ``draw`` draws on axes, as an element of a page.
+    """Draw on axes and return the drawing as an element of a page.
 
     Args:
         name: of the figure, one of its own in a page.
@@ -58,9 +58,9 @@ def drawn(
     except ModuleNotFoundError:
         return escape(f"A figure is not drawn: {not_installed('matplotlib')}.")
 
-    left, right, below, above = margins
+    left_margin, right_margin, below, above = margins
     place = (
-        left / width, below / height, (width - left - right) / width,
+        left_margin / width, below / height, (width - left_margin - right_margin) / width,
         (height - below - above) / height,
     )  # fmt: skip
     style: Any = {**_STYLE, "svg.hashsalt": name}
@@ -78,7 +78,7 @@ def drawn(
 
 
 def _within_a_page(text: str, label: str) -> Markup:
-    """Return the drawing without what is the same everywhere, or would touch the rest of the page.
+    """Return the drawing without its document header and its global styles.
 
     That is words about the file, a rule of style, a font, ids that nothing refers to, and digits
     that nobody sees.

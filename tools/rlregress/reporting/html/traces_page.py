@@ -22,7 +22,10 @@ _MOVED = {
 
 def table(traced: Sequence[Traced]) -> Table:
     """One row for each training."""
-    rows = [[_badge(of), of.name, of.comparison.compared, _share(of)] for of in traced]
+    rows = [
+        [_badge(training), training.name, training.comparison.compared, _share(training)]
+        for training in traced
+    ]
     return Table(("trace", "training", "events", "lines run"), rows, 2)
 
 
@@ -51,7 +54,7 @@ def finding(
     text = "\n".join([*traced.notes, *explain.comparison(comparison, traced.a, traced.b)])
     parts = [
         Quoted(text, "Both events with their values, what came before, and from where", open=True),
-        Folded(_others(group), [[training.name for training in group[1:]]]),
+        Folded(_describe_others(group), [[training.name for training in group[1:]]]),
     ]
     first = comparison.first
     lines = [explain.divergence(first)[0]] if first is not None else []
@@ -73,21 +76,21 @@ def _cause(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
         sentences.append(f"influenced by {names}: {_MOVED[cause.whole]}")
     elif cause.together:
         names = ", ".join(map(str, cause.together))
-        whole = "; the new version then trains as the old one does" if cause.whole else ""
-        sentences.append(f"influenced by {names}, or by some of them, reverted together{whole}")
+        effect = "; the new version then trains as the old one does" if cause.whole else ""
+        sentences.append(f"influenced by {names}, or by some of them, reverted together{effect}")
     elif cause.functions:
         sentences.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
     if cause.new:
-        more = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
+        ending = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
         names = ", ".join(map(str, cause.new[:_NEW]))
-        sentences.append(f"uses functions that only one version has: {names}{more}")
+        sentences.append(f"uses functions that only one version has: {names}{ending}")
     for detail in details_of(cause, details):
         sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return sentences
 
 
-def together(
-    traced: Sequence[Traced], of: Mapping[str, Cause], details: Sequence[ChangedDetail]
+def group_trainings(
+    traced: Sequence[Traced], causes: Mapping[str, Cause], details: Sequence[ChangedDetail]
 ) -> list[list[Traced]]:
     """Return lists of trainings that diverge at one line, in one value and for one cause.
 
@@ -96,7 +99,7 @@ def together(
     groups: dict[object, list[Traced]] = {}
     for training in traced:
         key: object = training.name
-        first, explanation = training.comparison.first, _cause(of.get(training.name), details)
+        first, explanation = training.comparison.first, _cause(causes.get(training.name), details)
         if first is not None and explanation and training.repeats:
             places = tuple(
                 (event.kind, event.place) if event is not None else None
@@ -107,6 +110,6 @@ def together(
     return list(groups.values())
 
 
-def _others(traced: Sequence[Traced]) -> str:
+def _describe_others(traced: Sequence[Traced]) -> str:
     """Return the head of a list of the trainings after the first."""
     return f"{len(traced) - 1} more diverge at the same line, for the same reason"

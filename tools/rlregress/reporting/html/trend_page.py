@@ -72,8 +72,8 @@ def _changes(trend: Trend) -> Section:
     parts: list[object] = [shift_lines(trend)]
     for row in changed[:_DRAWN]:
         parts += [Heading(row.name), _figure(trend, row)]
-    more = len(changed) - _DRAWN
-    lead = f"{more} more histories changed: see the table." if more > 0 else ""
+    hidden = len(changed) - _DRAWN
+    lead = f"{hidden} more histories changed: see the table." if hidden > 0 else ""
     return Section("changes", "What changed", lead, parts)
 
 

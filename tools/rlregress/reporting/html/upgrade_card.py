@@ -19,7 +19,7 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.reporting.html import traces_page
 from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
-from rlregress.reporting.words import counted, leading, some
+from rlregress.reporting.words import count_words, join_some, leading
 
 #: entries of one kind that are listed.
 _LISTED = 4
@@ -52,14 +52,14 @@ def card(result: Upgrade, steps: Sequence[Step]) -> Card:
     """Return the card of the whole upgrade."""
     changes = _changes(result)
     explained = {key for change in changes for key in change.entries}
-    rest = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
+    unexplained = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
     return Card(
         "The upgrade",
         Badge(result.verdict),
         result.judgement.first_reason,
         # what was cut sums up what time was over for
         [*result.cut, *_not_checked([e for e in result.entries if e.counts and not e.is_late])],
-        [*_differing(rest), *_accepted(result.entries)],
+        [*_differing(unexplained), *_accepted(result.entries)],
         steps=steps,
         share=result.judgement.share,
         culprits=[change.culprit() for change in changes],
@@ -92,8 +92,12 @@ class _Change:
     @property
     def trainings(self) -> list[Traced]:
         """Those that differ by it; empty: it is the culprit of none."""
-        held = self.of.traced if isinstance(self.of, OfFramework) else [self.of.held]
-        return [of for of in held if isinstance(of, Traced) and of.name in self.names]
+        all_trainings = self.of.traced if isinstance(self.of, OfFramework) else [self.of.held]
+        return [
+            training
+            for training in all_trainings
+            if isinstance(training, Traced) and training.name in self.names
+        ]
 
     def culprit(self) -> Culprit:
         """Return it as a card shows it."""
@@ -102,11 +106,11 @@ class _Change:
         source = None
         if hunk is not None and hunk.differing:
             source = SourcePair(hunk.shortened(_ROWS), traces_page.SIDES)
-        effects = [*self._trainings(), *self._others()]
+        effects = [*self._trainings(), *self._other_effects()]
         return Culprit(f"{function.name}, {function.file}:{line}", effects, source)
 
-    def _others(self) -> Iterator[str]:
-        """What differs in details, and if it is called directly."""
+    def _other_effects(self) -> Iterator[str]:
+        """Describe its effects on details and in direct calls."""
         for detail in self.of.details.changed if isinstance(self.of, OfFramework) else ():
             if (name := f"{detail.id} [{detail.scope}]") in self.names:
                 yield f"{name}: {detail.words}"
@@ -120,7 +124,7 @@ class _Change:
             how = _how(self.of.causes[traced.name])
             groups.setdefault((how, _differs(traced)), []).append(traced)
         for (how, differs), group in groups.items():
-            names = some([traced.name for traced in group], 3)
+            names = join_some([traced.name for traced in group], 3)
             first = group[0].comparison.first
             meaning = explain.divergence(first)[0].partition(": ")[2] if first else ""
             meaning += f": {where}" if first and (where := explain.written(first)) else ""
@@ -146,10 +150,10 @@ def _changes(result: Upgrade) -> list[_Change]:
     parts: list[OfFramework | OfScript] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     changes: list[_Change] = []
-    for of in parts:
+    for part in parts:
         own: dict[Changed, _Change] = {}
-        for name, (function, *_) in explained(of).items():
-            own.setdefault(function, _Change(function, of)).names.append(name)
+        for name, (function, *_) in explained(part).items():
+            own.setdefault(function, _Change(function, part)).names.append(name)
         changes += own.values()
     return sorted(changes, key=lambda change: -len(change.trainings))
 
@@ -158,7 +162,7 @@ def _changes(result: Upgrade) -> list[_Change]:
 
 
 def _differing(entries: Iterable[Entry]) -> list[str]:
-    """What differs and has no culprit, the worst first, one line for what is of one kind."""
+    """Describe differences without a culprit, the worst first, one line per kind."""
     own = [entry for entry in entries if entry.state in model.DIFFERENT]
     own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
     groups: dict[tuple[str, str], list[Entry]] = {}
@@ -174,20 +178,20 @@ def _kind(entry: Entry) -> str:
 
 
 def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
-    what = _JOINED.get(kind) or (
+    template = _JOINED.get(kind) or (
         _STATES.get(state) if kind in (*model.CODE, model.TRAINING, model.SCRIPT) else None
     )
     names = list(dict.fromkeys(entry.short for entry in group))
-    if what is not None and not (state == model.DIFFERS and group[0].reason):
-        text = what.format(counted(len(names), kind).replace("bodys", "bodies"))
-        return [f"{text}: {some(names, _LISTED)}"]
+    if template is not None and not (state == model.DIFFERS and group[0].reason):
+        text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
+        return [f"{text}: {join_some(names, _LISTED)}"]
     lines = [_line(entry) for entry in group[:_LISTED]]
-    left = len(group) - _LISTED
-    return lines + ([f"{left} more of kind {kind}"] if left > 0 else [])
+    hidden = len(group) - _LISTED
+    return lines + ([f"{hidden} more of kind {kind}"] if hidden > 0 else [])
 
 
 def _line(entry: Entry) -> str:
-    """What an entry is, and why it is in its state."""
+    """Describe an entry and the reason of its state."""
     summary = entry.summary if entry.summary != "changed" else ""
     fails = entry.state if entry.state == model.NEW_FAILS else ""
     standing = f"({entry.standing})" if entry.standing else ""
@@ -203,7 +207,7 @@ def _name(entry: Entry) -> str:
 
 def _accepted(entries: Iterable[Entry]) -> list[str]:
     names = [entry.short for entry in entries if entry.accepted]
-    return [f"{len(names)} accepted: {some(names, _LISTED)}"] if names else []
+    return [f"{len(names)} accepted: {join_some(names, _LISTED)}"] if names else []
 
 
 def _not_checked(entries: Iterable[Entry]) -> list[str]:

@@ -47,7 +47,7 @@ from rlregress.reporting.html.page import (
     Step,
     Table,
 )
-from rlregress.reporting.words import counted, some
+from rlregress.reporting.words import count_words, join_some
 
 #: options that choose among trainings
 _OF_TRAININGS = ("--algorithm", "--scenario")
@@ -85,18 +85,18 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
     """The first screen: the upgrade, then its parts, the worst first, if there are several."""
     parts: list[OfFramework | OfScript] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
-    parts.sort(key=lambda of: model.ORDER.index(of.verdict))
-    made = [
-        _card(result, of) if isinstance(of, OfFramework) else _script_card(result, of)
-        for of in parts
+    parts.sort(key=lambda part: model.ORDER.index(part.verdict))
+    part_cards = [
+        _card(result, part) if isinstance(part, OfFramework) else _script_card(result, part)
+        for part in parts
     ]
-    whole = upgrade_card.card(result, _steps(result, facts.command))
-    if len(made) > 1 or not made:
-        return [whole, *made]
-    (only,) = made
+    overall_card = upgrade_card.card(result, _steps(result, facts.command))
+    if len(part_cards) > 1 or not part_cards:
+        return [overall_card, *part_cards]
+    (only,) = part_cards
     cut = len(result.cut)  # first on the card, and so here
-    not_judged = [*whole.not_judged[:cut], *only.not_judged, *whole.not_judged[cut:]]
-    return [replace(whole, title=only.title, matters=only.matters, not_judged=not_judged)]
+    not_judged = [*overall_card.not_judged[:cut], *only.not_judged, *overall_card.not_judged[cut:]]
+    return [replace(overall_card, title=only.title, matters=only.matters, not_judged=not_judged)]
 
 
 def page(result: Upgrade, facts: Facts) -> Page:
@@ -107,9 +107,9 @@ def page(result: Upgrade, facts: Facts) -> Page:
         Section("not-checked", "Not checked, whatever differs", "", [result.not_checked]),
         _entries(result),
     ]  # fmt: skip
-    for of in result.frameworks:
-        name = of.title if len(result.frameworks) > 1 else ""
-        sections += _framework(of, name, facts.command)
+    for framework in result.frameworks:
+        name = framework.title if len(result.frameworks) > 1 else ""
+        sections += _framework(framework, name, facts.command)
     if result.script is not None:
         sections.append(Section("script", "Script", "", _script(result.script, facts.command)))
     sections += [_costs(result), _not_executed(result), _sides(result)]
@@ -125,56 +125,64 @@ def title(result: Upgrade) -> str:
 # -- the first screen ------------------------------------------------------------------------------
 
 
-def _card(result: Upgrade, of: OfFramework) -> Card:
-    """Return the verdict of one framework; what changed in it is on the card of the upgrade."""
-    one, other = of.versions
-    moved = [f"{name} {one.get(name)} → {v}" for name, v in other.items() if one.get(name) != v]
-    judgement = of.judgement.part_of(result.verdict)
-    same = "the same versions" if one and other else "versions not read"
+def _card(result: Upgrade, framework: OfFramework) -> Card:
+    """Build the card of one framework; its changes are on the card of the upgrade."""
+    old_versions, new_versions = framework.versions
+    moved_versions = [
+        f"{name} {old_versions.get(name)} → {v}"
+        for name, v in new_versions.items()
+        if old_versions.get(name) != v
+    ]
+    judgement = framework.judgement.part_of(result.verdict)
+    same = "the same versions" if old_versions and new_versions else "versions not read"
     return Card(
-        f"{of.title}: {', '.join(moved) or same}",
+        f"{framework.title}: {', '.join(moved_versions) or same}",
         Badge(judgement.verdict),
         # of the only part it is that of the whole
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
-        list(_untrained(of)),
-        matters=list(_matters(of)),
+        list(_untrained(framework)),
+        matters=list(_matters(framework)),
         share=judgement.share,
     )
 
 
-def _untrained(of: OfFramework) -> Iterable[str]:
+def _untrained(framework: OfFramework) -> Iterable[str]:
     """Algorithms whose returns nothing judged, where a training differs."""
-    trained = [] if of.returns is None else of.to_train
-    algorithms = sorted({t.algorithm for t in of.traced} | {n.partition(" ")[0]
-                                                            for n in of.same_code})  # fmt: skip
-    others = [name.upper() for name in algorithms if name not in trained or name not in of.stored]
-    if others and of.diverged:
-        yield f"Returns of {', '.join(others)}: not trained."
+    trained = [] if framework.returns is None else framework.to_train
+    unexecuted = {name.partition(" ")[0] for name in framework.same_code}
+    algorithms = sorted({training.algorithm for training in framework.traced} | unexecuted)
+    untrained = [
+        name.upper() for name in algorithms if name not in trained or name not in framework.stored
+    ]
+    if untrained and framework.diverged:
+        yield f"Returns of {', '.join(untrained)}: not trained."
 
 
-def _matters(of: OfFramework) -> Iterable[str]:
-    if of.details.same:
-        yield f"{of.details.same} details are the same in both versions."
-    if of.returns is not None:
-        yield f"Returns of new: {of.returns.verdict}."
-        fallen = [line for line in of.returns.lines if REGRESSED in line.partition(";")[0]]
+def _matters(framework: OfFramework) -> Iterable[str]:
+    if framework.details.same:
+        yield f"{framework.details.same} details are the same in both versions."
+    if framework.returns is not None:
+        yield f"Returns of new: {framework.returns.verdict}."
+        fallen = [line for line in framework.returns.lines if REGRESSED in line.partition(";")[0]]
         yield from fallen
-        if of.returns.verdict in (INCONCLUSIVE, COULD_NOT_JUDGE):
-            yield from of.returns.lines[:2]
-    elif of.diverged:
+        if framework.returns.verdict in (INCONCLUSIVE, COULD_NOT_JUDGE):
+            yield from framework.returns.lines[:2]
+    elif framework.diverged:
         yield "Whether agents learn as well was not checked: the new version was not trained."
-    elif of.traced or of.same_code:
-        count = len(of.traced) + len(of.same_code)
-        one = "training is the same on both versions, step by step, and so are its returns"
-        several = "trainings are the same on both versions, step by step, and so are their returns"
-        yield f"{count} {one if count == 1 else several}."
-    for detail in of.details.changed:
+    elif framework.traced or framework.same_code:
+        count = len(framework.traced) + len(framework.same_code)
+        only_one = "training is the same on both versions, step by step, and so are its returns"
+        is_several = (
+            "trainings are the same on both versions, step by step, and so are their returns"
+        )
+        yield f"{count} {only_one if count == 1 else is_several}."
+    for detail in framework.details.changed:
         if detail.consequence:
             yield f"{detail.id}: {detail.consequence}"
 
 
 def _steps(result: Upgrade, command: str) -> list[Step]:
-    """What to do next: that there is nothing to do is said only of what is unchanged."""
+    """Return the next steps. "Nothing to do" is said only if the verdict is unchanged."""
     verdict = result.verdict
     if verdict == model.UNCHANGED:
         return [Step("Nothing: upgrade.")]
@@ -185,23 +193,25 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         steps += _needed(result)
     steps += _gone(result)
     culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
-    if any(of.violated for of in result.frameworks):
+    if any(framework.violated for framework in result.frameworks):
         text = "Read the lines that changed: a formula is no longer the documented one."
         steps.append(Step(text))
     elif culprits and verdict != model.NEW_FAILS:
-        named = some(culprits, 3)
+        named = join_some(culprits, 3)
         steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
     elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
         steps.append(Step("Read what differs: is it what the release notes say?"))
-    diverged = [of for of in result.frameworks if of.diverged and of.to_train]
-    if any(of.returns is None for of in diverged) and verdict in (
+    diverged = [
+        framework for framework in result.frameworks if framework.diverged and framework.to_train
+    ]
+    if any(framework.returns is None for framework in diverged) and verdict in (
         model.CHANGED, model.NEW_FAILS
     ):  # fmt: skip
         without = [part for part in shlex.split(command) if part != "--no-returns"]
         steps.append(Step("Train the new version, where runs are stored:", shlex.join(without)))
-    left = [e for e in result.entries if e.state in model.INCOMPLETE and e.counts]
-    if left:
-        steps.append(_incomplete(left, result, command))
+    incomplete = [e for e in result.entries if e.state in model.INCOMPLETE and e.counts]
+    if incomplete:
+        steps.append(_incomplete(incomplete, result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
 
@@ -214,7 +224,7 @@ def _needed(result: Upgrade) -> Iterable[Step]:
         names = list(dict.fromkeys(entry.name for entry in gone))
         yield Step(
             f"Install {' and '.join(names)}, which the new version no longer does, if you use "
-            f"{some(list(users), 4)}:",
+            f"{join_some(list(users), 4)}:",
             f"pip install {' '.join(names)}",
         )
 
@@ -226,15 +236,15 @@ def _failure(result: Upgrade, command: str) -> Step:
     failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
     error = failing[0]
     text = f"{error.name} ends in {error.reason}."
-    lost = _lost(result)
-    if lost:
-        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(lost)}"
-        names = ", ".join(lost)
+    missing_names = _missing_packages(result)
+    if missing_names:
+        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(missing_names)}"
+        names = ", ".join(missing_names)
         return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
                     "rest:", judged)  # fmt: skip
     culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
     if culprits:
-        text += f" It does not with the old code of {some(culprits, 3)}."
+        text += f" It does not with the old code of {join_some(culprits, 3)}."
     own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
     return Step(f"{text} {own}, or report it upstream.")
 
@@ -243,28 +253,28 @@ def _gone(result: Upgrade) -> Iterable[Step]:
     """Names that are gone, and where a script has them."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
-    named = some([entry.short for entry in gone if entry.counts], 3)
+    named = join_some([entry.short for entry in gone if entry.counts], 3)
     if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
-        yield Step(_of_names(names, named))
+        yield Step(_describe_script_names(names, named))
     elif names is None and named and result.verdict != model.NEW_FAILS:
         yield Step(f"Search your code for what is gone or incompatible: {named}.")
 
 
-def _of_names(names: ScriptNames, named: str) -> str:
-    """Where a script names what is gone or incompatible, or that it does not.
+def _describe_script_names(names: ScriptNames, named: str) -> str:
+    """Describe where a script uses names that are gone or incompatible.
 
     Args:
         named: what is gone or incompatible, in words.
     """
-    unread = f"; {some(list(names.unread))} could not be read" if names.unread else ""
+    unread = f"; {join_some(list(names.unread))} could not be read" if names.unread else ""
     if names.lines:
-        lines = [f"{of.file}:{of.line} {of.text} ({of.why})" for of in names.lines]
+        lines = [f"{line.file}:{line.line} {line.text} ({line.why})" for line in names.lines]
         verb = "names" if len(lines) == 1 else "name"
         return (
-            f"Change {counted(len(lines), 'line')} that {verb} what is gone or incompatible: "
-            f"{some(lines, 3)}{unread}."
+            f"Change {count_words(len(lines), 'line')} that {verb} what is gone or incompatible: "
+            f"{join_some(lines, 3)}{unread}."
         )
-    files = some(list(names.files), 4) or "the script"
+    files = join_some(list(names.files), 4) or "the script"
     verb = "name" if len(names.files) > 1 else "names"
     return (
         f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
@@ -272,7 +282,7 @@ def _of_names(names: ScriptNames, named: str) -> str:
     )
 
 
-def _lost(result: Upgrade) -> list[str]:
+def _missing_packages(result: Upgrade) -> list[str]:
     """Packages that are no longer installed, and that an error of the new version names."""
     reasons = [entry.reason for entry in result.entries if entry.state == model.NEW_FAILS]
     missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
@@ -280,40 +290,43 @@ def _lost(result: Upgrade) -> list[str]:
     return [name for name in gone if any(name in reason for reason in missing)]
 
 
-def _incomplete(left: Sequence[Entry], result: Upgrade, command: str) -> Step:
-    """How to execute the changed pieces that did not run as a whole, or why checks have no result.
+def _incomplete(unfinished: Sequence[Entry], result: Upgrade, command: str) -> Step:
+    """Suggest how to execute unexecuted pieces, or name why checks have no result.
 
     Args:
         left: what counts and was not checked as a whole.
     """
     if result.cut:
-        more = returns_page.without(command, "--minutes")
-        return Step("Give it more time, which goes on with what was recorded:", more)
-    pieces = [entry for entry in left if entry.kind in model.CHANGES]
+        longer_command = returns_page.without(command, "--minutes")
+        return Step("Give it more time, which goes on with what was recorded:", longer_command)
+    pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
     if not pieces:
-        names = some([entry.short for entry in left], 3)
-        return Step(f"Read why {counted(len(left), 'check')} gave no result: {names}.")
+        names = join_some([entry.short for entry in unfinished], 3)
+        return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
     idle = model.idle_packages(result.entries)
-    of = f" of {', '.join(idle)}" if idle else ""
+    idle_text = f" of {', '.join(idle)}" if idle else ""
     were = "was" if len(pieces) == 1 else "were"
     text = (
-        f"{counted(len(pieces), 'changed piece')}{of} {were} not executed and compared as a whole;"
+        f"{count_words(len(pieces), 'changed piece')}{idle_text} {were} not executed and compared "
+        "as a whole;"
     )
-    known = {of.module for of in result.frameworks}
-    foreign = {name for name in idle if name.replace("-", "_") not in known}
-    given = shlex.split(command)
-    if "--scenario" in given and "--script" not in given and not foreign:
+    modules = {idle_text.module for idle_text in result.frameworks}
+    foreign = {name for name in idle if name.replace("-", "_") not in modules}
+    given_arguments = shlex.split(command)
+    if "--scenario" in given_arguments and "--script" not in given_arguments and not foreign:
         return Step(f"{text} trace every scenario:", returns_page.without(command, "--scenario"))
-    whole = returns_page.without(returns_page.without(command, "--algorithm"), "--script")
-    return Step(f"{text} if you use any, trace a script that does:", f"{whole} --script yours.py")
+    is_whole = returns_page.without(returns_page.without(command, "--algorithm"), "--script")
+    return Step(
+        f"{text} if you use any, trace a script that does:", f"{is_whole} --script yours.py"
+    )
 
 
-def _script_card(result: Upgrade, of: OfScript) -> Card:
-    held = of.held
-    text = str(held) if isinstance(held, NotTraced) else held.word
-    own = of.judgement.part_of(result.verdict)
+def _script_card(result: Upgrade, script: OfScript) -> Card:
+    training = script.held
+    text = str(training) if isinstance(training, NotTraced) else training.word
+    own = script.judgement.part_of(result.verdict)
     sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
-    return Card(held.name, Badge(own.verdict), sentence, share=own.share)
+    return Card(training.name, Badge(own.verdict), sentence, share=own.share)
 
 
 # -- below -----------------------------------------------------------------------------------------
@@ -341,11 +354,11 @@ def _entries(result: Upgrade) -> Section:
 
 
 def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Title of a list -> its entries: what never ran is listed by how far it came."""
+    """Return title of a list -> its entries; unexecuted ones are listed by how far they came."""
     lists: dict[str, list[Entry]] = {}
     for entry in entries:
         title = (
-            model.title_of_unexecuted(entry) if entry.state == model.NEVER else _TITLES[entry.state]
+            model.unexecuted_title(entry) if entry.state == model.NEVER else _TITLES[entry.state]
         )
         lists.setdefault(title, []).append(entry)
     return lists
@@ -359,66 +372,70 @@ def _notes(entry: Entry) -> list[str]:
 def _table(entries: Sequence[Entry]) -> Table:
     rows = [
         [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
-         entry.reason or some(list(entry.by), 4), "; ".join(_notes(entry)), entry.key]
+         entry.reason or join_some(list(entry.by), 4), "; ".join(_notes(entry)), entry.key]
         for entry in entries
     ]  # fmt: skip
     return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
 
 
-def _framework(of: OfFramework, name: str, command: str) -> list[Section]:
-    key, of_it = re.sub(r"\W+", "-", of.name), f" of {name}" if name else ""
-    details = of.details
+def _framework(framework: OfFramework, name: str, command: str) -> list[Section]:
+    key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
+    details = framework.details
     probed = f"{len(details.changed)} of {details.probed} that were probed on both versions."
     sections = [
-        Section(f"not-asked-{key}", f"Not compared{of_it}", "",
-                _not_probed(of)),
-        Section(f"details-{key}", f"Details that differ{of_it}", probed, _details(of)),
-        Section(f"traces-{key}", f"Traces{of_it}", "", _traces(of, command)),
-        Section(f"code-{key}", f"Source of what differs{of_it}",
-                "What nothing has executed comes first, folded.", [*_code(of), *_calls(of)]),
+        Section(f"not-asked-{key}", f"Not compared{title_suffix}", "",
+                _not_probed(framework)),
+        Section(f"details-{key}", f"Details that differ{title_suffix}", probed,
+                _details(framework)),
+        Section(f"traces-{key}", f"Traces{title_suffix}", "", _traces(framework, command)),
+        Section(f"code-{key}", f"Source of what differs{title_suffix}",
+                "What nothing has executed comes first, "
+                "folded.", [*_code(framework), *_calls(framework)]),
     ]  # fmt: skip
-    if of.returns is not None:
-        title_ = f"Returns of the new version{of_it}"
+    if framework.returns is not None:
+        title_ = f"Returns of the new version{title_suffix}"
         section = returns_page.section(
-            f"returns-{key}", title_, of.returns.verdicts, of.returns.runs,
-            f"rlregress check --framework {of.name.partition('@')[0]}",
+            f"returns-{key}", title_, framework.returns.verdicts, framework.returns.runs,
+            f"rlregress check --framework {framework.name.partition('@')[0]}",
         )  # fmt: skip
         lead = "The new version's runs are the new ones."
-        parts = [list(of.returns.lines), *section.parts]
+        parts = [list(framework.returns.lines), *section.parts]
         sections.append(Section(section.id, title_, lead, parts))
     return sections
 
 
-def _not_probed(of: OfFramework) -> list[object]:
+def _not_probed(framework: OfFramework) -> list[object]:
     kinds: Counter[tuple[str, str, str]] = Counter()
-    for missing in of.details.not_probed:
-        known = missing.why == ERROR and missing.error_origin in (SUITE, FRAMEWORK)
-        why = _WHY[missing.error_origin if known else missing.why]
+    for missing in framework.details.not_probed:
+        is_known = missing.why == ERROR and missing.error_origin in (SUITE, FRAMEWORK)
+        why = _WHY[missing.error_origin if is_known else missing.why]
         place = f" ({missing.place})" if missing.place else ""
         kinds[missing.side, why, f"{missing.text}{place}"] += 1
     rows = [[in_words(side), why, text, count]
             for (side, why, text), count in kinds.most_common()]  # fmt: skip
-    absent = [f"{missing.id} [{missing.scope}]: {missing.text}" for missing in of.details.absent]
+    absent = [
+        f"{missing.id} [{missing.scope}]: {missing.text}" for missing in framework.details.absent
+    ]
     return [
         Table(("version", "why", "message", "details"), rows, 1),
-        Folded(f"{counted(len(absent), 'detail')} about what neither version has", [absent]),
+        Folded(f"{count_words(len(absent), 'detail')} about what neither version has", [absent]),
     ]
 
 
-def _details(of: OfFramework) -> list[object]:
-    changed = [execution.function for execution in of.executions]
-    found: list[object] = []
-    for finding in findings(of.details.changed, changed):
-        hunks = [of.hunks[f] for f in finding.functions[:2] if f in of.hunks]
+def _details(framework: OfFramework) -> list[object]:
+    changed = [execution.function for execution in framework.executions]
+    elements: list[object] = []
+    for finding in findings(framework.details.changed, changed):
+        hunks = [framework.hunks[f] for f in finding.functions[:2] if f in framework.hunks]
         for number, detail in enumerate(finding.details):
             # details with one cause have one source
-            found.append(_detail(of, detail, hunks if number == 0 else []))
-    return found
+            elements.append(_detail(framework, detail, hunks if number == 0 else []))
+    return elements
 
 
-def _detail(of: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Finding:
-    stands = of.standing.get((detail.id, detail.scope), UNDOCUMENTED)
-    documented = of.documented.get((detail.id, detail.scope), ())
+def _detail(framework: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Finding:
+    stands = framework.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+    documented = framework.documented.get((detail.id, detail.scope), ())
     lines = [detail.question, *filter(None, [detail.consequence]), *detail.numbers()]
     lines += [f"Documented: {'; '.join(documented)}"] if documented else []
     return Finding(
@@ -432,55 +449,65 @@ def _detail(of: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Fi
     )  # fmt: skip
 
 
-def _traces(of: OfFramework, command: str) -> list[object]:
-    listed = [t for t in of.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats]
-    equal = [t.name for t in of.traced if t not in listed]
-    differing = [t for t in listed if t.comparison.verdict != "equal" or not t.repeats]
-    absent = [str(lost) for lost in of.not_traced if not lost.counts]
+def _traces(framework: OfFramework, command: str) -> list[object]:
+    shown = [
+        t for t in framework.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats
+    ]
+    equal = [t.name for t in framework.traced if t not in shown]
+    differing = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
+    absent = [
+        str(missing_names) for missing_names in framework.not_traced if not missing_names.counts
+    ]
     return [
-        traces_page.table(listed),
-        Folded(f"Equal to the bit: {counted(len(equal), 'scenario')}", [equal]),
-        Folded(f"Recorded on the new version alone, as they execute nothing that differs: "
-               f"{len(of.same_code)}", [list(of.same_code)]),
+        traces_page.table(shown),
+        Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
+        Folded(f"Not traced, as no code that differs is run: {len(framework.same_code)}",
+               [list(framework.same_code)]),
         *(
-            traces_page.finding(group, of.causes.get(group[0].name), of.details.changed,
-                                _one(command, group[0].name))
-            for group in traces_page.together(differing, of.causes, of.details.changed)
+            traces_page.finding(
+                group, framework.causes.get(group[0].name), framework.details.changed,
+                _training_command(command, group[0].name),
+            )
+            for group in traces_page.group_trainings(
+                differing, framework.causes, framework.details.changed
+            )
         ),
         Folded("Not supported by one version, or by both", [absent]),
     ]  # fmt: skip
 
 
-def _one(command: str, training: str) -> str:
+def _training_command(command: str, training: str) -> str:
     """The command of an upgrade for one training."""
     algorithm, _, scenario = training.partition(" ")
-    kept = returns_page.without(command, *_OF_TRAININGS)
-    return f"{kept} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
+    shortened = returns_page.without(command, *_OF_TRAININGS)
+    return f"{shortened} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
 
 
-def _code(of: OfFramework) -> list[object]:
-    idle = {entry.name for entry in of.unexecuted if not entry.ran}
+def _code(framework: OfFramework) -> list[object]:
+    idle = {entry.name for entry in framework.unexecuted if not entry.ran}
     parts: list[object] = []
     for heading, ran in (("Never executed", False), ("Executed", True)):
-        own = [r for r in of.executions if (" ".join(r.function.key) not in idle) == ran]
-        hunks = [of.hunks[r.function] for r in own[:MOST_HUNKS] if r.function in of.hunks]
+        own = [r for r in framework.executions if (" ".join(r.function.key) not in idle) == ran]
+        hunks = [
+            framework.hunks[r.function] for r in own[:MOST_HUNKS] if r.function in framework.hunks
+        ]
         pairs = [SourcePair(hunk, traces_page.SIDES, open=ran) for hunk in hunks if hunk.groups]
         parts += [Heading(f"{heading} ({len(pairs)})"), *pairs]
     return parts
 
 
-def _calls(of: OfFramework | OfScript) -> list[object]:
-    """What differs if it is called directly, and what mutants would have been detected."""
-    calls = [f"{execution.function}: {execution.calls}" for execution in of.executions
+def _calls(part: OfFramework | OfScript) -> list[object]:
+    """Describe differences in direct calls, and how many mutants would have been detected."""
+    calls = [f"{execution.function}: {execution.calls}" for execution in part.executions
              if execution.calls is not None and execution.calls.arguments]  # fmt: skip
     parts: list[object] = [Heading("Functions that differ when they are called directly"), calls]
-    if of.proof is not None:
-        proof = of.proof
-        of_calls = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
+    if part.proof is not None:
+        proof = part.proof
+        calls_note = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
         sentence = (
-            f"Of {counted(proof.faults, 'mutant')} of "
-            f"{counted(proof.functions, 'changed function')} "
-            f"{proof.detected} would have been detected ({proof.share:.0%}){of_calls}."
+            f"Of {count_words(proof.faults, 'mutant')} of "
+            f"{count_words(proof.functions, 'changed function')} "
+            f"{proof.detected} would have been detected ({proof.share:.0%}){calls_note}."
         )
         parts += [
             Heading("Mutants"),
@@ -497,14 +524,14 @@ def _script(result: OfScript, command: str) -> list[object]:
     lines = result.names.lines if result.names is not None else ()
     parts: list[object] = [
         Heading("Lines that name what is gone or incompatible"),
-        [f"{of.file}:{of.line} {of.text}: {of.why}" for of in lines],
+        [f"{line.file}:{line.line} {line.text}: {line.why}" for line in lines],
         *_calls(result),
     ]
     if isinstance(result.held, NotTraced):
         return [[str(result.held)], *parts]
     cause = result.causes.get(result.held.name)
-    found = traces_page.finding([result.held], cause, (), command)
-    return [traces_page.table([result.held]), found, *parts]
+    finding = traces_page.finding([result.held], cause, (), command)
+    return [traces_page.table([result.held]), finding, *parts]
 
 
 def _costs(result: Upgrade) -> Section:
@@ -522,10 +549,10 @@ def _costs(result: Upgrade) -> Section:
 
 def _not_executed(result: Upgrade) -> Section:
     rows = [[file, ranges(numbers)] for file, numbers in missed(result.traced).items()]
-    taken = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
+    excluded = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
     parts = [
-        Folded(f"Lines in {counted(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
-        Folded(f"Branches, clamps and masks taken one way only: {len(taken)}", [taken]),
+        Folded(f"Lines in {count_words(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
+        Folded(f"Branches, clamps and masks taken one way only: {len(excluded)}", [excluded]),
     ]
     lead = "Equal traces say nothing about these lines of the new version."
     return Section("not-reached", "What the traces did not execute", lead, parts)

@@ -1,0 +1,159 @@
+"""Names and first sentences: how many of each package are vague, and that no package gets worse."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from rlregress import suite
+
+TOOLS = suite.root() / "tools"
+#: package -> the most vague bindings and functions of 1000, and riddles of 100 docstrings
+CEILINGS: dict[str, list[float]] = tomllib.loads(
+    (Path(__file__).parent / "names.toml").read_text("utf-8")
+)["ceilings"]
+#: the goal of every package; tests may have 25 vague bindings
+TARGETS = (10.0, 5.0, 3.0)
+#: words that name nothing: pronouns, prepositions, bare participles
+VAGUE = frozenset(
+    ["again", "apart", "begun", "beside", "chosen", "counted", "drawn", "each", "ended", "every"]
+    + [
+        "found",
+        "given",
+        "held",
+        "here",
+        "kept",
+        "known",
+        "left",
+        "listed",
+        "lost",
+        "looked",
+        "made",
+    ]
+    + ["more", "moved", "of", "one", "other", "others", "rest", "several", "some", "standing"]
+    + ["taken", "there", "together", "wanted", "what", "whole"]
+)
+#: those that are vague before a noun too; ``other_framework`` and ``known_names`` are not
+FIRST_WORDS = frozenset(
+    ["beside", "each", "every", "given", "held", "here", "kept", "made", "of", "there", "what"]
+)
+RIDDLE = re.compile(
+    r"^(what|that|whether|of|who|where)\b|\bwhat\b[^.]*\b(is|are|has|have|was|were|does|do)\b", re.I
+)
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def is_vague(name: str) -> bool:
+    """Return whether a name is a vague word or begins with one, whatever its underscores."""
+    # the words of a class: CamelCase
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip("_")).lower().split("_")
+    return words[0] in (VAGUE if len(words) == 1 else FIRST_WORDS)
+
+
+def list_bindings(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """Yield the names of parameters, variables, attributes and classes where they are bound."""
+    for node in nodes:
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.ClassDef):
+            yield node.name
+
+
+def first_sentences(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """Yield the first sentence of every docstring."""
+    for node in nodes:
+        if isinstance(node, _DOCUMENTED) and (text := ast.get_docstring(node)):
+            yield text.split("\n\n")[0].split(". ")[0]
+
+
+def measure_names(texts: Sequence[str]) -> tuple[float, float, float]:
+    """Return vague bindings and functions for 1000, and riddles for 100 docstrings."""
+    nodes = [node for text in texts for node in ast.walk(ast.parse(text))]
+    functions = [n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    sentences = [bool(RIDDLE.search(sentence)) for sentence in first_sentences(nodes)]
+
+    def share(flags: Sequence[bool], of_so_many: int) -> float:
+        return of_so_many * sum(flags) / len(flags) if flags else 0.0
+
+    return (
+        share([is_vague(name) for name in list_bindings(nodes)], 1000),
+        share([is_vague(name) for name in functions], 1000),
+        share(sentences, 100),
+    )
+
+
+def list_packages() -> dict[str, list[Path]]:
+    """Return package -> its Python files: packages of the core, the two others, and tests."""
+    packages: dict[str, list[Path]] = {}
+    for path in sorted(TOOLS.rglob("*.py")):
+        parts = path.relative_to(TOOLS).parts
+        if "tests" in parts:
+            name = "tests"
+        elif parts[0] == "rlregress" and len(parts) > 2:
+            name = f"rlregress.{parts[1]}"
+        else:
+            name = parts[0]
+        packages.setdefault(name, []).append(path)
+    return packages
+
+
+PACKAGES = list_packages()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_has_no_more_vague_names_than_its_ceiling(package):
+    """A new package has the target as its ceiling."""
+    measured = measure_names([path.read_text("utf-8") for path in PACKAGES[package]])
+    ceiling = CEILINGS.get(package, TARGETS)
+    kinds = ("vague bindings of 1000", "vague functions of 1000", "riddles of 100 docstrings")
+    worse = [
+        f"{package}: {figure:.1f} {kind}, at most {limit}"
+        for kind, figure, limit in zip(kinds, measured, ceiling, strict=True)
+        if figure > limit
+    ]
+    assert worse == []
+
+
+def test_every_ceiling_is_of_a_package():
+    """A package that is gone has no ceiling, and one that has reached the target needs none."""
+    assert CEILINGS.keys() <= PACKAGES.keys()
+    assert list(TARGETS) not in CEILINGS.values()
+    assert len(PACKAGES["tests"]) > 200
+
+
+@pytest.mark.parametrize(
+    "name", ["of", "_of", "of_", "found", "given_rows", "OfFramework", "_Made", "each_row", "other"]
+)
+def test_a_vague_name_is_found(name):
+    """Underscores, a noun behind a participle, and a class change nothing."""
+    assert is_vague(name)
+
+
+@pytest.mark.parametrize("name", ["offset", "other_framework", "left_margin", "founder", "Onetime"])
+def test_a_name_of_something_is_not_vague(name):
+    """A word that only begins like a vague one, and an adjective before a noun, are none."""
+    assert not is_vague(name)
+
+
+def test_every_kind_of_name_and_sentence_counts():
+    """Parameters, variables, attributes and classes are bindings; a riddle is a first sentence."""
+    text = '''"""What it is."""
+class Of:
+    """A thing. What follows does not count."""
+    def given(self, found):
+        """Whether it holds."""
+        self.kept = held = found
+'''
+    bindings, functions, riddles = measure_names([text])
+    assert bindings == 1000 * 4 / 5  # self is the fifth
+    assert functions == 1000
+    assert riddles == pytest.approx(100 * 2 / 3)
