@@ -53,7 +53,7 @@ class Begun:
 
     def continued(self, forget: Callable[[Any], None] = lambda model: None) -> list[dict[str, Any]]:
         """The events of what was kept, trained to its end."""
-        kept = pickled.load(io.BytesIO(self.measure_once))
+        kept = pickled.load(io.BytesIO(self.kept))
         forget(kept["training"][0])
         pickled.set_random_state(kept["random"])
         recorder = recording()
