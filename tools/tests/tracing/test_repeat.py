@@ -359,7 +359,7 @@ class Guarded:
     __slots__ = ("kept", "__dict__")
 
     def __init__(self):
-        self.measure_once, self.second = [1.0], {"a": 2}
+        self.kept, self.second = [1.0], {"a": 2}
 
     def __getstate__(self):
         return {}
