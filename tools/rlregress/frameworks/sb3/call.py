@@ -32,13 +32,13 @@ def generated_calls() -> Mapping[str, TraceTraining]:
     return {
         "ppo calls-options": _options("ppo normalised, ppo callbacks, ppo monitored, ppo gsde, "
                                       "ppo transposed, ppo made-by-name", ""),
-        "a2c calls-options": _options("a2c callbacks, a2c rmsprop", ".a2c", ".common.sb2_compat"),
+        "a2c calls-options": _options("a2c rmsprop, a2c gsde", ".a2c", ".common.sb2_compat"),
         "sac calls-options": _options("sac saved, sac gsde, sac goals", ".sac", ".her",
                                       ".common.off_policy_algorithm", ".common.buffers",
                                       ".common.distributions", ".common.monitor"),
-        "td3 calls-options": _options("td3 callbacks, td3 vectorised-noise", ".td3",
+        "td3 calls-options": _options("td3 one-environment, td3 vectorised-noise", ".td3",
                                       ".common.noise"),
-        "ddpg calls-options": _options("ddpg callbacks", ".ddpg"),
-        "dqn calls-options": _options("dqn callbacks", ".dqn"),
+        "ddpg calls-options": _options("ddpg vectorised-noise", ".ddpg"),
+        "dqn calls-options": _options("dqn one-environment", ".dqn"),
         **{f"ppo calls-{part}": GeneratedCalls(_CASES, part) for part in parts},
     }  # fmt: skip

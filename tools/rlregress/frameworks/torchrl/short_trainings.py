@@ -271,7 +271,9 @@ _IMAGES = ("ToTensorImage", "CatFrames", "GrayScale")
 
 def transforms() -> dict[str, TraceTraining]:
     """Return rollouts through each transform, and through those of images together."""
-    spaces: dict[str, Any] = {"DoubleToFloat": {"observations": "float64", "actions": "float64"}}
+    spaces: dict[str, dict[str, Any]] = {
+        "DoubleToFloat": {"observations": "float64", "actions": "float64"}
+    }
     made_by = {
         f"{name} {n or ''}".strip(): partial(
             _transformed, transforms=[transform(name, **given)], **spaces.get(name, {})
