@@ -126,7 +126,6 @@ FURTHER: list[tuple[str, Any]] = [
     ("JSON", [dataclasses.asdict(Checkpoint(1, "ab", 1.0, 2.0))]),
     ("JSON", {"items": [["parameters", "float 0.5", "load", [0.5]]]}),
     ("JSON", hostile.EVIDENCE),
-    ("TOML", {"project": {"name": "x"}, "tool": {"setuptools": {}}}),
     (
         "JSON",
         {
