@@ -40,20 +40,6 @@ def assert_values_near(
     )
 
 
-def assert_values_far(
-    who: str, setting: str, found: np.ndarray, wrong: float | np.ndarray, distance: float
-) -> None:
-    """The learned values [n] are all more than ``distance`` away from wrong ones, number or [n]."""
-    __tracebackhide__ = True
-    distances = np.abs(np.asarray(found, dtype=np.float64) - wrong)
-    if found.size and np.all(distances > distance):
-        return
-    raise AssertionError(
-        f"{who}, {setting}: expected values more than {distance:g} away from {_spelled(wrong)}, "
-        f"found {_spelled(found)}"
-    )
-
-
 def assert_stored(
     who: str, what: str, found: np.ndarray | None, expected: Sequence[object] | None
 ) -> None:

@@ -6,6 +6,7 @@ A row of a minibatch whose parts are of two steps, or of two environments, is re
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -64,6 +65,10 @@ class Clock(gymnasium.Env[np.ndarray, np.ndarray]):
         self._step += 1
         terminated, truncated = self._limit_is.flags(self._step == SHORTEST + self._number)
         return self._observation(), reward, terminated, truncated, {}
+
+
+#: makes clocks whose limit is a termination; one object, so that caches know it again
+TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 
 
 def played(environments: int, steps: int) -> dict[tuple[float, float], bool]:
@@ -168,3 +173,8 @@ class FinalOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.nd
         if terminated or truncated:
             observation = observation + np.array([self._by, 0.0])
         return observation, reward, terminated, truncated, info
+
+
+def final_of_another(number: int) -> FinalOfAnother:
+    """Make one of three clocks that show the final observation of another one of them."""
+    return FinalOfAnother(Clock(number), by=1 if number < 2 else -2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import gymnasium
 import numpy as np
@@ -52,6 +53,7 @@ def played(framework: Adapter, name: str) -> Player:
     return framework.observe.play_atari(game(name))
 
 
+@cache
 def bare(name: str) -> Player:
     """Control: the game with nothing around it."""
     made = game(name)()

@@ -8,7 +8,7 @@ observation.
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import Minibatch, TrainingVariant
 from tests_behavior import value_sources
 from tests_behavior.assertions import assert_one_step_returns, assert_one_transition
-from tests_behavior.clock import Clock, Notes
+from tests_behavior.clock import TERMINATED, Clock, Notes
 from tests_behavior.clock_trainings import (
     environments_of,
     hyperparameters,
@@ -25,7 +25,6 @@ from tests_behavior.clock_trainings import (
     joined,
     read,
 )
-from tests_behavior.limit import LimitIs
 from tests_behavior.questions import asked
 from tests_behavior.toy_settings import setting
 
@@ -36,8 +35,6 @@ pytestmark = pytest.mark.without_cells
 
 #: a further variant of what runs anyway
 NIGHTLY = pytest.mark.nightly
-
-TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 
 
 @cache

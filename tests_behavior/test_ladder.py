@@ -7,7 +7,9 @@ DDPG, and of TorchRL's PPO): below 0.7 % with 95 % confidence (3 / 450). On all 
 seeds, values were up to 0.07 away (0.2 is tolerated), actions up to 0.41 (0.8). SB3 and TorchRL
 train less below the highest rung (``lower_steps``): with 3 to 9 seeds values were up to 0.06 away,
 actions up to 0.1. The highest rung takes all steps: with so few, one of nine seeds of SB3's TD3
-failed.
+failed. SAC and DQN of these two learn in larger steps: values of SB3's SAC (3 seeds) and DQN (10)
+were up to 0.13 away, and none of 33 trainings failed on the highest rung. Larger steps are not for
+policies without draws: 3 of 60 trainings of SB3's TD3 went to the wrong bound.
 
 It sees a discount of 0 instead of 0.5 (a value is 0.5 away), a policy that says the same of both
 observations (an action is at least 1 away), and what learns nothing or the opposite. It does not
@@ -32,7 +34,9 @@ from rlregress.probing.seeded_training import SeededTraining, Seeds
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
 from tests_behavior.questions import asked
-from tests_behavior.toy_settings import SEEDED, UNSEEDED, setting, skip_unless_trained
+from tests_behavior.toy_settings import SEEDED, setting
+
+pytestmark = pytest.mark.without_cells
 
 #: what a fault changes: hyperparameters, the environment, the output layer of policy or Q network
 Changes = Mapping[str, Any]
@@ -44,7 +48,6 @@ _RUNGS = [
     pytest.param(rung, id=rung.name, marks=[] if rung is RUNGS[-1] else pytest.mark.nightly)
     for rung in RUNGS
 ]
-_OTHERS = [pytest.param(name, id=name) for name in SEEDED]
 
 
 def climb(
@@ -84,21 +87,11 @@ def climb(
     assert_climbed(who, rung, trained.value(found), actions, discrete)
 
 
-@pytest.mark.without_cells(*UNSEEDED)
 @pytest.mark.parametrize("rung", _RUNGS)
 def test_a_rung_is_climbed(framework, algorithm, rung):
     """What is to be learned on a rung is learned within some hundred steps."""
     with asked(f"ladder.{rung.name}", framework.name, algorithm):
         climb(framework, algorithm, rung)
-
-
-@pytest.mark.parametrize("rung", _RUNGS)
-@pytest.mark.parametrize("other", _OTHERS)
-def test_a_rung_is_climbed_by_dqn_and_ddpg(framework, other, rung):
-    """What is to be learned on a rung is learned by the algorithms that no cell trains, too."""
-    skip_unless_trained(framework, other)
-    with asked(f"ladder.{rung.name}", framework.name, other):
-        climb(framework, other, rung)
 
 
 class Blank(gymnasium.ObservationWrapper):
@@ -168,24 +161,9 @@ def climb_with_its_fault(framework: Adapter, algorithm: str, of: Rung, rung: Run
     climb(framework, algorithm, rung, **fault(of, algorithm, chosen.hyperparameters))
 
 
-def assert_fault_shows(framework: Adapter, algorithm: str, rung: Rung) -> None:
-    """A fault turns its rung red, with the suspect named."""
-    with pytest.raises(AssertionError, match=f"rung '{rung.name}'.*suspect: {rung.suspect}$"):
-        climb_with_its_fault(framework, algorithm, rung, rung)
-
-
 @pytest.mark.nightly
-@pytest.mark.without_cells(*UNSEEDED)
 @pytest.mark.parametrize("rung", RUNGS, ids=[rung.name for rung in RUNGS])
 def test_a_fault_shows_at_its_rung(framework, algorithm, rung):
-    """Control: what lacks one thing fails at the rung that needs it."""
-    assert_fault_shows(framework, algorithm, rung)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("rung", RUNGS, ids=[rung.name for rung in RUNGS])
-@pytest.mark.parametrize("other", _OTHERS)
-def test_a_fault_of_dqn_and_ddpg_shows_at_its_rung(framework, other, rung):
-    """Control: as above, of the algorithms that no cell trains."""
-    skip_unless_trained(framework, other)
-    assert_fault_shows(framework, other, rung)
+    """Control: what lacks one thing fails at the rung that needs it, with the suspect named."""
+    with pytest.raises(AssertionError, match=f"rung '{rung.name}'.*suspect: {rung.suspect}$"):
+        climb_with_its_fault(framework, algorithm, rung, rung)

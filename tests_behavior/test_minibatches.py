@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from tests_behavior.assertions import (
     assert_one_transition,
     assert_same_in_each_row,
 )
-from tests_behavior.clock import Clock, FinalOfAnother, RewardOfAnother, played
+from tests_behavior.clock import TERMINATED, Clock, RewardOfAnother, final_of_another, played
 from tests_behavior.clock_trainings import environments_of, is_on_policy, joined
 from tests_behavior.limit import LimitIs
 from tests_behavior.toy_settings import ONE_ENVIRONMENT, Setting, setting
@@ -40,7 +39,6 @@ STEPS = {True: 16, False: 10}
 ROUNDED = 0.01
 
 TRUNCATED = Clock
-TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 
 
 def of(framework: Adapter, algorithm: str) -> Setting:
@@ -189,7 +187,7 @@ def _reward_of_another(number: int) -> RewardOfAnother:
 
 def test_a_final_observation_of_another_environment_is_seen(framework, algorithm):
     """Control: a value or an observation of another environment at the end of an episode shows."""
-    rows = joined(read(framework, algorithm, _final_of_another))
+    rows = joined(read(framework, algorithm, final_of_another))
     chosen = of(framework, algorithm)
     if chosen.truncation_is_termination or chosen.value_before_truncation:
         # nothing is read of the final observation that could be wrong
@@ -197,10 +195,6 @@ def test_a_final_observation_of_another_environment_is_seen(framework, algorithm
         return
     with pytest.raises(AssertionError, match="expected the (return|next observation) of the step"):
         assert_right(framework, algorithm, rows, LimitIs.TRUNCATION)
-
-
-def _final_of_another(number: int) -> FinalOfAnother:
-    return FinalOfAnother(Clock(number))
 
 
 def test_an_environment_that_is_never_read_is_seen(framework, algorithm):

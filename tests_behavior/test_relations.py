@@ -7,7 +7,6 @@ twice the target of an action value; a lambda of 1 sums all rewards; a discount 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -193,21 +192,21 @@ def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
         assert_same_in_each_row(who, what, getattr(other, what), expected)
 
 
-def _whole(framework: Adapter, algorithm: str) -> TrainingRequest:
+def _whole(framework: Adapter, algorithm: str, total_steps: int = 128) -> TrainingRequest:
     chosen = setting(framework.name, "determinism", algorithm)
     return TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: task(algorithm),
         hyperparameters=chosen.hyperparameters,
-        total_steps=128,
+        total_steps=total_steps,
         seed=shifted(1),
     )
 
 
 @cache
-def at_once(framework: Adapter, algorithm: str) -> Trained:
-    """The whole training."""
-    return framework.train.train(_whole(framework, algorithm))
+def at_once(framework: Adapter, algorithm: str, total_steps: int = 128) -> Trained:
+    """The whole training, or so many steps of it."""
+    return framework.train.train(_whole(framework, algorithm, total_steps))
 
 
 @pytest.mark.nightly
@@ -223,6 +222,6 @@ def test_two_halves_are_the_whole(framework, algorithm, restored):
             raise AssertionError(f"expected a way to go on, found none: {error}") from error
         whole = at_once(framework, algorithm).parameters
         assert_same_parameters(who, "whole and halves", whole, halves.parameters)
-    first = replace(_whole(framework, algorithm), total_steps=64)
+    half = at_once(framework, algorithm, 64).parameters
     with pytest.raises(AssertionError, match="expected parameters identical"):
-        assert_same_parameters(who, "control", whole, framework.train.train(first).parameters)
+        assert_same_parameters(who, "control", whole, half)

@@ -15,7 +15,7 @@ import pytest
 from rlregress.frameworks.base import Adapter
 from tests_behavior import value_sources
 from tests_behavior.assertions import assert_each_row_read, assert_one_transition
-from tests_behavior.clock import BeforeAsFinal, Clock, FinalOfAnother, played
+from tests_behavior.clock import TERMINATED, BeforeAsFinal, Clock, final_of_another, played
 from tests_behavior.clock_trainings import (
     environments_of,
     hyperparameters,
@@ -33,7 +33,6 @@ pytestmark = pytest.mark.without_cells
 #: a further variant of what runs anyway
 NIGHTLY = pytest.mark.nightly
 
-TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 BOTH = partial(Clock, limit_is=LimitIs.BOTH)
 
 #: steps of each environment; those of an episode of environment n are 3 + n
@@ -85,12 +84,7 @@ def test_no_value_is_behind_a_termination(framework, algorithm, make, environmen
         pytest.param(
             lambda n: BeforeAsFinal(Clock(n)), value_sources.BEFORE, id="before", marks=NIGHTLY
         ),
-        pytest.param(
-            lambda n: FinalOfAnother(Clock(n), by=1 if n < 2 else -2),
-            value_sources.ANOTHER,
-            id="another",
-            marks=NIGHTLY,
-        ),
+        pytest.param(final_of_another, value_sources.ANOTHER, id="another", marks=NIGHTLY),
         pytest.param(TERMINATED, value_sources.NOTHING, id="nothing", marks=NIGHTLY),
     ],
 )

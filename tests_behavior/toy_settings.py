@@ -24,8 +24,6 @@ from rlregress.probing.interface import Minibatch
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
 #: trained on the ladder by ``adapter.train.train_seeded``
 SEEDED = ("dqn", "ddpg")
-#: trained by ``adapter.train.train`` everywhere, whether or not a cell trains them
-UNSEEDED = ("ppo", "sac", "td3")
 _WITHOUT_CELLS = "without_cells"
 #: why nothing of several environments is asked, where ``most_environments`` is 1
 ONE_ENVIRONMENT = (
@@ -89,7 +87,7 @@ class _Entry:
     windows_end_with_batches: bool = False
     standardized_advantages: bool = False
     most_environments: Annotated[int, Field(ge=0)] = 0
-    values_within: Annotated[float, Field(gt=0)] = 1.0
+    values_within: Annotated[float, Field(gt=0)] = 0.4
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ import pytest
 from tests_behavior.ladder import RUNGS
 from tests_behavior.questions import asked
 from tests_behavior.test_ladder import climb_with_its_fault
-from tests_behavior.toy_settings import SEEDED, UNSEEDED, skip_unless_trained
 
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.without_cells]
 #: a rung, and one below it
 _PAIRS = [
     pytest.param(rung, below, id=f"{rung.name}-{below.name}")
@@ -22,18 +21,8 @@ _PAIRS = [
 ]
 
 
-@pytest.mark.without_cells(*UNSEEDED)
 @pytest.mark.parametrize(("rung", "below"), _PAIRS)
 def test_a_fault_leaves_the_rungs_below(framework, algorithm, rung, below):
     """What lacks one thing climbs every rung that does not need it."""
     with asked(f"ladder.{below.name}", framework.name, algorithm):
         climb_with_its_fault(framework, algorithm, rung, below)
-
-
-@pytest.mark.parametrize(("rung", "below"), _PAIRS)
-@pytest.mark.parametrize("other", SEEDED)
-def test_a_fault_of_dqn_and_ddpg_leaves_the_rungs_below(framework, other, rung, below):
-    """As above, of the algorithms that no cell trains."""
-    skip_unless_trained(framework, other)
-    with asked(f"ladder.{below.name}", framework.name, other):
-        climb_with_its_fault(framework, other, rung, below)
