@@ -165,7 +165,7 @@ class Lines:
             "branches": self.branches(),
             "noted": self.is_whole,
             "at_import": dict(_AT_IMPORT),
-            "started": loading.started(),
+            "started": loading.started(self._places),
             **loading.loaded(self._places),
         }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import os
+import subprocess
 import sys
 import threading  # noqa: F401 - before what it imports is replaced
 from types import CodeType
@@ -25,14 +26,16 @@ _PYTHON = (".py", ".pyc", ".pyi")
 _STARTING = frozenset(
     {"subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.fork", "os.forkpty"}
 )
+#: what starts another process for its caller.
+_STARTERS = frozenset({subprocess.__file__, os.__file__})
 #: what tells something of the machine, and runs no code that is traced.
 _PLATFORM_COMMANDS = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
 
 _watching = False
 _run: set[str] = set()
 _read: set[str] = set()
-#: process and how it started another one, or a thread whose calls nothing notes.
-_started: set[tuple[int, str]] = set()
+#: process, how it has started another one or a thread whose calls nothing notes, and in which file.
+_started: set[tuple[int, str, str]] = set()
 
 
 def watch() -> None:
@@ -45,7 +48,7 @@ def watch() -> None:
         start_thread = _thread.start_new_thread
 
         def started_thread(*arguments: Any) -> int:
-            _started.add((os.getpid(), "_thread.start_new_thread"))
+            _started.add((os.getpid(), "_thread.start_new_thread", _starter()))
             return start_thread(*arguments)
 
         _thread.start_new_thread = started_thread
@@ -67,15 +70,30 @@ def _audit(event: str, given: tuple[Any, ...]) -> None:
     elif event in _STARTING:
         command = os.path.basename(os.fsdecode(given[0])) if given and given[0] else ""
         if command not in _PLATFORM_COMMANDS:
-            _started.add((os.getpid(), event))
+            _started.add((os.getpid(), event, _starter()))
 
 
-def started() -> list[str]:
-    """How this process, or an import of the one that it is a copy of, has started others."""
-    # the other one goes on to make copies of itself, one for each training
-    copies = ("os.fork", "os.forkpty")
+def _starter() -> str:
+    """The file of what starts another process or thread."""
+    frame: Any = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename in _STARTERS:
+        frame = frame.f_back
+    return str(frame.f_code.co_filename)
+
+
+def started(places: Places) -> list[str]:
+    """How this process has started others; of what it is a copy of, what the traced code started.
+
+    Other packages ask for the machine when they are imported.
+    """
     own = os.getpid()
-    return sorted({event for process, event in _started if process == own or event not in copies})
+    return sorted(
+        {
+            event
+            for process, event, file in _started
+            if process == own or places.name(file) is not None
+        }
+    )
 
 
 def loaded(places: Places) -> dict[str, list[str]]:

@@ -321,6 +321,7 @@ def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path: Path) -> None:
 STARTING = """
 import json, multiprocessing, os, subprocess, sys, threading, _thread
 from rlregress.inside import loading
+from rlregress.inside.events import Places
 
 def forked():
     if not os.fork():
@@ -345,13 +346,14 @@ ways = {
     "platform": lambda: subprocess.run(["uname"], check=True, stdout=subprocess.DEVNULL),
 }
 loading.watch()
-forked()
-# as a batch does for each training: its own copies are none of the training's
+at_import, training = sys.argv[1:]
+# what the process does before it copies itself for each training
+at_import and ways[at_import]()
 if child := os.fork():
     os.waitpid(child, 0)
     sys.exit()
-ways[sys.argv[1]]()
-print(json.dumps(loading.started()))
+ways[training]()
+print(json.dumps(loading.started(Places([]))), json.dumps(loading.started(Places(["<string>"]))))
 """
 
 
@@ -369,10 +371,20 @@ print(json.dumps(loading.started()))
 )
 def test_processes_and_threads_that_nothing_notes_are_known(how: str, started: list[str]) -> None:
     """What they execute is not in the trace."""
-    run = subprocess.run(
-        [sys.executable, "-c", STARTING, how], check=True, timeout=120, capture_output=True
-    )
-    assert json.loads(run.stdout) == started
+    assert _started("", how) == (started, sorted({"os.fork", *started}))
+
+
+def _started(at_import: str, training: str) -> tuple[list[str], list[str]]:
+    """What a process starts, if an import of another package has begun it, or the traced code."""
+    command = [sys.executable, "-c", STARTING, at_import, training]
+    run = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True)
+    other, traced = run.stdout.strip().split("] [")
+    return json.loads(f"{other}]"), json.loads(f"[{traced}")
+
+
+def test_what_another_package_starts_when_it_is_imported_is_none_of_the_training() -> None:
+    """It asks for the machine; what the traced code starts then counts."""
+    assert _started("called", "platform") == ([], ["os.fork", "subprocess.Popen"])
 
 
 @pytest.mark.parametrize("file", ["fast.txt", "fast.md", "fast.json", "fast.so"])
