@@ -94,7 +94,7 @@ def test_every_installed_framework_has_a_verdict(judged):
 
 def test_gate_and_upgrade_leave_each_others_report(judged):
     """Both may lie in one folder; only the files of the gate before are replaced."""
-    _, report = judged(of="sb3")
+    _, report = judged(framework_name="sb3")
     own = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     asked_ = requested.parse("installed")
     sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
@@ -107,7 +107,7 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     assert after.keys() == own.keys() | of_upgrade
     assert {name: after[name] for name in own} == own
     (report / "verdict.json").write_text("of the gate before")
-    judged(of="sb3")
+    judged(framework_name="sb3")
     assert {name: (report / name).read_bytes() for name in of_upgrade} == {
         name: after[name] for name in of_upgrade
     }
@@ -116,7 +116,7 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
 
 def test_details_that_were_not_asked_are_said_first(judged, capsys):
     """Without the details of GAE nothing holds: the verdict says so, and what to do about it."""
-    code, report = judged(without="gae.", of="sb3")
+    code, report = judged(without="gae.", framework_name="sb3")
     verdicts = json.loads((report / "verdict.json").read_text())["frameworks"]
     assert (code, {n: framework_name["verdict"] for n, framework_name in verdicts.items()}) == (
         2,

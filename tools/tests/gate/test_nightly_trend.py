@@ -181,7 +181,10 @@ def test_a_day_after_all_nights_is_one_sentence(judged):
 
 def test_a_folder_without_reports_is_one_sentence(command, tmp_path):
     """A folder that is not there, or holds none, is named."""
-    for folder, text in ((tmp_path, "holds no report of a check"), (tmp_path / "no", "is no fold")):
+    for folder, text in (
+        (tmp_path, "holds no report of a check"),
+        (tmp_path / "no", "is not a fold"),
+    ):
         code, _, error = command("trend", str(folder), "--report", str(tmp_path / "report"))
         assert (code, text in error, "Traceback" in error) == (2, True, False)
 

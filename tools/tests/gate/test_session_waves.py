@@ -150,7 +150,7 @@ def test_a_damaged_record_puts_its_run_into_a_wave_again(stored_selection, train
     session.store.path(first.jobs[2]).write_text("{")
     second_wave = build_next_wave(open_session(stored_selection, 0, str(tmp_path)))
     assert second_wave is not None
-    assert (second_wave.number, second_wave.jobs, second_wave.left) == (
+    assert (second_wave.number, second_wave.jobs, second_wave.undone) == (
         1,
         first.jobs,
         (first.jobs[2],),

@@ -175,7 +175,7 @@ def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
 def test_a_study_of_which_nothing_is_left_is_said():
     """A set that the published table does not have."""
     mine = cell_selection.Selection("full", cells="thesis", hyperparameters="mine")
-    with pytest.raises(UserError, match="'thesis' is left .* it has the sets cleanrl, original, "):
+    with pytest.raises(UserError, match="'thesis' remains .* it has the sets cleanrl, original, "):
         cell_selection._select_study_cells(mine, "thesis_returns")
 
 

@@ -95,7 +95,7 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         text = f"{CRITIC_DETAIL}: none (documented: half)"
         entry = failed(text, detail=CRITIC_DETAIL, scope="library", found="none")
         long = failed("a_long_word_" * 40)
-        return night({HOPPER: 0.5}, more=[entry, long], figures=True)[2] / "report.html"
+        return night({HOPPER: 0.5}, further_entries=[entry, long], figures=True)[2] / "report.html"
     if request.param == "inconclusive":
         cell = simulated.stored_cells()["sb3-sac-Pendulum-v1-short"].cell
         with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)

@@ -126,7 +126,7 @@ def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path,
 def test_a_gate_that_could_not_judge_says_what_is_missing(night):
     """Details of GAE that nobody asked, and a test that could not be set up."""
     broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
-    code, text, _ = night(without="gae.", more=[broken])
+    code, text, _ = night(without="gae.", further_entries=[broken])
     page = stands_alone(text)
     card, suite = page.texts("article", "card")
     assert code == 2
@@ -140,7 +140,7 @@ def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
     """What is documented, what was found, what follows, and the line of the installed file."""
     message = f"{CRITIC_DETAIL}: none (documented: half, since 0.6.0)\n  observed: [8.5]"
     entry = failed(message, detail=CRITIC_DETAIL, scope="library", found="none")
-    code, text, _ = night(more=[entry])
+    code, text, _ = night(further_entries=[entry])
     page = stands_alone(text)
     assert code == 1
     (finding,) = page.texts("article", "finding")
@@ -170,7 +170,7 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
         failed("RuntimeError: built for another torch", f"tests_behavior/test_b.py::test_{k}")
         for k in range(6)
     ]
-    code, text, report = night(more=[*unasked, *behaviour])
+    code, text, report = night(further_entries=[*unasked, *behaviour])
     page = stands_alone(text)
     assert code == 1
     (card,) = page.texts("article", "card")
@@ -191,7 +191,7 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
 def test_what_a_test_says_is_never_markup(night):
     """Messages and names are shown as they are."""
     evil = "<script>alert('x')</script><img src=http://evil/x> & \"quoted\""
-    _, text, _ = night(more=[failed(evil, f"tests_unit/test_a.py::test_a[{evil}]")])
+    _, text, _ = night(further_entries=[failed(evil, f"tests_unit/test_a.py::test_a[{evil}]")])
     page = stands_alone(text)
     assert " ".join(evil.split()) in page.texts("pre")[0]
     assert any(evil in title for title in page.texts("h3"))
@@ -204,7 +204,7 @@ def test_a_failed_run_has_its_last_words(night):
     entries = simulated.new_records(HOPPER, simulated.stored_cells()[HOPPER], 0.0, 1)
     lost = {**entries[0], "seed": 1999, "status": "failed", "failure": words_, "final_return": None}
     entry = {**failed("", outcome="passed"), "cell": HOPPER, "record": lost}
-    _, text, _ = night(more=[entry])
+    _, text, _ = night(further_entries=[entry])
     (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
     assert "Seed 1999 failed: ValueError: no such thing" in cell
 
@@ -216,7 +216,7 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     for record in records:
         record["critic"] |= worse
     changes = [{**passed, "cell": HOPPER, "record": record} for record in records[20:30]]
-    _, text, report = night(more=changes)
+    _, text, report = night(further_entries=changes)
     values = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
@@ -289,7 +289,7 @@ def test_what_the_gate_before_had_beyond_this_one_is_gone(night):
 def test_five_lines_say_it_to_a_chat(night, capsys):
     """Verdict, what was not judged, what changed, what to do, and where the page is."""
     test = failed("it broke", f"tests_unit/test_a.py::test_{'a' * 99}")
-    code, _, report = night({HOPPER: 0.5}, without="gae.", more=[test], in_brief=True)
+    code, _, report = night({HOPPER: 0.5}, without="gae.", further_entries=[test], in_brief=True)
     lines = capsys.readouterr().out.splitlines()[-5:]
     assert code == 1
     assert lines[0] == "Gate: sb3 regressed"
@@ -320,7 +320,7 @@ def test_the_last_lines_say_what_to_do_next(night, capsys):
 def test_the_worst_finding_is_the_first_card(night):
     """A framework's fault stands before a test that could not be set up, which is none of its."""
     broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
-    _, text, _ = night({HOPPER: 0.5}, more=[broken])
+    _, text, _ = night({HOPPER: 0.5}, further_entries=[broken])
     first, second = stands_alone(text).texts("article", "card")
     assert first.startswith("sb3 ")
     assert "regressed" in first

@@ -169,20 +169,20 @@ class Leases(RuleBasedStateMachine):
             self._right(seed).touch()
             self.rights[seed] = 0
 
-    @rule(trying=consumes(attempts), found=RETURNS)
-    def finish(self, trying: Trying, attempt_found: float) -> None:
+    @rule(trying=consumes(attempts), final_return=RETURNS)
+    def finish(self, trying: Trying, final_return: float) -> None:
         """Whoever ends a run, in time or late, does not overwrite what is there."""
         results = self.results[trying.seed]
         finished_job = job(trying.seed)
         finished_record = content(finished_job) | {
-            "final_return": attempt_found,
+            "final_return": final_return,
             "time": {"wall_seconds": float(len(results))},
         }
         with trying.attempt:
             assert self.store.put_record(finished_job, finished_record, trying.attempt.id) == (
                 not results
             )
-        results.append(attempt_found)
+        results.append(final_return)
         self._gives_back(trying, ended=False)
 
     @rule(trying=consumes(attempts))
