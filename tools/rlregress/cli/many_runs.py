@@ -92,13 +92,13 @@ def run_here(manifest: Manifest, folder: Store, workers: int, done: Collection[s
     counts = local_runs.run_locally(
         manifest, remaining, folder, workers or os.cpu_count() or 1, on_end
     )
-    if counts.failed or counts.is_unfinished:
+    if counts.failed or counts.unfinished:
         print_line(
-            f"{counts.done} runs done, {counts.is_unfinished} stopped or done by others, "
+            f"{counts.done} runs done, {counts.unfinished} stopped or done by others, "
             f"{counts.failed} "
             "could not be done; launch again to do what is left"
         )
-    return 1 if counts.failed else run_one.RESUMABLE if counts.is_unfinished else 0
+    return 1 if counts.failed else run_one.RESUMABLE if counts.unfinished else 0
 
 
 def launch_here(manifest: Manifest, folder: Store, workers: int) -> int:

@@ -35,12 +35,12 @@ class Counts:
 
     Attributes:
         done: runs with a record.
-        left: runs that were stopped from outside, or that another attempt does.
+        unfinished: runs that were stopped from outside, or that another attempt does.
         failed: runs that could not be done.
     """
 
     done: int = 0
-    is_unfinished: int = 0
+    unfinished: int = 0
     failed: int = 0
 
 
@@ -78,7 +78,7 @@ def run_locally(
                     continue
                 is_unfinished = code == run_one.RESUMABLE or code in _EXTERNAL_EXIT_CODES
                 counts.done += code == 0
-                counts.is_unfinished += is_unfinished
+                counts.unfinished += is_unfinished
                 counts.failed += not (code == 0 or is_unfinished)
                 on_end(counts)
     finally:

@@ -154,7 +154,7 @@ def test_a_fault_that_does_not_fit_says_so():
     fault = next(
         one
         for one in fault_tables.select_faults(DETAILS, INSTALLED, [])
-        if frameworks.get(one.framework).locate(one.file) is not None
+        if frameworks.get(one.framework).code.locate(one.file) is not None
     )
     other = replace(fault, old="no such text", occurrence=0)
     with (

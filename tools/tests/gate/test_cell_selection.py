@@ -28,7 +28,7 @@ def test_the_study_has_every_framework_algorithm_environment_and_set():
 
 def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatch):
     """What cannot be trained here is counted and named, and nothing is lost between the two."""
-    monkeypatch.delenv(frameworks.get("cleanrl").checkout, raising=False)
+    monkeypatch.delenv(frameworks.get("cleanrl").framework.checkout, raising=False)
     selected = Selection("full", cells="thesis")
     cells, left_out = (
         cell_selection.choose_cells(selected),

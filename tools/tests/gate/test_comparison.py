@@ -79,7 +79,7 @@ def test_a_probe_without_a_variant_is_not_compared(pair):
     # another name: an answer is asked once per process and framework
     second_framework.name = "unknown"
     unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    second_framework.probes = lambda: unknown
+    second_framework.functions["probes"] = lambda: unknown
     comparison_found = compare_adapters((first_framework, second_framework))
     (row,) = comparison_found.undecided
     assert row.detail.id == DISTANCE
@@ -113,7 +113,7 @@ def test_a_page_begins_with_a_table_of_each_family(pair):
     assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
     assert f"| {SCALE} | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
-    third.probes = first_framework.probes
+    third.functions["probes"] = first_framework.functions["probes"]
     same = markdown(compare_adapters((first_framework, third)))
     assert "| family |" not in same
 
@@ -123,7 +123,8 @@ def test_what_two_do_not_share_is_not_counted_as_equal(pair):
     first_framework, second_framework = pair
     third, alien = copy.copy(first_framework), copy.copy(first_framework)
     third.name, alien.name = "third", "alien"
-    alien.probes = lambda: {(MINIMUM, "library"): first_framework.probes()[MINIMUM, "library"]}
+    own = {(MINIMUM, "library"): first_framework.observe.probes()[MINIMUM, "library"]}
+    alien.functions = {**first_framework.functions, "probes": lambda: own}
     comparison_found = compare_adapters((first_framework, second_framework, third, alien))
     for shown in (comparison_found, comparison_found.only_different()):
         glance, _, _ = markdown(shown).partition("\n## 1 details differ")
@@ -158,7 +159,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
         "another",
         {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)},
     )
-    second_framework.probes = lambda: unknown
+    second_framework.functions["probes"] = lambda: unknown
     assert [
         row.detail.id
         for row in compare_adapters((first_framework, second_framework)).only_different().rows

@@ -9,6 +9,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.faults import fault_tables
+from rlregress.frameworks.sb3 import observe
 from rlregress.gate import probe_counts
 from rlregress.model.detail_answers import Missing
 from rlregress.model.fault_results import DETAILS
@@ -31,20 +32,20 @@ def test_a_framework_of_this_repository_lacks_nothing(framework):
 def test_what_is_not_probed_is_named_with_what_measures_it_elsewhere(sb3, monkeypatch):
     """The measurement, where a driver is enough; else the probes of the other frameworks."""
     remaining_probes = {
-        key: probe for key, probe in sb3.probes().items() if key[0] not in (DRIVEN, PROBED)
+        key: probe for key, probe in sb3.observe.probes().items() if key[0] not in (DRIVEN, PROBED)
     }
-    monkeypatch.setattr(sb3, "probes", lambda: remaining_probes)
+    monkeypatch.setattr(observe, "probes", lambda: remaining_probes)
     gaps = {row.detail: row for row in probe_counts.find_missing(sb3, catalogue.ids())}
     assert set(gaps) == {DRIVEN, PROBED}
     assert {row.lacks for row in gaps.values()} == {"probe"}
     assert gaps[DRIVEN].example == "rlregress.measurements.dqn.loss_kind, on a driver"
-    assert "torchrl.probes.replay" in gaps[PROBED].example
+    assert "torchrl.observe.replay" in gaps[PROBED].example
 
 
 def test_a_detail_without_an_expectation_or_a_fault_is_named(sb3, monkeypatch):
     """A probe alone is not enough."""
-    probes = {**sb3.probes(), ("dqn.target.double", "script"): partial(int)}
-    monkeypatch.setattr(sb3, "probes", lambda: probes)
+    probes = {**sb3.observe.probes(), ("dqn.target.double", "script"): partial(int)}
+    monkeypatch.setattr(observe, "probes", lambda: probes)
     faults_loaded = fault_tables.load(DETAILS, ["sb3"])
     faults = [fault for fault in faults_loaded if DRIVEN not in (*fault.turns, *fault.also)]
     monkeypatch.setattr(fault_tables, "load", lambda *_: faults)

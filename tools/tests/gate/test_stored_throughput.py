@@ -29,7 +29,7 @@ def name() -> str:
     """The name of some framework that is installed and that trains what is recorded here."""
     installed = frameworks.installed()
     return next(
-        found_values for found_values in installed if {"ppo", "sac"} <= {*found_values.algorithms}
+        adapter for adapter in installed if {"ppo", "sac"} <= {*adapter.framework.algorithms}
     ).name
 
 
@@ -65,7 +65,7 @@ def slower(factor: float = 0.8) -> list[Measurement]:
 @pytest.mark.parametrize("of", frameworks.names())
 def test_whatever_is_trained_can_be_measured(of):
     """It has a protocol whose numbers fit each other, installed or not."""
-    for algorithm in frameworks.get(of).algorithms:
+    for algorithm in frameworks.get(of).framework.algorithms:
         assert throughput_measurement.load_protocol(of, algorithm).total_steps() > 0
 
 

@@ -61,9 +61,14 @@ def literal_keys(name: str, table: ast.expr) -> set[str | tuple[str, str]]:
         return set(measured_ids("ppo_loop" if named[1] == "loop" else named[1]))
     assert isinstance(table, ast.Dict), f"{name}: PROBES is no dictionary in braces"
     keys = set()
-    for key in table.keys:
-        assert key is not None, f"{name}: PROBES unpacks another table; list its ids"
-        keys.add(ast.literal_eval(key))
+    for key, value in zip(table.keys, table.values, strict=True):
+        if key is None:
+            assert isinstance(value, ast.DictComp), (
+                f"{name}: PROBES unpacks another table; list its ids"
+            )
+            keys |= literal_keys(name, value)
+        else:
+            keys.add(ast.literal_eval(key))
     return keys
 
 

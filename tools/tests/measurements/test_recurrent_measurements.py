@@ -218,7 +218,7 @@ def test_a_variant_is_told_apart(id, variant):
     detail = catalogue.get(id)
     measure, variants = KNOWN[id]
     observed = measure(Counting(**variants[variant]), detail.copy_inputs())
-    assert judge_observation(detail, observed).found == variant
+    assert judge_observation(detail, observed).variant_or_reason == variant
 
 
 def test_agents_that_differ_have_no_variant():

@@ -66,4 +66,4 @@ def test_a_variant_is_told_apart(id, variant):
     detail = catalogue.get(id)
     measure, variants = KNOWN[id]
     observed = measure(GaussianAgent(**variants[variant]), detail.copy_inputs())
-    assert judge_observation(detail, observed).found == variant
+    assert judge_observation(detail, observed).variant_or_reason == variant

@@ -393,4 +393,4 @@ def test_a_variant_is_told_apart(id, variant, options):
     """What is measured on an agent of one variant is judged to be that variant."""
     detail = catalogue.get(id)
     observed = MEASUREMENTS[id](partial(TwinAgent, **options), detail.copy_inputs())
-    assert judge_observation(detail, observed).found == variant
+    assert judge_observation(detail, observed).variant_or_reason == variant

@@ -58,7 +58,7 @@ class Begun:
         pickled.set_random_state(kept["random"])
         recorder = recording()
         continued_request = replace(self.request, keep=lambda *_: None, kept=kept["training"])
-        frameworks.get("sb3").train(continued_request)
+        frameworks.get("sb3").train.train(continued_request)
         recorder.__exit__()
         return recorder.events
 

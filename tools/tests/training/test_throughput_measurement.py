@@ -26,7 +26,7 @@ OFF_POLICY = Protocol(
 def adapter():
     """Some installed framework that trains PPO and SAC."""
     installed = frameworks.installed()
-    return next(measured for measured in installed if {"ppo", "sac"} <= {*measured.algorithms})
+    return next(a for a in installed if {"ppo", "sac"} <= {*a.framework.algorithms})
 
 
 @pytest.fixture(scope="module")

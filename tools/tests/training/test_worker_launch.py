@@ -23,8 +23,8 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 @pytest.fixture(scope="module")
 def job() -> Job:
     """A very short run of some installed framework that can go on with one."""
-    trained = [candidate for candidate in frameworks.installed() if "ppo" in candidate.algorithms]
-    adapter = next(candidate for candidate in trained if not candidate.no_resume_reason)
+    trained = [a for a in frameworks.installed() if "ppo" in a.framework.algorithms]
+    adapter = next(adapter for adapter in trained if not adapter.train.no_resume_reason())
     cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
     planned = job_plan.plan_jobs(cell, [0])[0]
     return replace(planned, protocol=Protocol(512, 256, 2))
