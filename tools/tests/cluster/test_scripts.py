@@ -282,4 +282,4 @@ def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="there is no scontrol here; .*--dry-run"):
         slurm_arrays.read_array_size()
-    assert "there is no squeue here" in slurm_arrays.read_queue(Store(tmp_path)).silent
+    assert "there is no squeue here" in slurm_arrays.read_queue(Store(tmp_path)).error
