@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 
 import typer
 
@@ -36,6 +37,7 @@ def test(context: typer.Context) -> None:
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", *settings, *paths, *further]
     supervised = process_tree.supervised(command, parent=os.getppid())
-    os.execve(
-        sys.executable, supervised, {**worker_launch.worker_environment(), **suite.safe_path()}
-    )
+    # beside this command's own folder, which goes with it: what failed tests have written is kept
+    kept = {"PYTEST_DEBUG_TEMPROOT": os.path.dirname(tempfile.gettempdir())}
+    environment = {**kept, **worker_launch.worker_environment(), **suite.safe_path()}
+    os.execve(sys.executable, supervised, environment)

@@ -86,7 +86,7 @@ def test_a_rung_is_trained_for_as_long_as_it_takes():
         steps.append(request.total_steps)
         raise Unsupported("nothing is trained here")
 
-    framework = SimpleNamespace(name="sb3", title="SB3", train=train)
+    framework = SimpleNamespace(name="sb3", train=SimpleNamespace(train=train))
     for rung in ladder.RUNGS:
         with pytest.raises(Unsupported):
             climb(framework, "sac", rung)

@@ -58,11 +58,11 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
 @pytest.mark.parametrize(
     ("code", "ended"),
     [
-        (0, "done"), (75, "left"), (1, "failed"), (2, "failed"),
-        *((-number, "left") for number in (
+        (0, "done"), (75, "unfinished"), (1, "failed"), (2, "failed"),
+        *((-number, "unfinished") for number in (
             signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL,
             signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGXFSZ)),
-        (128 + signal.SIGTERM, "left"), (128 + signal.SIGINT, "left"), (-signal.SIGSEGV, "failed"),
+        (128 + signal.SIGTERM, "unfinished"), (128 + signal.SIGINT, "unfinished"), (-signal.SIGSEGV, "failed"),
     ],
 )  # fmt: skip
 def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, ended):
