@@ -248,6 +248,19 @@ def test_what_trains_otherwise_executes_something_that_differs(case: str, tmp_pa
     assert _difference(old, new).executed_by(trace)
 
 
+@pytest.mark.parametrize("text", ["", "# nothing\n", '"""Nothing."""\n'])
+@pytest.mark.parametrize("only", ["old", "new"])
+def test_an_empty_module_of_one_version_is_imported(text: str, only: str, tmp_path: Path) -> None:
+    """An import that finds it does not fail."""
+    files = {**FILES, "agent.py": BASE.replace("gone.VALUE", "7"), "gone.py": text}
+    without = {name: content for name, content in files.items() if name != "gone.py"}
+    sides = {"old": without, "new": without, only: files}
+    old, new = (_write(tmp_path / side / "pack", content) for side, content in sides.items())
+    trained, trace = _train(new)
+    assert _train(old)[0] != trained
+    assert _difference(old, new).executed_by(trace)
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
