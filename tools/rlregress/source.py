@@ -60,7 +60,7 @@ class Source(NamedTuple):
         return inner
 
 
-def parse(text: str) -> Source:
+def parse(text: str | bytes) -> Source:
     """The functions and tests of a source text."""
     functions: list[Function] = []
     tests: list[Test] = []
@@ -94,7 +94,8 @@ def first_line(node: ast.AST) -> int:
 def of_file(path: str) -> Source | None:
     """The same of a file; None if it is none of Python."""
     try:
-        with open(path, encoding="utf-8") as file:
+        # bytes: a source may have a mark of its byte order, or declare another coding
+        with open(path, "rb") as file:
             return parse(file.read())
     except (OSError, *UNREADABLE):
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rlregress import source
 
 TEXT = """
@@ -50,3 +52,13 @@ def test_a_file_that_is_no_python_has_no_functions(tmp_path):
     path = tmp_path / "x.py"
     path.write_text("def (:")
     assert source.of_file(str(path)) is None
+
+
+@pytest.mark.parametrize(
+    ("coding", "heading"), [("utf-8-sig", ""), ("latin-1", "# coding: latin-1, as in é")]
+)
+def test_a_file_is_read_in_its_own_coding(coding, heading, tmp_path):
+    """Neither a mark of the byte order nor a declared coding hides the functions."""
+    path = tmp_path / "x.py"
+    path.write_text(heading + TEXT, encoding=coding)
+    assert source.of_file(str(path)) == source.parse(heading + TEXT)

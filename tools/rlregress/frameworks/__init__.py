@@ -11,6 +11,7 @@ from rlregress import files
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.probing import installed_metadata
+from rlregress.probing.families import error_text
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
 
@@ -30,7 +31,8 @@ def get(name: str) -> Adapter:
     """The adapter called ``name``, or one copy of the framework, ``name@label``.
 
     Raises:
-        UserError: nothing is known under that name, or there is no copy of that label.
+        UserError: nothing is known under that name, there is no copy of that label, or what
+            another party's package gives is no adapter.
     """
     name, at, label = name.partition("@")
     if at:
@@ -41,7 +43,14 @@ def get(name: str) -> Adapter:
         raise UserError(f"unknown framework '{name}'; {_meant(name)}")
     third_party = installed_metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
-        return third_party[name].load()
+        try:
+            adapter = third_party[name].load()
+        except Exception as error:  # of another party's code
+            adapter = error_text(error)
+        if not isinstance(adapter, Adapter):
+            what = f"{third_party[name].value} of the framework '{name}'"
+            raise UserError(f"{what} is no adapter: {adapter}; mend its package, or uninstall it")
+        return adapter
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from rlregress.errors import UserError
 from rlregress.probing.interface import Unsupported
 
 
@@ -195,7 +196,10 @@ def find_in(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        return getattr(_load(f"{package}.{modules[name]}", package.rpartition(".")[0]), name)
+        try:
+            return getattr(_load(f"{package}.{modules[name]}", package.rpartition(".")[0]), name)
+        except AttributeError as error:  # which would stand for a function that is left out
+            raise UserError(f"{package}.{modules[name]} gives no {name}: {error}") from error
 
     return find
 

@@ -202,10 +202,12 @@ def _compared(
     for name in sorted(set(a) | set(b)):
         one, other = a.get(name), b.get(name)
         if one is None or other is None:
-            # a module or a class that is there and does nothing of its own
+            # a module or a class that is there and does nothing of its own; an empty module alone
+            # is found by an import all the same
             if (
                 not name.startswith("<")
                 or (one or other or Function(name="", first=0, last=0, code="")).code
+                or {*a, *b} == {MODULE}
             ):
                 yield Changed(
                     file=file,

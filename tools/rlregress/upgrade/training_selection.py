@@ -121,7 +121,8 @@ def _speaks_otherwise(piece: Changed) -> bool:
 
 
 def _without_types(path: Path, function: Function) -> str:
-    lines = path.read_text(encoding="utf-8").splitlines()[function.first - 1 : function.last]
+    # not splitlines(), which ends a line at a form feed, too
+    lines = path.read_text(encoding="utf-8").split("\n")[function.first - 1 : function.last]
     return ast.dump(_Untyped().visit(ast.parse(textwrap.dedent("\n".join(lines)))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -11,7 +12,8 @@ import tomllib
 
 import pytest
 
-from rlregress import suite
+from rlregress import frameworks, suite
+from rlregress.errors import UserError
 from rlregress.training import worker_launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -62,6 +64,23 @@ def test_it_is_known_and_what_it_needs_is_said(environment):
     ended = _run(environment, "-m", "rlregress", "details", "--installed", "--framework", NAME)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.endswith(f"is not installed; install it with: pip install {NAME}\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("rlregress_nowhere:ADAPTER", "No module named 'rlregress_nowhere'"),
+        ("rlregress.suite:ADAPTER", "has no attribute 'ADAPTER'"),
+        ("rlregress.suite:root", "<function root"),
+        ("no name", "NoneType"),
+    ],
+)
+def test_what_is_no_adapter_is_an_error_in_one_sentence(monkeypatch, target, why):
+    """A package of another party that is broken is named, with the reason."""
+    point = importlib.metadata.EntryPoint("mine", target, frameworks.ENTRY_POINT_GROUP)
+    monkeypatch.setattr(frameworks.installed_metadata, "entry_points", lambda _: {"mine": point})
+    with pytest.raises(UserError, match=f"'mine' is no adapter: .*{why}"):
+        frameworks.get("mine")
 
 
 @pytest.mark.nightly

@@ -15,6 +15,7 @@ import pytest
 import rlregress
 from rlregress import frameworks
 from rlregress.details import catalogue
+from rlregress.errors import UserError
 from rlregress.inside import probe_worker
 from rlregress.measurements import dqn
 from rlregress.missing_packages import MissingPackage
@@ -297,3 +298,20 @@ def test_which_trainings_a_framework_has_is_read_without_it() -> None:
         except MissingPackage:
             continue
         assert without[name] == sorted(adapter.trace_trainings())
+
+
+@pytest.mark.parametrize("text", ["class Old: pass\nLIMIT = Old.limit\n", "def training(): pass\n"])
+def test_a_listed_function_that_a_module_does_not_give_is_an_error(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An adapter whose module fails, or misspells a function, has not left the function out."""
+    name = f"listed{next(COUNT)}"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").touch()
+    (tmp_path / name / "loop.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    find = families.find_in(name, loop=["trainings"])
+    with pytest.raises(UserError, match=f"{name}.loop gives no trainings: .* has no attribute"):
+        find("trainings")
+    with pytest.raises(AttributeError):
+        find("no_function")

@@ -248,6 +248,19 @@ def test_what_trains_otherwise_executes_something_that_differs(case: str, tmp_pa
     assert _difference(old, new).executed_by(trace)
 
 
+@pytest.mark.parametrize("text", ["", "# nothing\n", '"""Nothing."""\n'])
+@pytest.mark.parametrize("only", ["old", "new"])
+def test_an_empty_module_of_one_version_is_imported(text: str, only: str, tmp_path: Path) -> None:
+    """An import that finds it does not fail."""
+    files = {**FILES, "agent.py": BASE.replace("gone.VALUE", "7"), "gone.py": text}
+    without = {name: content for name, content in files.items() if name != "gone.py"}
+    sides = {"old": without, "new": without, only: files}
+    old, new = (_write(tmp_path / side / "pack", content) for side, content in sides.items())
+    trained, trace = _train(new)
+    assert _train(old)[0] != trained
+    assert _difference(old, new).executed_by(trace)
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
@@ -279,6 +292,29 @@ def test_what_differs_is_named_with_its_file(tmp_path: Path) -> None:
     assert _difference(old, new).executed_by(_train(new)[1]) == [("pack/agent.py", "helper")]
     old, new = _both(tmp_path / "second", *DIFFERING["a constant"])
     assert _difference(old, new).executed_by(_train(new)[1]) == [("pack/constants.py", "")]
+
+
+@pytest.mark.parametrize(
+    ("coding", "heading"), [("utf-8-sig", ""), ("latin-1", "# coding: latin-1, as in é\n")]
+)
+def test_what_a_source_of_any_coding_executes_is_noted(
+    coding: str, heading: str, tmp_path: Path
+) -> None:
+    """A function that was called is known by its name."""
+    folders = _both(tmp_path, *DIFFERING["a body"])
+    for path in [folder / "agent.py" for folder in folders]:
+        path.write_text(heading + path.read_text(encoding="utf-8"), encoding=coding)
+    _, trace = _train(folders[1])
+    assert _difference(*folders).executed_by(trace) == [("pack/agent.py", "helper")]
+
+
+def test_a_message_below_a_form_feed_is_compared(tmp_path: Path) -> None:
+    """Characters that end no line of Python do not move the lines of a function."""
+    folders = _both(tmp_path, *DIFFERING["a message"])
+    for path in [folder / "agent.py" for folder in folders]:
+        path.write_text(f"# \f \v \u2028\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    _, trace = _train(folders[1])
+    assert _difference(*folders).executed_by(trace) == [("pack/agent.py", "loud")]
 
 
 def test_an_error_of_the_new_version_is_compared(tmp_path: Path) -> None:
