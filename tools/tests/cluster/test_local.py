@@ -62,7 +62,8 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
         *((-number, "unfinished") for number in (
             signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL,
             signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGXFSZ)),
-        (128 + signal.SIGTERM, "unfinished"), (128 + signal.SIGINT, "unfinished"), (-signal.SIGSEGV, "failed"),
+        (128 + signal.SIGTERM, "unfinished"), (128 + signal.SIGINT, "unfinished"),
+        (-signal.SIGSEGV, "failed"),
     ],
 )  # fmt: skip
 def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, ended):
