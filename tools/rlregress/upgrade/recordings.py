@@ -248,7 +248,7 @@ def _measured(
     progress.begin("measuring rounding", sum(map(len, copies.values())))
     recorded = sides.record_once(
         "A",
-        [traced_training for each_of in copies.values() for traced_training in each_of],
+        [copy for copies_of_one in copies.values() for copy in copies_of_one],
         until=options.until("causes"),
     )
     a, b = traces

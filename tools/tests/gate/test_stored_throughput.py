@@ -108,9 +108,9 @@ def test_what_pytest_benchmark_writes_is_read_again(name, folder, session):
     """Every process with its versions; what it cost, in units of the floor, is its time."""
     session(SHORT)
     stored_throughput.record_throughput(name, 2)
-    found_values = stored_throughput.load_throughput(name)["short"]
-    assert [process.ratio for process in found_values.process] == [0.25, 0.2]
-    assert found_values.versions == {"torch": "2"}
+    measurements = stored_throughput.load_throughput(name)["short"]
+    assert [process.ratio for process in measurements.process] == [0.25, 0.2]
+    assert measurements.versions == {"torch": "2"}
     (measured,) = json.loads(stored_throughput.throughput_path(name).read_text())["benchmarks"]
     assert measured["stats"]["data"] == [4.0, 5.0]
     assert not [*folder.glob(".new-*")]
@@ -163,11 +163,11 @@ def test_a_slower_session_regressed(name, folder):
     written(name)
     measured = {(name, "ppo"): slower(), (name, "sac"): slower(1.0), (name, "td3"): slower()}
     judged = stored_throughput.judge_processes(measured, 0.05)
-    found_values = {
+    verdicts = {
         pair[1]: {quantity_name: v.verdict for quantity_name, v in by.items()}
         for pair, by in judged.items()
     }
-    assert found_values == {
+    assert verdicts == {
         "ppo": {"training": "regressed", "peak memory": "holds"},
         "sac": {"training": "holds", "peak memory": "holds"},
     }
@@ -207,7 +207,7 @@ def test_a_row_tells_how_fast_a_training_is():
 
 def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
     """The entries of what was measured and of what was judged of it."""
-    found_values = {
+    verdicts = {
         "verdict": verdict,
         "reason": "because.",
         "stored_processes": 10,
@@ -220,7 +220,7 @@ def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
         "alpha": 0.05,
         "visible": 0.12,
     }
-    values = ({"processes": [vars(SOUND)]}, {"verdicts": {"training": found_values}})
+    values = ({"processes": [vars(SOUND)]}, {"verdicts": {"training": verdicts}})
     return [
         entry(
             f"t::{n}",
@@ -252,8 +252,8 @@ def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, messa
 
 def test_the_report_shows_what_was_measured_and_judged():
     """The table and the line of the verdict stand below the framework."""
-    found_values = outcome.build_outcomes([*throughput_entries("holds"), cell("x", "holds")])
-    text = markdown_page.text(gate_page.page(result_of(found_values)))
+    outcomes = outcome.build_outcomes([*throughput_entries("holds"), cell("x", "holds")])
+    text = markdown_page.text(gate_page.page(result_of(outcomes)))
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
     assert "would detect a change of 12% with 80 % power" in text
@@ -297,10 +297,10 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
     monkeypatch.setattr(gate_run, "run_gate", sessions)
     options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
     check.judge(options)
-    found_values = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
+    report = json.loads((tmp_path / "verdict.json").read_text())["frameworks"]
     name = frameworks.installed()[0].full_name
-    assert "training" in found_values[name]["throughput"]["sac"]["verdicts"]
-    assert found_values[name]["verdict"] == "inconclusive"
+    assert "training" in report[name]["throughput"]["sac"]["verdicts"]
+    assert report[name]["verdict"] == "inconclusive"
     assert evidence.read(options.throughput_evidence)
 
 
@@ -318,9 +318,9 @@ def test_a_copy_that_is_not_here_is_named():
 
 def test_the_stored_files_can_be_read():
     """They hold known frameworks, every algorithm, and ratios below the floor."""
-    found_values = stored_throughput.load_all_throughput()
-    assert {framework for framework, _ in found_values} <= set(frameworks.names())
-    assert {algorithm for _, algorithm in found_values} == {"ppo", "sac", "td3"}
+    measurements = stored_throughput.load_all_throughput()
+    assert {framework for framework, _ in measurements} <= set(frameworks.names())
+    assert {algorithm for _, algorithm in measurements} == {"ppo", "sac", "td3"}
     assert all(
-        0 < process.ratio < 1 for stored in found_values.values() for process in stored.process
+        0 < process.ratio < 1 for stored in measurements.values() for process in stored.process
     )

@@ -138,7 +138,7 @@ def module(tmp_path, monkeypatch):
     uses[file, "bounded"] = [{"file": file, "name": "<module>", "text": gone}]
 
     def captured(seconds=1.0):
-        functions = [(file, function_name) for function_name in (*FUNCTIONS, *USERS)]
+        functions = [(file, name) for name in (*FUNCTIONS, *USERS)]
         return Capture(Places(roots), functions, _Examiner(changes, uses, roots), seconds)
 
     yield imported, captured
@@ -148,7 +148,7 @@ def module(tmp_path, monkeypatch):
 
 def only(capture, name):
     """What came of the first call of a function."""
-    return next(function_name for function_name in capture.found if function_name["name"] == name)
+    return next(row for row in capture.found if row["name"] == name)
 
 
 def test_a_fault_behind_a_bound_is_found(module):

@@ -455,9 +455,7 @@ def _traces(framework: OfFramework, command: str) -> list[object]:
     ]
     equal = [t.name for t in framework.traced if t not in shown]
     differing = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
-    absent = [
-        str(missing_names) for missing_names in framework.not_traced if not missing_names.counts
-    ]
+    absent = [str(training) for training in framework.not_traced if not training.counts]
     return [
         traces_page.table(shown),
         Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
