@@ -8,6 +8,7 @@ inside of functions is compared elsewhere.
 from __future__ import annotations
 
 import ast
+import builtins
 import gc
 import logging
 import re
@@ -432,15 +433,17 @@ def _lost(old: Package, new: Package) -> Iterator[PublicChange]:
         kind = _kind(definition)
         is_shortest = path == old.paths[definition.path]
         if isinstance(old.names.get(owner), griffe.Class):
-            # a constructor is there in any case
             if (
                 is_shortest
                 and isinstance(new_owner, griffe.Class)
-                and definition.name != "__init__"
                 and not _is_used(new_owner, definition.name)
             ):
-                outside = ", ".join(_bases_outside(new_owner))
-                unless = f"; {outside} may still define it" if outside else ""
+                outside = _bases_outside(new_owner)
+                built_in = [getattr(builtins, base, object) for base in ("object", *outside)]
+                # such as a constructor: every class has one
+                if any(definition.name in dir(base) for base in built_in):
+                    continue
+                unless = f"; {', '.join(outside)} may still define it" if outside else ""
                 yield _change("gone", path, definition, f"{kind} {path} is gone{unless}")
         # with its module, everything in it is gone
         elif new_owner is None and owner:
