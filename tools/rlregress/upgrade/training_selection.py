@@ -91,7 +91,7 @@ def find_difference(pieces: Iterable[Changed], files: Iterable[str]) -> Differen
 def _is_made_by_import(piece: Changed) -> bool:
     """Whether more differs than what a function does when it is called."""
     if piece.at_import:
-        return piece.how != WORDING
+        return piece.how != WORDING or _imports_otherwise(piece)
     if piece.a is None or piece.b is None or piece.was:
         return True
     # what a decorator makes of a function may run elsewhere: compiled, or in a registry
@@ -105,6 +105,19 @@ def _definition(function: Function) -> list[str]:
         for row in function.code.splitlines()
         if row.startswith(("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef"))
     ]
+
+
+def _imports_otherwise(piece: Changed) -> bool:
+    """Whether what differs in wording only, such as the order of imports, may act in an import."""
+    try:
+        texts = [
+            ast.dump(_Importing().visit(ast.parse(path.read_bytes())))
+            for path in piece.paths
+            if path is not None
+        ]
+    except UNREADABLE:
+        return True
+    return len(set(texts)) > 1
 
 
 def _speaks_otherwise(piece: Changed) -> bool:
@@ -150,6 +163,27 @@ class _Untyped(ast.NodeTransformer):
         if node.value is None:
             return None
         return ast.Assign(targets=[node.target], value=node.value, lineno=0)
+
+
+class _Importing(_Untyped):
+    """Also takes away what functions do when they are called, versions, and imports for types."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Decorators and defaults are left."""
+        node.body = [ast.Pass()]
+        return super().visit_FunctionDef(node)
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """The version of a package differs in each release."""
+        return None if ast.unparse(node.targets[0]) == "__version__" else self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """No program runs the block of a type checker."""
+        test = ast.unparse(node.test)
+        is_for_types = test.rpartition(".")[2] == "TYPE_CHECKING" and not node.orelse
+        return None if is_for_types else self.generic_visit(node)
 
 
 def without_effect(file: str, texts: Sequence[bytes]) -> str:

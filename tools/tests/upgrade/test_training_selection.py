@@ -28,10 +28,15 @@ from tools.tests.upgrade import small_traces
 #: a package whose ``train`` stands for a training, and what it does not execute.
 BASE = """
 import dataclasses
+import logging
 from pack.constants import RATE, TABLE
 from pack import registry
+from pack import early
+from pack import late
 
 HALF = RATE / 2
+LOGGER = logging.getLogger("pack")
+LOGGER.setLevel(logging.INFO)
 
 
 def idle(x=1):
@@ -112,9 +117,10 @@ def train():
     except ImportError:
         extra = 0
     flag = hasattr(agent, "save")
-    known = sorted(registry.REGISTERED)
+    known = list(registry.REGISTERED)
     return [agent.size(), agent.rate, agent.fixed(1), more, extra, flag, known, max(1, 2),
-            HALF, fast(1), dict(TABLE), Settings().epochs, dict(Root.names), loud(helper(2))]
+            HALF, fast(1), dict(TABLE), Settings().epochs, dict(Root.names), loud(helper(2)),
+            LOGGER.level]
 """
 FILES = {
     "__init__.py": "from pack.agent import train\n",
@@ -126,6 +132,8 @@ FILES = {
         "    function.__code__ = function.__code__.replace(co_filename='compiled')\n"
         "    return function\n\n\n@register\ndef first():\n    return 1\n"
     ),
+    "early.py": "from pack.registry import register\n\n\n@register\ndef early():\n    return 0\n",
+    "late.py": "from pack.registry import register\n\n\n@register\ndef late():\n    return 0\n",
     "gone.py": "VALUE = 5\n",
     "lazy.py": "SIZE = 1\n\n\ndef size():\n    return SIZE\n",
 }
@@ -236,6 +244,12 @@ DIFFERING = {
     ),
     "a function that hid a builtin": ("agent.py", "def max(*numbers):\n    return 99\n", ""),
     "a module that is gone": ("gone.py", "", ""),
+    "the order of imports": (
+        "agent.py",
+        "import early\nfrom pack import late",
+        "import late\nfrom pack import early",
+    ),
+    "the level of a logger": ("agent.py", "logging.INFO", "logging.ERROR"),
 }
 
 
