@@ -83,10 +83,15 @@ class _Unread(str):
 
 def declared(distribution: importlib.metadata.Distribution) -> Declared:
     """Return what an installed or unpacked distribution declares."""
-    facts = distribution.metadata
     points: dict[str, dict[str, str]] = {}
-    for point in distribution.entry_points:
-        points.setdefault(point.group, {})[point.name] = point.value
+    try:
+        facts = distribution.metadata
+        for point in distribution.entry_points:
+            points.setdefault(point.group, {})[point.name] = point.value
+        if "Name" not in facts:
+            raise ValueError("there is no row 'Name:'")
+    except _DAMAGED as error:
+        return _declared(dict.fromkeys(_FIELDS, _Unread(f"METADATA cannot be read: {error}")))
     return _declared(
         {
             "version": distribution.version,
@@ -124,7 +129,7 @@ def _declared(found: Mapping[str, Any]) -> Declared:
     read: dict[str, Any] = {REQUIRES: [], EXTRAS: {}}
     unread = {}
     readers: dict[str, Callable[[Any], Any]] = {
-        REQUIRES: lambda rows: [Requirement(row) for row in _rows(rows)],
+        REQUIRES: lambda rows: [_requirement(row) for row in _rows(rows)],
         PYTHON: SpecifierSet,
         EXTRAS: _extras,
         ENTRY_POINTS: _entry_points,
@@ -148,13 +153,21 @@ def _declared(found: Mapping[str, Any]) -> Declared:
     )
 
 
+def _requirement(row: str) -> Requirement:
+    """Return a requirement; ValueError also for a marker that no interpreter can decide."""
+    requirement = Requirement(row)
+    if requirement.marker is not None:
+        requirement.marker.evaluate({"extra": ""})
+    return requirement
+
+
 def _extras(given: Mapping[str, Any]) -> dict[str, list[Requirement]]:
     found: dict[str, list[Requirement]] = {}
     for key, rows in given.items():
         # setup.py may put a marker behind the name of an extra: "test:python_version<'3.9'"
         name, _, condition = key.partition(":")
         name = str(canonicalize_name(name))
-        for requirement in map(Requirement, _rows(rows)):
+        for requirement in map(_requirement, _rows(rows)):
             conditions = [str(requirement.marker or ""), condition, name and f"extra == '{name}'"]
             text = " and ".join(f"({each})" for each in conditions if each)
             requirement.marker = Marker(text) if text else None

@@ -116,6 +116,27 @@ def test_an_installed_distribution_is_read_from_its_metadata(tmp_path):
     assert "?? what" in declared(distribution).unread["install_requires"]
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("METADATA", b"Name: a\nVersion: 1\nSummary: caf\xe9\n"),
+        ("METADATA", b"\xef\xbb\xbfName: a\nVersion: 1\nRequires-Dist: x\n"),
+        ("METADATA", b""),
+        ("METADATA", b"Name: a\nVersion: 1\nRequires-Dist: x; os_name ~= 'posix'\n"),
+        ("entry_points.txt", b"[g]\nno value\n"),
+        ("entry_points.txt", b"[g]\none = caf\xe9:f\n"),
+    ],
+)
+def test_damaged_metadata_is_not_read(file, content, tmp_path):
+    """It is no traceback, and never taken to declare nothing."""
+    info = tmp_path / "a-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a\nVersion: 1\n")
+    (info / file).write_bytes(content)
+    (distribution,) = importlib.metadata.distributions(path=[str(tmp_path)])
+    assert declared(distribution).unread
+
+
 PYPROJECT = """
 [project]
 name = "A"
