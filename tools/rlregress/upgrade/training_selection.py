@@ -173,7 +173,7 @@ class _Importing(_Untyped):
         node.body = [ast.Pass()]
         return super().visit_FunctionDef(node)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         """The version of a package differs in each release."""
