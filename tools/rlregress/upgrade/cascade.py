@@ -505,7 +505,7 @@ def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprin
         return answers[0].result(), answers[1].result()
     except OutOfTime:
         why = note_cut(f"details of {adapter.full_name}")
-        late = Fingerprint({}, (), {}, unread={"all details": why}, no_algorithms=why)
+        late = Fingerprint({}, (), {}, unread={"of every algorithm": why}, no_algorithms=why)
         return late, late
 
 
