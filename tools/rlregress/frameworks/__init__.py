@@ -80,7 +80,10 @@ def use_checkout(adapter: Adapter, folder: str) -> None:
 
 
 def installed() -> list[Adapter]:
-    """The adapters whose packages are all installed, one for each copy where there are several."""
+    """The adapters whose packages are all installed, and one for each further copy of theirs.
+
+    The copy that is trained has the plain name, as its trainings have.
+    """
     adapters = []
     for name in names():
         adapter = get(name)
@@ -90,5 +93,5 @@ def installed() -> list[Adapter]:
             if adapter.framework.checkout and os.environ.get(adapter.framework.checkout):
                 raise
             continue
-        adapters += [adapter.at(label) for label in adapter.available()] or [adapter]
+        adapters += [adapter, *map(adapter.at, adapter.available()[1:])]
     return adapters

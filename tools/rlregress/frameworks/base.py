@@ -122,7 +122,7 @@ class Adapter:
         return Code(self.framework, extra)
 
     def available(self) -> Sequence[str]:
-        """Labels of the copies that are here; a framework that is a package has none."""
+        """Labels of the copies that are here, that of this adapter first; a package has none."""
         return ()
 
     def at(self, label: str) -> Adapter:

@@ -203,13 +203,16 @@ def _select_named_cells(selection: Selection) -> list[Cell]:
 
 def _trainable_adapters(selection: Selection) -> Sequence[Adapter]:
     """Return the requested frameworks; UserError if none is trained for returns."""
-    adapters = requested_names.find_adapters(selection.frameworks)
+    requested = requested_names.find_adapters(selection.frameworks)
+    # trainings take the copy that has the plain name
+    adapters = [adapter for adapter in requested if not adapter.label]
     check_algorithms(adapters, selection.algorithms)
     if not any(adapter.framework.algorithms for adapter in adapters):
+        names = [adapter.full_name for adapter in requested]
         raise UserError(
-            f"{' and '.join(map(str, adapters))} cannot be trained for returns "
+            f"{' and '.join(names)} cannot be trained for returns "
             "here; test formulas and behaviour: rlregress test tests_unit tests_behavior "
-            f"--framework {','.join(adapter.name for adapter in adapters)}"
+            f"--framework {','.join(names)}"
         )
     return adapters
 

@@ -339,7 +339,7 @@ def _build_report_data(
     algorithms, coverage = requested_names.list_algorithms(), {}
     trained = session.cells if session is not None and session.judged else ()
     for name, cells in to_probe.items():
-        judged = [cell for cell in trained if cell.framework == name.partition("@")[0]]
+        judged = [cell for cell in trained if cell.framework == name]
         coverage[name] = report_data.algorithm_coverage({id for id, _ in cells}, algorithms, judged)
     failures = [entry for entry in entries if entry["outcome"] == "failed"]
     bands = {cell.id: band for cell, band in session.bands.items()} if session else {}

@@ -83,8 +83,8 @@ def _framework_verdict(
 
 
 def _is_trained(framework: str, trained: Collection[str] | None) -> bool:
-    # a copy of a framework, "name@label", is judged by the runs of that name
-    return trained is None or framework.partition("@")[0] in trained
+    # "name@label", another copy than the one called "name", is not trained
+    return trained is None or framework in trained
 
 
 def build_outcomes(

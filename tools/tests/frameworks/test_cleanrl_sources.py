@@ -6,11 +6,12 @@ import os
 
 import pytest
 
-from rlregress import suite
+from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.script import known_scripts
+from rlregress.gate import cell_selection
 from rlregress.probing.interface import Unprobed
 
 
@@ -21,6 +22,17 @@ def checkout(tmp_path):
     (folder / "cleanrl").mkdir(parents=True)
     (folder / "cleanrl" / "ppo_continuous_action.py").write_text("import gymnasium as gym\n")
     (folder / "pyproject.toml").write_text('[project]\nversion = "2.0.0b1"\n')
+    return folder
+
+
+def make_target(folder):
+    """What ``pip install --target`` makes of scripts that were written for gym."""
+    (folder / "cleanrl").mkdir(parents=True)
+    (folder / "cleanrl" / "ppo_continuous_action.py").write_text("import gym\n")
+    (folder / "cleanrl-0.4.8.dist-info").mkdir()
+    (folder / "cleanrl-0.4.8.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: cleanrl\nVersion: 0.4.8\n"
+    )
     return folder
 
 
@@ -35,13 +47,7 @@ def test_a_checkout_is_found_by_the_environment_variable(checkout, monkeypatch):
 
 def test_a_folder_made_by_pip_has_the_label_of_its_version(checkout, monkeypatch):
     """Several folders may be named; one made with ``pip --target`` states its own version."""
-    other = checkout.parent / "target"
-    (other / "cleanrl").mkdir(parents=True)
-    (other / "cleanrl" / "ppo_continuous_action.py").write_text("import gym\n")
-    (other / "cleanrl-0.4.8.dist-info").mkdir()
-    (other / "cleanrl-0.4.8.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: cleanrl\nVersion: 0.4.8\n"
-    )
+    other = make_target(checkout.parent / "target")
     monkeypatch.setenv(script_sources.VARIABLE, f"{checkout}{os.pathsep}{other}")
     adapter = cleanrl.CleanRL()
     assert adapter.available()[:2] == ["HEAD", "0.4.8"]
@@ -150,3 +156,22 @@ def test_which_gym_an_unreadable_script_needs_is_an_error(checkout, monkeypatch,
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(UserError, match="ppo_continuous_action.py cannot be read as a script"):
         source.for_gym  # noqa: B018
+
+
+def test_the_copy_that_is_trained_has_the_name_of_its_trainings(checkout, monkeypatch):
+    """It comes first wherever it lies, has no label, and every other copy has one."""
+    old_copy = make_target(checkout.parent / "target")
+    monkeypatch.setenv(script_sources.VARIABLE, f"{old_copy}{os.pathsep}{checkout}")
+    copies = [adapter for adapter in frameworks.installed() if adapter.name == "cleanrl"]
+    assert [adapter.full_name for adapter in copies][:2] == ["cleanrl", "cleanrl@0.4.8"]
+    assert copies[0].code.versions()["cleanrl"] == "2.0.0b1"
+    assert copies[0].framework.algorithms
+    assert not copies[1].framework.algorithms
+
+
+def test_a_copy_that_is_not_trained_is_judged_by_its_formulas(checkout, monkeypatch):
+    """The trainings of another copy say nothing of its returns; it is not asked for them."""
+    monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
+    selection = cell_selection.Selection("short", ["cleanrl@HEAD"])
+    with pytest.raises(UserError, match=r"^cleanrl@HEAD cannot be trained .*cleanrl@HEAD$"):
+        cell_selection.choose_cells(selection)

@@ -32,6 +32,11 @@ FRAMEWORK = Framework(
 )
 
 
+def _list_copies() -> list[Source]:
+    """Return all copies, those that can be trained first."""
+    return sorted(all_sources(), key=lambda copy: copy.for_gym)
+
+
 class CleanRL(Adapter):
     """CleanRL, of one copy of the scripts. Each function of a kind gets it as ``source``.
 
@@ -49,9 +54,8 @@ class CleanRL(Adapter):
         """The copy of the scripts that is asked: one that can be trained if none was chosen."""
         if self._bound is not None:
             return self._bound
-        copies = all_sources()
-        can_be_trained = (copy for copy in copies if not copy.for_gym)
-        return next(can_be_trained, copies[0]) if copies else find_source()
+        copies = _list_copies()
+        return copies[0] if copies else find_source()
 
     @property
     def framework(self) -> Framework:
@@ -69,7 +73,7 @@ class CleanRL(Adapter):
 
     def available(self) -> Sequence[str]:
         """Labels of all copies: "HEAD" of a checkout, the version of a distribution."""
-        return [copy.label for copy in all_sources()]
+        return [copy.label for copy in _list_copies()]
 
     def at(self, label: str) -> CleanRL:
         """The adapter of one copy; UserError if there is none of that label."""

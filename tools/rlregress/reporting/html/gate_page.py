@@ -102,7 +102,7 @@ def _id(title: str) -> str:
 
 
 def _prefix(outcome: FrameworkOutcome) -> str:
-    return outcome.framework.partition("@")[0] + "-"
+    return f"{outcome.framework}-"
 
 
 # -- the first screen ------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def _prefix(outcome: FrameworkOutcome) -> str:
 
 def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
     meaning = gate_report.meaning(outcome)
-    installed = result.versions.get(outcome.framework, {})
+    installed = result.versions[outcome.framework]
     named = ", ".join(f"{name} {version}" for name, version in _own(installed))
     return Card(
         f"{outcome.framework} ({named})" if named else outcome.framework,
@@ -194,7 +194,7 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
             yield f"{name}: {verdict['verdict']}, {_describe_change(name, verdict)}"
-    versions, stored = result.versions.get(outcome.framework, {}), _stored_versions(result, outcome)
+    versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
     other_versions = [
         f"{package} {stored[package]} -> {version}"
         for package, version in versions.items()
@@ -279,7 +279,7 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         steps.append(Step("Confirm with fresh seeds:", repeat_command))
     if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
         versions, stored = (
-            result.versions.get(outcome.framework, {}),
+            result.versions[outcome.framework],
             _stored_versions(result, outcome),
         )
         other_packages = [
@@ -496,7 +496,7 @@ def _versions(result: GateResult) -> Section:
     rows = []
     for outcome in result.outcomes:
         stored = _stored_versions(result, outcome)
-        for package, version in result.versions.get(outcome.framework, {}).items():
+        for package, version in result.versions[outcome.framework].items():
             before = stored.get(package, "-")
             changed_word = "changed" if stored and before not in ("-", version) else ""
             rows.append([outcome.framework, package, before, version, changed_word])
