@@ -62,6 +62,17 @@ def read(folder, text: str, name: str = "x.toml", model: Any = File, remedy: str
     return datafiles.read(path, model, remedy)
 
 
+def refusal(folder, text: str, name: str = "x.toml") -> str:
+    """What is said of a file with this text, which ends with the remedy."""
+    with pytest.raises(UserError) as raised:
+        read(folder, text, name, tuple[Row, ...] if name == "x.csv" else File, "write it again")
+    sentence = str(raised.value)
+    assert sentence.startswith(str(folder / name))
+    assert sentence.endswith("; write it again")
+    assert "\n" not in sentence
+    return sentence
+
+
 FILES = {
     "x": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
     "x.toml": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
@@ -125,11 +136,7 @@ ROW = '# one\n\n[[row]]\nid = "a"\n'
 )
 def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
     """File, table and its line, key, what was found and what was expected."""
-    with pytest.raises(UserError) as raised:
-        read(tmp_path, text)
-    assert str(raised.value).startswith(f"{tmp_path / 'x.toml'}")
-    assert sentence in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert sentence in refusal(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -138,19 +145,11 @@ def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
         ("x.toml", "row = [", "is not valid TOML: Invalid value (at end of document)"),
         ("x.yaml", "row: [", "is not valid YAML: while parsing a flow node expected the node cont"),
         ("x.yaml", "", "is null, expected a table"),
-        (
-            "x.yaml",
-            "row: [{id: a, limits: {a: x}}]",
-            ": key 'row[0].limits.a' is 'x', expected a w",
-        ),
+        ("x.yaml", "row: [{id: a, limits: {a: x}}]", ": key 'row[0].limits.a' is 'x', expected a"),
         ("x.json", '{"row": 1', "is not valid JSON: Expecting ',' delimiter: line 1 column 10"),
         ("x.json", '{"row": [{}]}', ", table 'row[0]': key 'id' is missing; expected id"),
         ("x.json", "[" * 100000, "is not valid JSON: "),
-        (
-            "x.csv",
-            "id,steps\na,1\nb,x\n",
-            ", line 3: column 'steps' is 'x', expected a whole number",
-        ),
+        ("x.csv", "id,steps\na,1\nb,x\n", ", line 3: column 'steps' is 'x', expected a whole num"),
         ("x.csv", "id,steps\n\na,1\n\n\nb,x\n", ", line 6: column 'steps' is 'x'"),
         ("x.csv", 'id,steps\n"a\n7",1\nb,x\n', ", line 4: column 'steps' is 'x'"),
         ("x.csv", 'id,steps\na,"x\n\x01"\n', r"column 'steps' is 'x\n\x01', expected a whole"),
@@ -161,15 +160,12 @@ def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
         ("x.csv", "id,steps\na,1,2\n", "is not valid CSV: line 2 has not as many cells as the fir"),
         ("x.csv", "id,steps,id\na,1,b\n", "is not valid CSV: line 1 has 2 columns 'id'"),
         ("x.csv", "}{ [[", "is not valid CSV: it has no rows below its first line"),
-        ("x.toml", "\udcff", "cannot be read: byte 0 is not UTF-8; expected a TOML file"),
+        ("x.toml", "\udcff", "cannot be read: byte 0 is not UTF-8; "),
     ],
 )
 def test_every_format_is_damaged_in_the_same_words(tmp_path, name, text, sentence) -> None:
     """Where a file has no lines to name, the path of the key says where; CSV has columns."""
-    with pytest.raises(UserError) as raised:
-        read(tmp_path, text, name, tuple[Row, ...] if name == "x.csv" else File)
-    assert str(raised.value).startswith(str(tmp_path / name))
-    assert sentence in str(raised.value)
+    assert sentence in refusal(tmp_path, text, name)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:
@@ -183,17 +179,9 @@ def test_a_missing_file_is_named(tmp_path, name) -> None:
     with pytest.raises(UserError, match=f"{name} cannot be read: No such file.*expected a"):
         datafiles.read(tmp_path / name, File)
     (tmp_path / name).mkdir()
-    with pytest.raises(
-        UserError, match=f"{name} cannot be read: it is a folder, not a file; expected a"
-    ):
+    text = f"{name} cannot be read: it is a folder, not a file; expected a"
+    with pytest.raises(UserError, match=text):
         datafiles.read(tmp_path / name, File)
-
-
-@pytest.mark.parametrize("text", ["{", "[]", "\udcff", '{"row": [{}]}'])
-def test_a_remedy_ends_every_sentence(tmp_path, text) -> None:
-    """A file that a command writes is not mended by hand."""
-    with pytest.raises(UserError, match="; write it again$"):
-        read(tmp_path, text, "x.json", remedy="write it again")
 
 
 def test_places_are_lines_unless_tables_are_written_inline(tmp_path) -> None:
@@ -269,7 +257,7 @@ def test_a_file_that_would_take_minutes_is_refused_soon(tmp_path, text, name, me
     assert time.process_time() - started < 5
 
 
-@pytest.mark.parametrize("number", range(40, 50))
+@pytest.mark.parametrize("number", [40, 49])
 def test_many_dots_that_are_no_key_are_read(tmp_path, number) -> None:
     """Numbers of a list, prose, and tables below each other."""
     text = f"x = [{', '.join(['1.5'] * 200)}]\n"

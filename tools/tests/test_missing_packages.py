@@ -53,14 +53,12 @@ def test_every_package_is_in_its_extra():
         (ModuleNotFoundError("No module named 'cv2'", name="cv2"), "atari"),
         (ModuleNotFoundError("No module named 'cv2.dnn'", name="cv2.dnn"), "atari"),
         # as Stable-Baselines3 and Gymnasium word it
-        (
-            AssertionError("OpenCV is not installed, you can do `pip install opencv-python`"),
-            "atari",
-        ),
+        (AssertionError("OpenCV is not installed, you can do `pip install opencv-python`"),
+         "atari"),
         (RuntimeError('MuJoCo is not installed, run `pip install "gymnasium[mujoco]"`'), "mujoco"),
         (MissingPackage(not_installed("mujoco")), "mujoco"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.usefixtures("nothing")
 def test_the_package_that_an_error_lacks(error, extra):
     """By the name of a failed import, or by the words of who asks for it; also as a cause."""
@@ -71,15 +69,11 @@ def test_the_package_that_an_error_lacks(error, extra):
 
 
 @pytest.mark.usefixtures("nothing")
-def test_another_error_lacks_none():
-    """An error that names a package without asking for it, and a module of no extra."""
+def test_another_error_lacks_none(monkeypatch):
+    """It names a package without asking for it, or a module of no extra, or one that is there."""
     assert not missing_packages.lacking(ValueError("the mujoco version is unknown"))
     assert not missing_packages.lacking(ModuleNotFoundError("No module named 'x'", name="x"))
     assert not missing_packages.lacking(None)
-
-
-def test_a_package_that_is_installed_is_never_the_reason(monkeypatch):
-    """A framework that fails although its package is there has failed."""
     monkeypatch.setattr(missing_packages, "installed", lambda module: True)
     error = ModuleNotFoundError("No module named 'cv2'", name="cv2")
     assert not missing_packages.lacking(error)
@@ -118,7 +112,7 @@ CELL = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
 
 
 @pytest.mark.parametrize(
-    ("found", "about", "without", "untrained", "verdict"),
+    ("result", "about", "without", "untrained", "verdict"),
     [
         ("passed", "atari", ATARI, {}, "formulas hold"),
         # a framework has come to need it
@@ -128,17 +122,19 @@ CELL = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
         ("failed", "ppo", MUJOCO, {CELL: MUJOCO}, "regressed"),
     ],
 )
-def test_what_is_not_checked_without_a_package_is_listed(found, about, without, untrained, verdict):
+def test_what_is_not_checked_without_a_package_is_listed(
+    result, about, without, untrained, verdict
+):
     """It keeps a framework from holding, but for what is about the extra that is missing."""
     of = {"tier": "unit", "framework": "sb3", "seconds": 0.1, "message": ""}
     entries = [
-        {**of, "test": "t::test_a", "outcome": found, "detail": "a", "scope": "", "found": "x"},
+        {**of, "test": "t::test_a", "outcome": result, "detail": "a", "scope": "", "found": "x"},
         {**of, "test": f"t::test_{about}", "outcome": "skipped", "detail": "b", "scope": "",
          "lacking": without},
         {**of, "test": "t::test_c", "outcome": "passed", "tier": "behavior"},
     ]  # fmt: skip
-    wanted = {"sb3": [("a", ""), ("b", "")]}
-    [judged] = outcome.build_outcomes(entries, trained=(), to_probe=wanted, untrained=untrained)
+    to_probe = {"sb3": [("a", ""), ("b", "")]}
+    [judged] = outcome.build_outcomes(entries, trained=(), to_probe=to_probe, untrained=untrained)
     assert judged.verdict == verdict
     assert judged.details == (1 if about == "atari" else 2)
     lines = words.lacking(judged.lacking)
@@ -166,7 +162,7 @@ def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
     files = (*unit, "tests_behavior/test_atari_games.py", *trained)
     gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
     path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *suite.pytest_arguments(*files), "-q", "-rs"]
         + ["-p", "no:cacheprovider", "--framework", "sb3", "--rlregress-report", str(tmp_path)]
         + ["-k", "warp_frame or clip_reward or atari5 or different_frames or same_seed and td3"],
@@ -175,12 +171,12 @@ def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
         | {"PYTHONPATH": path, "RLREGRESS_HIDDEN": json.dumps(gone)},
         cwd=suite.workplace(), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
-    skipped = [line for line in ended.stdout.splitlines() if line.startswith("SKIPPED")]
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
+    skipped = [line for line in process.stdout.splitlines() if line.startswith("SKIPPED")]
     for line in ("'OpenCV'", "'ale-py'"):
-        assert any(line in of and "pip install 'rlregress[" in of for of in skipped), ended.stdout
-    assert "MuJoCo" not in ended.stdout
-    assert "verdict sb3: could not judge (not checked: " in ended.stdout
+        assert any(line in of and "pip install 'rlregress[" in of for of in skipped), process.stdout
+    assert "MuJoCo" not in process.stdout
+    assert "verdict sb3: could not judge (not checked: " in process.stdout
     summary = (tmp_path / "summary.md").read_text()
     assert ATARI in summary.partition("Too little was asked")[0]
     verdict = json.loads((tmp_path / "verdict.json").read_text())

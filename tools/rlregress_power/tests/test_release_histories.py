@@ -36,15 +36,9 @@ def change(**changed_fields):
 
 def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
     """A report of one framework."""
-    framework_report = {
-        "details": list(details),
-        "defaults": list(defaults),
-        "traces": traces or {},
-    }
-    frameworks = {"x": framework_report}
-    return {
-        "verdict": verdict, "headline": verdict, "frameworks": frameworks, "entries": list(entries)
-    }  # fmt: skip
+    of_x = {"details": list(details), "defaults": list(defaults), "traces": traces or {}}
+    content = {"verdict": verdict, "headline": verdict, "entries": list(entries)}
+    return {**content, "frameworks": {"x": of_x}}
 
 
 def detail(id="sac.scale", *functions):
@@ -67,13 +61,11 @@ def entry(state, name="SAC.train"):
     return {"name": f"{FILE} {name}", "state": state}
 
 
-def seen(data, framework_report=None):
+def seen(data, known_change=None):
     """What became of one change."""
-    framework_report = framework_report or change()
-    (only,) = release_histories.judged(
-        ReleasePair("1", "2", (framework_report,)), data, 1.0
-    ).changes
-    assert only.id == framework_report.id
+    known_change = known_change or change()
+    (only,) = release_histories.judged(ReleasePair("1", "2", (known_change,)), data, 1.0).changes
+    assert only.id == known_change.id
     return only.outcome, only.by
 
 
@@ -112,8 +104,8 @@ NAMED = {
 @pytest.mark.parametrize("case", NAMED)
 def test_a_change_that_is_named_is_flagged_with_the_cause(case):
     """By any of what moves, and it is said by what."""
-    data, framework_report, by = NAMED[case]
-    assert seen(data, framework_report) == (CAUSE, by)
+    data, known_change, by = NAMED[case]
+    assert seen(data, known_change) == (CAUSE, by)
 
 
 NOT_NAMED = {
@@ -138,8 +130,8 @@ NOT_NAMED = {
 @pytest.mark.parametrize("case", NOT_NAMED)
 def test_what_else_moves_does_not_name_a_change(case):
     """It is missed where nothing of it moves."""
-    data, framework_report = NOT_NAMED[case]
-    assert seen(data, framework_report) == (MISSED, "")
+    data, known_change = NOT_NAMED[case]
+    assert seen(data, known_change) == (MISSED, "")
 
 
 @pytest.mark.parametrize(
@@ -164,13 +156,9 @@ def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms
 
 @pytest.mark.parametrize(
     ("row", "outcome"),
-    [
-        (entry(NEVER), (UNREACHED, TRAIN)),
-        (entry(NOT_COMPARED), (UNREACHED, TRAIN)),
-        (entry(ONE_WAY), (MISSED, "")),
-        (entry(NEVER, "SAC.other"), (MISSED, "")),
-    ],
-)
+    [(entry(NEVER), (UNREACHED, TRAIN)), (entry(NOT_COMPARED), (UNREACHED, TRAIN)),
+     (entry(ONE_WAY), (MISSED, "")), (entry(NEVER, "SAC.other"), (MISSED, ""))],
+)  # fmt: skip
 def test_a_change_that_nothing_reaches_is_named_as_such(row, outcome):
     """Only if it is among the functions that an acquittal does not cover."""
     assert seen(report("partly checked", entries=[row])) == outcome
@@ -202,9 +190,8 @@ def test_changes_out_of_scope_are_not_counted():
     healthy = release_histories.judged(ReleasePair("1", "2", (out,)), report(), 1.26)
     assert (healthy.changes, healthy.healthy, healthy.red) == ((), True, True)
     assert (healthy.before, healthy.release, healthy.seconds) == ("1", "2", 1.3)
-    sick = release_histories.judged(
-        ReleasePair("1", "2", (out, change())), report("unchanged"), 1.0
-    )
+    pair = ReleasePair("1", "2", (out, change()))
+    sick = release_histories.judged(pair, report("unchanged"), 1.0)
     assert ([row.id for row in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
 
 
@@ -218,12 +205,9 @@ def test_changes_out_of_scope_are_not_counted():
 )  # fmt: skip
 def test_verdicts_that_say_that_something_changed_are_red(verdict, red):
     """No others are."""
-    assert (
-        JudgedPair(
-            before="1", release="2", verdict=verdict, headline=verdict, seconds=1.0, changes=()
-        ).red
-        is red
-    )
+    words = {"verdict": verdict, "headline": verdict}
+    pair = JudgedPair(before="1", release="2", seconds=1.0, changes=(), **words)
+    assert pair.red is red
 
 
 HISTORY = """\
@@ -278,24 +262,18 @@ def test_results_are_kept_and_read_again(folder):
     remaining = list(running)
     assert judge.asked == ["1.3", "1.2", "1.1"]
     assert release_histories.load("x") == (remaining[1], remaining[0], first)
-    assert remaining[1].changes == (
-        JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}"),
-    )
+    judged_change = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}")
+    assert remaining[1].changes == (judged_change,)
 
 
 def test_what_has_a_result_is_not_judged_again(folder):
     """Unless it is asked for by name, and then alone."""
     list(release_histories.judge_pairs("x", Judge(report("unchanged")), only=["1.2"]))
     second_judge = Judge(report())
-    assert [row.release for row in release_histories.judge_pairs("x", second_judge)] == [
-        "1.3",
-        "1.1",
-    ]
-    assert [row.verdict for row in release_histories.load("x")] == [
-        "changed",
-        "unchanged",
-        "changed",
-    ]
+    pairs = list(release_histories.judge_pairs("x", second_judge))
+    assert [row.release for row in pairs] == ["1.3", "1.1"]
+    verdicts = [row.verdict for row in release_histories.load("x")]
+    assert verdicts == ["changed", "unchanged", "changed"]
     named = Judge(report("holds"))
     list(release_histories.judge_pairs("x", named, only=["1.2"]))
     assert named.asked == ["1.2"]
@@ -312,20 +290,18 @@ def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
 
 def test_what_scenarios_alone_name_is_added(folder):
     """A cause that was not named before; the verdict of the whole gate stays."""
+
+    def judge_again(data):
+        (pair,) = release_histories.judge_pairs("x", Judge(data), only=["1.1"], further=True)
+        return pair
+
     (full_pair,) = release_histories.judge_pairs("x", Judge(report(traces=trained())), only=["1.1"])
     assert full_pair.changes == (JudgedChange(id="x-1.1-halved", outcome=FLAGGED),)
-    blind = Judge(report("unchanged"))
-    assert list(release_histories.judge_pairs("x", blind, only=["1.1"], further=True)) == [
-        full_pair
-    ]
-    named = report("regressed", traces=trained("sac gsde", alone=TRAIN))
-    (added,) = release_histories.judge_pairs("x", Judge(named), only=["1.1"], further=True)
+    assert judge_again(report("unchanged")) == full_pair
+    added = judge_again(report("regressed", traces=trained("sac gsde", alone=TRAIN)))
     later = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac gsde: {TRAIN}", later=True)
     assert added == replace(full_pair, changes=(later,))
-    further_report = report(traces=trained("sac n-step", alone=TRAIN))
-    assert list(
-        release_histories.judge_pairs("x", Judge(further_report), only=["1.1"], further=True)
-    ) == [added]
+    assert judge_again(report(traces=trained("sac n-step", alone=TRAIN))) == added
     assert release_histories.load("x") == (added,)
     list(release_histories.judge_pairs("x", Judge(report()), only=["1.2"]))
     assert release_histories.results_path("x").read_text().count('"later"') == 1

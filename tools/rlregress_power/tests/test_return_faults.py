@@ -13,16 +13,10 @@ from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResul
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress_power import faults_text, return_gates
 
+FAULTS = [x for name in (RETURNS, THROUGHPUT) for x in fault_tables.load(name, frameworks.names())]
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        fault
-        for name in (RETURNS, THROUGHPUT)
-        for fault in fault_tables.load(name, frameworks.names())
-    ],
-    ids=lambda fault: fault.name,
-)
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_changes_a_line_of_the_installed_code(fault):
     """Its fragment stands in the framework's file, in the place that it names."""
     adapter = frameworks.get(fault.framework)
@@ -53,11 +47,7 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
     monkeypatch.setattr(return_gates.gate_run, "run_returns_only", alone)
     faults = fault_tables.select_faults(RETURNS, ["sb3"], [], ["ppo"])
     judged = list(return_gates.judge(faults, 1, print, gates=3))
-    assert requested == [
-        1000,
-        1000 + SEQUENTIAL_LOOKS.max_runs,
-        1000 + 2 * SEQUENTIAL_LOOKS.max_runs,
-    ]
+    assert requested == [1000 + gate * SEQUENTIAL_LOOKS.max_runs for gate in range(3)]
     assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
     assert not any(gate_result.regressed or gate_result.detected for gate_result in judged)
 
@@ -90,27 +80,18 @@ def test_what_a_gate_said_is_told_with_its_cost():
         "failed": 0, "look": 1, "looks": [5, 10, 20], "adjusted_drop": 0.001,
         "adjusted_gain": 1.0, "alpha": 0.05, "visible_fraction": 0.2,
     }  # fmt: skip
-    result = FaultResult(
-        fault=Fault(framework="a", algorithm="ppo", name="no_entropy"),
-        verdicts={"a-ppo-X": cell},
-        runs=15,
-        cpu_minutes=6.25,
-    )
-    missed = FaultResult(
-        fault=Fault(framework="a", algorithm="ppo", name="tiny"),
-        verdicts={"a-ppo-X": {**cell, "verdict": "holds"}},
-        runs=20,
-        cpu_minutes=8.0,
-    )
+    fault, tiny = (Fault(framework="a", algorithm="ppo", name=x) for x in ("no_entropy", "tiny"))
+    result = FaultResult(fault=fault, verdicts={"a-ppo-X": cell}, runs=15, cpu_minutes=6.25)
+    same = {"a-ppo-X": {**cell, "verdict": "holds"}}
+    missed = FaultResult(fault=tiny, verdicts=same, runs=20, cpu_minutes=8.0)
     gone = Fault(framework="a", algorithm="sac", name="gone")
     broken = FaultResult(fault=gone, trouble="there is no a/sac.py")
     first, *further_lines = faults_text.lines(RETURNS, result)
     assert " ".join(first.split()) == "regressed a ppo no_entropy: 15 runs, 6.2 CPU minutes"
     assert "a-ppo-X: 200 -> 100 (-50%" in further_lines[0]
     assert faults_text.lines(RETURNS, missed)[0].startswith("not regressed")
-    assert faults_text.lines(RETURNS, broken) == [
-        "COULD NOT JUDGE a sac gone: there is no a/sac.py"
-    ]
+    (line,) = faults_text.lines(RETURNS, broken)
+    assert line == "COULD NOT JUDGE a sac gone: there is no a/sac.py"
     assert faults_text.summary(RETURNS, [result, missed, broken]) == (
         "1 of 3 checks ended in regressed, 14 CPU minutes in all; 1 could not judge"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,12 +65,9 @@ def brute_force(first, second, plan):
 
 @pytest.mark.parametrize(
     "plan",
-    [
-        AdastopPlan(runs=4, looks=1, alpha=0.1),
-        AdastopPlan(runs=3, looks=2, alpha=0.1),
-        AdastopPlan(runs=2, looks=3, alpha=0.2),
-    ],
-)
+    [AdastopPlan(runs=4, looks=1, alpha=0.1), AdastopPlan(runs=3, looks=2, alpha=0.1),
+     AdastopPlan(runs=2, looks=3, alpha=0.2)],
+)  # fmt: skip
 @pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
 def test_small_cells_are_decided_as_by_brute_force(plan, shift):
     """Decision, look and every boundary are those of a loop over all arrangements."""
@@ -105,11 +103,10 @@ def test_drawn_arrangements_have_the_boundary_of_all():
     """10 000 drawn arrangements give the boundary of the full enumeration within 3 %."""
     rng = np.random.default_rng(5)
     samples = rng.normal(0, 1, (2, 8))
-    everything = (
-        compare(samples, TWO, AdastopPlan(runs=8, looks=1, alpha=0.05, draws=20_000)).looks[0].upper
-    )
-    drawn = (
-        compare(samples, TWO, AdastopPlan(runs=8, looks=1, alpha=0.05, draws=10_000)).looks[0].upper
+    plan = AdastopPlan(runs=8, looks=1, alpha=0.05)
+    everything, drawn = (
+        compare(samples, TWO, replace(plan, draws=draws)).looks[0].upper
+        for draws in (20_000, 10_000)
     )
     assert math.comb(16, 8) == 12_870
     assert drawn == pytest.approx(everything, rel=0.03)

@@ -11,14 +11,10 @@ from rlregress_studies.claims import claim_files
 from rlregress_studies.claims.claim_files import recorded
 
 CLAIM = {
-    "id": "one",
-    "place": "Box 6",
-    "quote": "omit this halving factor",
-    "framework": frameworks.names()[0],
-    "detail": "sac.critic_loss.scale",
-    "says": "none",
+    "id": "one", "place": "Box 6", "quote": "omit this halving factor",
+    "framework": frameworks.names()[0], "detail": "sac.critic_loss.scale", "says": "none",
     "verdict": "confirmed",
-}
+}  # fmt: skip
 ITEM = {"id": "box6", "place": "Box 6", "title": "a factor", "details": ["sac.critic_loss.scale"]}
 REASON = {"detail": None, "says": None, "verdict": None, "not_checkable": "a result"}
 
@@ -51,24 +47,19 @@ def claims(tmp_path):
 def test_a_claim_keeps_what_is_written(claims) -> None:
     """One variant or a list of them; the document is that of the file."""
     first, second = claims({}, {"id": "other", "says": ["none", "half"], "note": "n"})
-    assert (first.document, first.subject, first.says) == (
-        "A paper",
-        "sac.critic_loss.scale",
-        ("none",),
-    )
+    assert (first.document, first.subject) == ("A paper", "sac.critic_loss.scale")
+    assert first.says == ("none",)
     assert (second.says, second.note) == (("none", "half"), "n")
     assert "at line 2" in first.where
 
 
 def test_a_verdict_holds_for_all_versions_or_from_one_on(claims) -> None:
     """In a table each verdict holds from its version on; before the first nothing is recorded."""
-    always, changed = claims(
-        {}, {"id": "other", "verdict": {"0.9": "refuted", "0.10.0": "confirmed"}}
-    )
+    verdicts = {"0.9": "refuted", "0.10.0": "confirmed"}
+    always, changed = claims({}, {"id": "other", "verdict": verdicts})
     assert recorded(always, "0.0.1") == "confirmed"
-    results = [
-        recorded(changed, version) for version in ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")
-    ]
+    versions = ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")
+    results = [recorded(changed, version) for version in versions]
     assert results == [None, "refuted", "refuted", "confirmed", "confirmed"]
 
 
@@ -125,9 +116,8 @@ def test_a_document_without_claims_is_named(tmp_path) -> None:
 
 def test_an_empty_folder_is_named(tmp_path) -> None:
     """No file at all is an error, not an empty list."""
-    with pytest.raises(
-        UserError, match="holds no claims of a source document; expected TOML files"
-    ):
+    text = "holds no claims of a source document; expected TOML files"
+    with pytest.raises(UserError, match=text):
         claim_files.load(tmp_path)
 
 
@@ -170,6 +160,5 @@ def test_the_files_of_the_project_are_read() -> None:
     assert len({claim.document for claim in claims}) == 5
     indices = {path.name for path in (suite.baselines() / "sources").glob("*.toml")}
     assert {path.name for path in (suite.baselines() / "claims").glob("*.toml")} == indices
-    assert {claim.place.split(",")[0] for claim in claims} == {
-        item.place.split(",")[0] for item in results
-    }
+    places = [{row.place.split(",")[0] for row in rows} for rows in (claims, results)]
+    assert places[0] == places[1]

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,7 @@ from rlregress.inside import run_record
 from rlregress.training.cell import Job
 from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
-from rlregress_studies.rank.run_ranking import (
-    ImplementationRun,
-    convert_records,
-    rank,
-    read_csv,
-    read_stored,
-)
+from rlregress_studies.rank.run_ranking import ImplementationRun, rank, read_csv, read_stored
 from tools.tests.reporting.test_gate_page import stands_alone
 from tools.tests.training.test_records import content
 
@@ -64,10 +59,30 @@ def command(monkeypatch, capsys, tmp_path):
     return run
 
 
+@pytest.fixture
+def refusal(command):
+    """Run ``study rank``, which ends with exit code 2; returns its one sentence."""
+
+    def run(*arguments):
+        code, _, error = command("study", "rank", *arguments)
+        assert (code, len(error.strip().splitlines())) == (2, 1)
+        assert error.startswith("rlregress: ")
+        return error
+
+    return run
+
+
 def write_csv(path, rows):
     """A CSV file of (implementation, environment, seed, return)."""
     path.write_text("\n".join([HEADER, *(",".join(map(str, row)) for row in rows)]) + "\n")
     return path
+
+
+@pytest.fixture
+def csv(tmp_path, three):
+    """A CSV file of the three, the last run first."""
+    rows = [(run.implementation, run.task, run.seed, run.final_return) for run in three]
+    return write_csv(tmp_path / "r.csv", rows[::-1])
 
 
 def test_the_best_stands_first_and_equals_are_not_separated(three):
@@ -81,12 +96,9 @@ def test_the_best_stands_first_and_equals_are_not_separated(three):
 
 def test_an_implementation_that_is_decided_early_is_looked_at_no_longer():
     """Of c, separated from all others at the first look, five runs are used and not ten."""
-    ranking = rank(
-        runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900)), looks=2
-    )
-    used = {
-        standing.implementation: len(standing.returns) for standing in ranking.tasks[0].standings
-    }
+    three = runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900))
+    (task,) = rank(three, looks=2).tasks
+    used = {standing.implementation: len(standing.returns) for standing in task.standings}
     assert used == {"a": 10, "b": 10, "c": 5}
 
 
@@ -96,30 +108,18 @@ def test_runs_that_are_missing_leave_pairs_undecided(three):
     assert ranking.looks == 2
     assert ranking.tasks[0].decision("a", "b") == UNDECIDED
     assert ranking.undecided == 1
-    assert any(
-        line.startswith("next look at Hopper-v4: more runs of")
-        for line in ranking_report.lines(ranking)
-    )
+    text = "\n".join(ranking_report.lines(ranking))
+    assert "\nnext look at Hopper-v4: more runs of" in text
 
 
 def test_environments_of_other_units_are_one_family():
     """Returns of -5 and of 9000 are judged together: the scale of an environment plays no part."""
     small = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
     large = runs("a", normal(2, 100), "I") + runs("b", normal(3, 100), "I")
-    plain = rank(small + large)
-    other_units = rank(
-        small
-        + [
-            ImplementationRun(r.implementation, "I", "I", r.seed, r.final_return * 90)
-            for r in large
-        ]
-    )
-    assert [task.decisions for task in plain.tasks] == [
-        task.decisions for task in other_units.tasks
-    ]
-    assert {task.name: task.decision("b", "a") for task in plain.tasks} == {
-        "I": NOT_SEPARATED, "R": GREATER,
-    }  # fmt: skip
+    for unit in (1, 90):
+        scaled = [replace(run, final_return=run.final_return * unit) for run in large]
+        decided = {task.name: task.decision("b", "a") for task in rank(small + scaled).tasks}
+        assert decided == {"I": NOT_SEPARATED, "R": GREATER}
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6])
@@ -216,58 +216,46 @@ def test_runs_that_cannot_be_ranked(found, sentence):
         (HEADER + ",return\na,H,0,1,2\n", ["line 1 has 2 columns 'return'; write the columns"]),
     ],
 )
-def test_a_damaged_csv_is_one_sentence(command, tmp_path, text, parts):
+def test_a_damaged_csv_is_one_sentence(refusal, tmp_path, text, parts):
     """The sentence names the file, the line and what was expected; the exit code is 2."""
     path = tmp_path / "r.csv"
     path.write_text(text)
-    code, _, error = command("study", "rank", path)
-    assert code == 2
-    assert error.startswith("rlregress: ")
-    assert len(error.strip().splitlines()) == 1
+    error = refusal(path)
     assert [part for part in parts if part not in error] == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["no.csv"], "no.csv cannot be read"),
-        (["/dev/null"], "/dev/null is not named .csv; expected a CSV file: write the"),
-        (["r.csv", "--framework", "x"], "a CSV file does not take --framework"),
-        (["r.csv", "--environment", "Hoper-v4"], "did you mean 'Hopper-v4'?"),
-        (["r.csv", "--runs", "11"], "a has 10 runs on Hopper-v4, and a look needs 11"),
-        (["r.csv", "--runs", "3", "--looks", "1"], "cannot separate any two at alpha 0.05"),
-        (["r.csv", "--alpha", "2"], "alpha 2"),
-        (["--store", "nowhere"], "nowhere holds no run records"),
-        (["--algorithm", "pppo"], "did you mean 'ppo'?"),
-        (["--budget", "smoke"], "no runs of budget 'smoke'"),
+        ("no.csv", "no.csv cannot be read"),
+        ("/dev/null", "/dev/null is not named .csv; expected a CSV file: write the"),
+        ("r.csv --framework x", "a CSV file does not take --framework"),
+        ("r.csv --environment Hoper-v4", "did you mean 'Hopper-v4'?"),
+        ("r.csv --runs 11", "a has 10 runs on Hopper-v4, and a look needs 11"),
+        ("r.csv --runs 3 --looks 1", "cannot separate any two at alpha 0.05"),
+        ("r.csv --alpha 2", "alpha 2"),
+        ("--store nowhere", "nowhere holds no run records"),
+        ("--algorithm pppo", "did you mean 'ppo'?"),
+        ("--budget smoke", "no runs of budget 'smoke'"),
     ],
 )
-def test_a_wrong_command_line_is_one_sentence(command, tmp_path, three, arguments, part):
+def test_a_wrong_command_line_is_one_sentence(refusal, csv, arguments, part):
     """Names, numbers and sources that do not fit end in one sentence and exit code 2."""
-    write_csv(
-        tmp_path / "r.csv", [(r.implementation, r.task, r.seed, r.final_return) for r in three]
-    )
-    code, _, error = command("study", "rank", *arguments)
-    assert (code, len(error.strip().splitlines())) == (2, 1)
-    assert part in error
+    assert part in refusal(*arguments.split())
 
 
-def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, three):
+def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, csv, three):
     """Exit code 0, the table on the screen, and the same decisions in rank.json."""
-    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
-    path = write_csv(tmp_path / "r.csv", rows[::-1])
-    code, text, _ = command("study", "rank", path)
+    code, text, _ = command("study", "rank", csv)
     assert code == 0
     assert "3 pairs in 1 task: 2 separated" in text
     written = json.loads((tmp_path / "report" / "rank.json").read_text())
     decisions = {(x["first"], x["second"]): x["decision"] for x in written["tasks"][0]["decisions"]}
     assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
     # the order of the lines plays no part: runs are looked at by seed
-    assert (
-        written["tasks"]
-        == json.loads(json.dumps(run_ranking.as_dict(rank(read_csv(path)))))["tasks"]
-    )
-    assert written["tasks"] == json.loads(json.dumps(run_ranking.as_dict(rank(three))))["tasks"]
+    for ranked in (read_csv(csv), three):
+        content = json.loads(json.dumps(run_ranking.as_dict(rank(ranked))))
+        assert written["tasks"] == content["tasks"]
 
 
 def test_spaces_around_a_name_are_no_part_of_it(tmp_path):
@@ -276,10 +264,8 @@ def test_spaces_around_a_name_are_no_part_of_it(tmp_path):
     assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
 
 
-def test_a_ranking_that_needs_more_runs_ends_with_3(command, tmp_path, three):
+def test_a_ranking_that_needs_more_runs_ends_with_3(command, csv):
     """Exit code 3: the data cannot tell yet, and the next look is named."""
-    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
-    write_csv(tmp_path / "r.csv", rows)
     code, text, _ = command("study", "rank", "r.csv", "--looks", "3")
     assert code == 3
     assert "next look at Hopper-v4: more runs of" in text
@@ -289,17 +275,14 @@ def test_stored_runs_are_compared_only_under_one_budget():
     """No task of the stored runs mixes environments, steps or episodes."""
     stored = baseline_runs.load_all_baselines()
     by_task = {}
-    for baseline_ in stored:
-        key = (
-            baseline_.cell.environment,
-            baseline_.protocol.total_steps,
-            baseline_.protocol.evaluation_episodes,
-        )
-        for run in read_stored([baseline_]):
+    for baseline in stored:
+        protocol = baseline.protocol
+        key = (baseline.cell.environment, protocol.total_steps, protocol.evaluation_episodes)
+        for run in read_stored([baseline]):
             by_task.setdefault(run.task, set()).add(key)
     assert len(by_task) > 1
     assert all(len(keys) == 1 for keys in by_task.values())
-    assert len(read_stored(stored)) == sum(len(stored_cell.runs) for stored_cell in stored)
+    assert len(read_stored(stored)) == sum(len(baseline.runs) for baseline in stored)
 
 
 def test_the_command_ranks_stored_runs(command):
@@ -327,7 +310,7 @@ def store(tmp_path):
 
 def test_two_versions_in_one_store_are_two_implementations(command, store):
     """Runs of a cell with several versions are named by what differs, and compared."""
-    runs_of_both = convert_records(run_ranking.records(store))
+    runs_of_both = run_ranking.convert_records(run_ranking.records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
     code, text, error = command("study", "rank", "--store", store)
@@ -337,40 +320,31 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
 
 
 @pytest.mark.parametrize("names", ["foo", "{},foo"])
-def test_a_name_without_any_run_in_a_store_is_refused(command, store, names):
+def test_a_name_without_any_run_in_a_store_is_refused(refusal, store, names):
     """It is not left out in silence beside others that have runs."""
     algorithm = baseline_runs.load_all_baselines()[0].cell.algorithm
-    code, _, error = command(
-        "study", "rank", "--store", store, "--algorithm", names.format(algorithm)
-    )
-    assert (code, len(error.strip().splitlines())) == (2, 1)
+    error = refusal("--store", store, "--algorithm", names.format(algorithm))
     assert f"has no runs of algorithm 'foo'; known: {algorithm}" in error
 
 
 def test_what_was_asked_and_has_no_runs_is_said_first(command, monkeypatch):
     """Of known names too: CleanRL's PPO has no runs on HalfCheetah."""
-    baselines = [
-        item
-        for item in baseline_runs.load_all_baselines()
-        if item.cell.id != "cleanrl-ppo-HalfCheetah-v4-short"
-    ]
+    left_out = "cleanrl-ppo-HalfCheetah-v4-short"
+    baselines = [x for x in baseline_runs.load_all_baselines() if x.cell.id != left_out]
     monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: baselines)
     requested = "--framework sb3,cleanrl,torchrl --algorithm ppo --environment HalfCheetah-v4"
     code, text, error = command("study", "rank", *requested.split())
     assert code == 0, error
     assert text.splitlines()[0].endswith("of budget 'short' of cleanrl ppo HalfCheetah-v4")
-    assert (
-        "has no runs" not in command("study", "rank", *requested.replace("cleanrl,", "").split())[1]
-    )
+    _, text, _ = command("study", "rank", *requested.replace("cleanrl,", "").split())
+    assert "has no runs" not in text
 
 
-def test_a_damaged_record_is_one_sentence(command, store):
+def test_a_damaged_record_is_one_sentence(refusal, store):
     """A record whose content does not match its checksum is not ranked."""
     path = next(store.glob("*/*.json"))
     path.write_text(path.read_text().replace('"seed": 0', '"seed": 7'))
-    code, _, error = command("study", "rank", "--store", store)
-    assert (code, len(error.strip().splitlines())) == (2, 1)
-    assert "does not match its checksum" in error
+    assert "does not match its checksum" in refusal("--store", store)
 
 
 @pytest.mark.parametrize(
@@ -384,19 +358,18 @@ def test_a_damaged_record_is_one_sentence(command, store):
     ],
     ids=["no seed", "another cell", "seed as text", "steps as text", "versions as text"],
 )
-def test_a_sealed_record_of_another_run_is_one_sentence(command, store, change, message):
+def test_a_sealed_record_of_another_run_is_one_sentence(refusal, store, change, message):
     """A whole record that does not say what was run, as this version would, is not ranked."""
     path = next(store.glob("*/*.json"))
     content = run_record.read(path)
     change(content["job"])
     run_record.write(path, content)
-    code, _, error = command("study", "rank", "--store", store)
-    assert (code, len(error.strip().splitlines())) == (2, 1)
+    error = refusal("--store", store)
     assert str(path) in error
     assert message in error
 
 
-def test_a_cell_that_may_not_be_read_is_not_left_out(command, store, monkeypatch):
+def test_a_cell_that_may_not_be_read_is_not_left_out(refusal, store, monkeypatch):
     """Its folder is named; the other cells are not ranked as if they were all."""
     cell, listdir = next(store.iterdir()), os.listdir
 
@@ -406,9 +379,7 @@ def test_a_cell_that_may_not_be_read_is_not_left_out(command, store, monkeypatch
         return listdir(folder)
 
     monkeypatch.setattr(os, "listdir", closed)
-    code, _, error = command("study", "rank", "--store", store)
-    assert (code, len(error.strip().splitlines())) == (2, 1)
-    assert f"{cell} cannot be read: Permission denied" in error
+    assert f"{cell} cannot be read: Permission denied" in refusal("--store", store)
 
 
 def test_the_figure_shows_decisions_and_returns(three):
@@ -427,19 +398,16 @@ def test_the_figure_shows_decisions_and_returns(three):
 def test_a_name_is_drawn_as_it_stands(three, name):
     """It is no formula, and a font that lacks it is nothing to warn of."""
     named = [
-        ImplementationRun(run.implementation + name, name, name, run.seed, run.final_return)
+        replace(run, implementation=run.implementation + name, task=name, environment=name)
         for run in three
     ]
     assert ranking_report.figure(rank(named)).lstrip().startswith("<?xml")
 
 
-def test_a_report_is_written_as_a_whole_or_not_at_all(command, tmp_path, three):
+def test_a_report_is_written_as_a_whole_or_not_at_all(refusal, tmp_path, csv):
     """A folder in the place of one file leaves the others as they were, and nothing beside."""
-    rows = [(r.implementation, r.task, r.seed, r.final_return) for r in three]
-    write_csv(tmp_path / "r.csv", rows)
     (tmp_path / "report" / "rank.svg").mkdir(parents=True)
-    code, _, error = command("study", "rank", "r.csv")
-    assert (code, len(error.strip().splitlines())) == (2, 1)
+    error = refusal("r.csv")
     assert "rank.svg is a folder, expected a file of the report; remove it" in error
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["rank.svg"]
 
@@ -457,7 +425,7 @@ def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
         for seed in range(8)
     ]
     path = tmp_path / "odd.csv"
-    path.write_text("\n".join(["implementation,environment,seed,return", *rows]))
+    path.write_text("\n".join([HEADER, *rows]))
     ended = subprocess.run(
         [sys.executable, "-m", "rlregress", "study", "rank", path, "--report", tmp_path / "report"],
         env={**os.environ, "MPLBACKEND": "none-of-them"},
@@ -484,10 +452,9 @@ def test_a_hundred_implementations_are_ranked_soon():
 
 def test_a_ranking_has_a_page_with_every_decision(command, tmp_path):
     """Words beside the signs, every run that was looked at, the command as it was typed."""
-    rows = [f"{name},Hopper-v4,{seed},{mean + seed}" for name, mean in (("a", 0), ("b<i>", 500))
-            for seed in range(10)]  # fmt: skip
-    csv = tmp_path / "runs.csv"
-    csv.write_text("\n".join(["implementation,environment,seed,return", *rows]))
+    rows = [(name, "Hopper-v4", seed, mean + seed)
+            for name, mean in (("a", 0), ("b<i>", 500)) for seed in range(10)]  # fmt: skip
+    csv = write_csv(tmp_path / "runs.csv", rows)
     code, text, error = command("study", "rank", str(csv), "--report", str(tmp_path))
     assert code == 0, error
     assert "(rank.html, rank.json, rank.svg)" in text

@@ -25,9 +25,8 @@ def test_the_p_values_are_those_of_the_returns_themselves():
     first, second = [1000.0, 900, 950, 1010, 700], [600.0, 650, 500, 720, 610]
     difference = differences({"pair": (band(first), band(second))})["pair"]
     assert difference.p == pytest.approx(stats.ttest_ind(first, second).pvalue, rel=1e-6)
-    assert difference.welch == pytest.approx(
-        stats.ttest_ind(first, second, equal_var=False).pvalue, rel=1e-6
-    )
+    welch = stats.ttest_ind(first, second, equal_var=False)
+    assert difference.welch == pytest.approx(welch.pvalue, rel=1e-6)
     assert difference.effect == pytest.approx(np.mean(first) - np.mean(second))
     assert difference.adjusted_p == difference.p
     assert (difference.sign(0.05), difference.sign(1e-9)) == (1, 0)
@@ -37,9 +36,8 @@ def test_holm_counts_what_can_be_tested():
     """A pair without spread has no p-value and is no hypothesis of the family."""
     ceiling, failing = recover_band(1000.0, 0.0), recover_band(838.6, 282.9)
     far, near = band([1, 2, 3, 4, 5]), band([11, 12, 13, 14, 16])
-    difference = differences(
-        {"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)}
-    )
+    pairs = {"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)}
+    difference = differences(pairs)
     assert not difference["ceiling"].tested
     assert difference["ceiling"].sign(0.05) == 0
     assert difference["far"].adjusted_p == pytest.approx(2 * difference["far"].p)
@@ -47,21 +45,15 @@ def test_holm_counts_what_can_be_tested():
 
 def test_one_interval_can_contain_a_mean_that_the_other_does_not():
     """A narrow and a wide band answer differently: which is asked decides."""
-    difference = differences({"pair": (recover_band(100.0, 5.0), recover_band(110.0, 20.0))})[
-        "pair"
-    ]
-    assert difference.outside == (True, False)
+    pair = (recover_band(100.0, 5.0), recover_band(110.0, 20.0))
+    assert differences({"pair": pair})["pair"].outside == (True, False)
 
 
 def test_rounding_makes_the_p_value_larger():
     """Printed without decimals the same two summaries say less."""
-    exact = differences(
-        {0: (recover_band(8.0, 1.0, decimals=6), recover_band(11.0, 1.0, decimals=6))}
-    )[0]
-    coarse = differences(
-        {0: (recover_band(8.0, 1.0, decimals=0), recover_band(11.0, 1.0, decimals=0))}
-    )[0]
-    assert coarse.p > 2 * exact.p
+    bands = {n: [recover_band(mean, 1.0, decimals=n) for mean in (8.0, 11.0)] for n in (0, 6)}
+    difference = differences(bands)
+    assert difference[0].p > 2 * difference[6].p
 
 
 @pytest.mark.parametrize(("hypotheses", "seeds"), [(1, 4), (255, 8), (81, 7)])

@@ -13,24 +13,9 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, published
 from rlregress.gate.judging import find_worst_returns
-from rlregress_studies.thesis import thesis_text
-from rlregress_studies.thesis.thesis_answers import (
-    BETTER,
-    OPEN,
-    OPPOSITE,
-    OWN,
-    SAME,
-    SIMILAR,
-    WORSE,
-)
-from rlregress_studies.thesis.thesis_questions import (
-    ORIGINAL,
-    against_papers,
-    against_tables,
-    as_plain,
-    direction,
-    study,
-)
+from rlregress_studies.thesis import thesis_answers, thesis_questions, thesis_text
+from rlregress_studies.thesis.thesis_answers import BETTER, OPEN, SAME, SIMILAR, WORSE
+from rlregress_studies.thesis.thesis_questions import against_tables, study
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +43,17 @@ def test_of_288_pairs_of_frameworks_few_are_left(answers):
     # the figures of one side depend on which framework is the first
     rank = ["sb3", "cleanrl", "torchrl"].index
     sides = [
-        row.difference.outside
-        if rank(row.first) < rank(row.second)
-        else row.difference.outside[::-1]
+        row.difference.outside[:: 1 if rank(row.first) < rank(row.second) else -1]
         for row in answers.frameworks
     ]
     assert [sum(side) for side in zip(*sides, strict=True)] == [150, 134]
     assert sum(difference.welch < 0.05 for difference in differences) == 37
     assert sum(difference.adjusted_welch < 0.05 for difference in differences) == 0
     assert sum(difference.p < 0.05 for difference in differences) == 48
+    remaining = [row for row in answers.frameworks if row.difference.sign(0.05)]
     assert [
         (row.first, row.second, row.algorithm, row.environment, row.hyperparameters)
-        for row in answers.frameworks
-        if row.difference.sign(0.05)
+        for row in remaining
     ] == [
         ("cleanrl", "sb3", "ppo", "InvertedDoublePendulum-v4", "original"),
         ("cleanrl", "torchrl", "ppo", "Swimmer-v4", "sb3"),
@@ -79,24 +62,19 @@ def test_of_288_pairs_of_frameworks_few_are_left(answers):
 
 def test_cells_without_spread_are_not_tested(answers):
     """1000.0 +- 0.0 on one side or on both leaves nothing to test: 33 of the 288 pairs."""
-    assert sum(not row.difference.tested for row in answers.frameworks) == 33
-    assert all(
-        row.difference.sign(0.05) == 0 for row in answers.frameworks if not row.difference.tested
-    )
+    untested = [row.difference for row in answers.frameworks if not row.difference.tested]
+    assert len(untested) == 33
+    assert {difference.sign(0.05) for difference in untested} == {0}
 
 
 def test_td3_against_its_paper(answers):
     """Of 21 cells intervals call 2 worse and 7 better; Holm leaves 5 better and none worse."""
     assert answers.without_originals == ("ppo", "sac")
-    assert Counter(row.interval for row in answers.reproduction) == {
-        WORSE: 2,
-        SIMILAR: 12,
-        BETTER: 7,
-    }
-    assert Counter(row.verdict for row in answers.reproduction) == {SIMILAR: 16, BETTER: 5}
-    assert {row.environment for row in answers.reproduction if row.verdict == BETTER} == {
-        "Ant-v4", "HalfCheetah-v4",
-    }  # fmt: skip
+    rows = answers.reproduction
+    assert Counter(row.interval for row in rows) == {WORSE: 2, SIMILAR: 12, BETTER: 7}
+    assert Counter(row.verdict for row in rows) == {SIMILAR: 16, BETTER: 5}
+    better = {row.environment for row in rows if row.verdict == BETTER}
+    assert better == {"Ant-v4", "HalfCheetah-v4"}
 
 
 def test_rankings_by_mean_alone_differ_more_than_can_be_shown(answers):
@@ -105,23 +83,18 @@ def test_rankings_by_mean_alone_differ_more_than_can_be_shown(answers):
     assert sum(order.agrees for order in answers.orders) == 7
     text = Counter(pair for order in answers.orders for pair in order.pairs.values())
     assert text == {SAME: 5, OPEN: 115}
-    own = [order for order in answers.orders if order.hyperparameters == OWN]
+    own = [order for order in answers.orders if order.hyperparameters == thesis_answers.OWN]
     assert sum(order.agrees for order in own) == 1
 
 
 @pytest.mark.parametrize(
     ("signs", "message"),
-    [
-        ([1, 1, 1], SAME),
-        ([-1, -1], SAME),
-        ([1, -1, 0], OPPOSITE),
-        ([1, 1, 0], OPEN),
-        ([0, 0, 0], OPEN),
-    ],
-)
+    [([1, 1, 1], SAME), ([-1, -1], SAME), ([1, -1, 0], thesis_answers.OPPOSITE),
+     ([1, 1, 0], OPEN), ([0, 0, 0], OPEN)],
+)  # fmt: skip
 def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
     """One framework that cannot tell leaves the pair open, unless two others contradict."""
-    assert direction(signs) == message
+    assert thesis_questions.direction(signs) == message
 
 
 def test_the_text_says_what_cannot_be_concluded(answers):
@@ -136,7 +109,8 @@ def test_the_text_says_what_cannot_be_concluded(answers):
 
 def test_the_answers_are_plain_json(answers):
     """JSON takes them, without nan."""
-    remaining = json.loads(json.dumps(as_plain(answers), allow_nan=False))
+    content = thesis_questions.as_plain(answers)
+    remaining = json.loads(json.dumps(content, allow_nan=False))
     assert len(remaining["frameworks"]) == 288
     assert remaining["reproduction"][0]["verdict"] in (WORSE, SIMILAR, BETTER)
 
@@ -150,11 +124,8 @@ def test_stored_runs_answer_or_say_why_not(answers):
 @pytest.fixture(scope="module")
 def reacher():
     """The stored runs of PPO on Reacher at the full budget, printed as -4.5 +- 0.5."""
-    return next(
-        item
-        for item in baseline_runs.load_all_baselines()
-        if item.cell.id == "sb3-ppo-Reacher-v4-full"
-    )
+    by_id = {item.cell.id: item for item in baseline_runs.load_all_baselines()}
+    return by_id["sb3-ppo-Reacher-v4-full"]
 
 
 def shifted(stored, by):
@@ -189,15 +160,14 @@ def test_runs_that_failed_count_and_are_said(answers, reacher, failed):
     ]
     (only,) = against_tables([replace(reacher, runs=runs)])
     cell = replace(reacher.cell, algorithm="td3", environment="Hopper-v4")
-    own = replace(cell, hyperparameters=ORIGINAL)
-    (paper,) = against_papers([replace(reacher, cell=own, runs=runs)])
+    own = replace(cell, hyperparameters=thesis_questions.ORIGINAL)
+    (paper,) = thesis_questions.against_papers([replace(reacher, cell=own, runs=runs)])
     assert only.failed == paper.failed == failed
     remaining = reacher.returns[failed:]
     counted = [*[min([find_worst_returns()["Hopper-v4"], *remaining])] * failed, *remaining]
     assert paper.mean == pytest.approx(sum(counted) / 5)
-    text = "\n".join(
-        thesis_text.lines(replace(answers, stored_cells=(only,), stored_reproduction=(paper,)))
-    )
+    with_runs = replace(answers, stored_cells=(only,), stored_reproduction=(paper,))
+    text = "\n".join(thesis_text.lines(with_runs))
     assert f"{failed} runs of sb3-ppo-Reacher-v4-full failed and counted as the worst" in text
     assert f"{failed} runs of sb3 td3 on Hopper-v4 failed and counted as the worst" in text
 
@@ -225,29 +195,17 @@ def papers(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        (
-            "thesis_returns.csv",
-            "9,ppo,cleanrl,cleanrl,Ant-v4,1771.9,339.4\n",
-            "",
-            r"thesis_returns.csv lacks cleanrl ppo Ant-v4 cleanrl; expected a line for each",
-        ),
-        (
-            "thesis_returns.csv",
-            "ppo,cleanrl,cleanrl,Ant-v4",
-            "pppo,cleanrl,cleanrl,Ant-v4",
-            r"lacks cleanrl ppo Ant-v4 cleanrl, .* and \d+ more; .*; ppo, pppo, sac, td3; ",
-        ),
+        ("thesis_returns.csv", "9,ppo,cleanrl,cleanrl,Ant-v4,1771.9,339.4\n", "",
+         "thesis_returns.csv lacks cleanrl ppo Ant-v4 cleanrl; expected a line for each"),
+        ("thesis_returns.csv", "ppo,cleanrl,cleanrl,Ant-v4", "pppo,cleanrl,cleanrl,Ant-v4",
+         r"lacks cleanrl ppo Ant-v4 cleanrl, .* and \d+ more; .*; ppo, pppo, sac, td3; "),
         ("thesis_returns.csv", ",sb3,", ",sb4,", "lacks .* more; .* cleanrl, original, sb3, sb4"),
-        (
-            "thesis_returns.csv",
-            "9,ppo,cleanrl,cleanrl,Hopper-v4",
-            "9,ppo,cleanrl,cleanrl,Ant-v4",
-            "thesis_returns.csv has 2 lines of cleanrl ppo Ant-v4 cleanrl; expected one",
-        ),
+        ("thesis_returns.csv", "9,ppo,cleanrl,cleanrl,Hopper-v4", "9,ppo,cleanrl,cleanrl,Ant-v4",
+         "thesis_returns.csv has 2 lines of cleanrl ppo Ant-v4 cleanrl; expected one"),
         ("originals.csv", "td3,Hopper-v1", "td3,Ant-v3", "originals.csv has 2 lines of td3 Ant"),
     ],
     ids=["missing", "misspelt", "set", "twice", "original"],
-)
+)  # fmt: skip
 def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, new, message):
     """Which, and in which file."""
     text = (papers / file).read_text()

@@ -40,13 +40,10 @@ def test_changes_are_applied_to_the_frameworks_own_set(written):
     [
         ("segments: {ppo: {}}", "has no topic 'time_limit'; known: segments"),
         ("time_limit: {sac: {}}", "time_limit has no algorithm 'ppo'; known: sac"),
-        (
-            "time_limit: {ppo: {changes: {gamma: 0.98}}}",
-            "time_limit.ppo: the hyperparameter set 'some' has no hyperparameter 'gamma'; "
-            "known: discount, hidden_sizes",
-        ),
+        ("time_limit: {ppo: {changes: {gamma: 0.98}}}", "time_limit.ppo: the hyperparameter set "
+         "'some' has no hyperparameter 'gamma'; known: discount, hidden_sizes"),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_setting_is_one_sentence(written, behavior, message):
     """An empty, damaged or incomplete file, an unknown key and a wrong value are each named."""
     written(behavior)
@@ -74,13 +71,13 @@ def test_a_framework_without_settings_is_named(written):
         setting("other", "time_limit", "ppo")
 
 
-@pytest.mark.parametrize("name", frameworks.names())
 @pytest.mark.parametrize("topic", ["time_limit", "segments", "minibatches", "determinism"])
-def test_every_framework_has_its_settings(name, topic):
+def test_every_framework_has_its_settings(topic):
     """Every known framework has a valid setting for each of its algorithms."""
-    adapter = frameworks.get(name)
-    beside = () if topic == "time_limit" else adapter.framework.behavior_only
-    for algorithm in (*adapter.framework.algorithms, *beside):
-        found = setting(name, topic, algorithm)
-        assert found.stores if topic == "segments" else found.total_steps
-        assert bool(found.reads) == (topic == "minibatches")
+    for name in frameworks.names():
+        of_framework = frameworks.get(name).framework
+        beside = () if topic == "time_limit" else of_framework.behavior_only
+        for algorithm in (*of_framework.algorithms, *beside):
+            found = setting(name, topic, algorithm)
+            assert found.stores if topic == "segments" else found.total_steps, name
+            assert bool(found.reads) == (topic == "minibatches"), name

@@ -47,10 +47,8 @@ def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
 def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeypatch):
     """Also where there is no Slurm, with arrays of the usual size."""
     monkeypatch.setenv("PATH", "")
-    options = ("--budget", "smoke", "--framework", "sb3", "--store", str(tmp_path))
-    code, text, error = command(
-        "runs", "launch", "--slurm", "--dry-run", "--sbatch", "account=x", *options
-    )
+    words = "runs launch --slurm --dry-run --sbatch account=x --budget smoke --framework sb3"
+    code, text, error = command(*words.split(), "--store", str(tmp_path))
     assert (code, error) == (0, "")
     assert "arrays are split at 1001, the usual size" in text
     assert text.count("#SBATCH --account=x\n") == text.count("#!/bin/bash\n") > 0
@@ -64,42 +62,31 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     written = write_listed(store, all_jobs)
     store.path(all_jobs[0]).parent.mkdir()
     store.path(all_jobs[0]).write_text("{")
+    path, verify = store.path(all_jobs[0]), ("runs", "status", "--verify", "--store", str(tmp_path))
     code, text, _ = command("runs", "status", "--store", str(tmp_path))
     assert (code, text.splitlines()[1].split()) == (0, ["sb3-sac", "1", *"----", "1", "2"])
     assert "nothing is running: launch again" in text
-    code, text, _ = command("runs", "status", "--verify", "--store", str(tmp_path))
+    code, text, _ = command(*verify)
     assert code == 1
-    assert text.startswith(f"wrong: the run record {store.path(all_jobs[0])} is damaged")
+    assert text.startswith(f"wrong: the run record {path} is damaged")
     assert "0 records are whole" in text
     assert "verify --set-aside" in text
-    code, text, _ = command("runs", "status", "--verify", "--set-aside", "--store", str(tmp_path))
-    assert code == 1
-    assert f"set aside: {store.path(all_jobs[0]).with_suffix('.damaged')}" in text
-    _, text, _ = command(
-        "runs", "launch", "--manifest", str(written.path), "--store", str(tmp_path)
-    )
-    assert "2 runs, 2 of them to do" in text
-    assert command("runs", "status", "--verify", "--store", str(tmp_path))[0] == 0
-    store.path(all_jobs[0]).write_text("{")
+    code, text, _ = command(*verify, "--set-aside")
+    assert (code, f"set aside: {path.with_suffix('.damaged')}" in text) == (1, True)
+    launch = ("runs", "launch", "--manifest", str(written.path), "--store", str(tmp_path))
+    assert "2 runs, 2 of them to do" in command(*launch)[1]
+    assert command(*verify)[0] == 0
+    path.write_text("{")
     assert command("runs", "status", "--watch", "--store", str(tmp_path / "none"))[0] == 2
     assert command("runs", "merge", str(tmp_path), "-o", str(tmp_path / "all"))[0] == 1
 
 
-def test_a_watch_ends_when_nothing_is_left(command, tmp_path):
-    """It shows the last status and returns."""
-    store = Store(tmp_path)
-    (job,) = jobs([0])
-    write_listed(store, [job])
-    store.path(job).parent.mkdir()
-    store.path(job).write_text("{}")
-    code, text, _ = command("runs", "status", "--watch", "--store", str(tmp_path))
-    assert code == 0
-    assert "nothing is left to do" in text
-
-
 @pytest.mark.usefixtures("warm_python")
 def test_what_a_watch_shows_is_harmless(command, tmp_path):
-    """Why a run failed is the word of its framework; on a terminal only rich moves the cursor."""
+    """Why a run failed is the word of its framework; on a terminal only rich moves the cursor.
+
+    It ends with the last status when nothing is left to do.
+    """
     store = Store(tmp_path)
     (job,) = jobs([0])
     write_listed(store, [job])
@@ -108,7 +95,7 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
     store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
     words = ["runs", "status", "--watch", "--store", str(tmp_path)]
     code, shown, _ = command(*words)
-    assert code == 0
+    assert (code, "nothing is left to do" in shown) == (0, True)
     assert r"bad \x1b]0;title\x07 \x1b[2J" in shown
     assert "\x1b" not in shown
     reader, writer = pty.openpty()

@@ -38,11 +38,10 @@ def put(store: Store, seed: int, **changes) -> None:
 
 def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **changes) -> None:
     """The lease of an attempt on another machine, and how far it has come."""
-    attempt_holder = replace(
-        lease.describe_this_process(), attempt=f"a{seed}", machine="elsewhere", host="node7"
-    )
-    attempt_holder = replace(attempt_holder, **{"process": 42, **changes})
+    fields = {"attempt": f"a{seed}", "machine": "elsewhere", "host": "node7", "process": 42}
+    attempt_holder = replace(lease.describe_this_process(), **{**fields, **changes})
     path = store.path(job(seed))
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".lease").write_text(json.dumps(asdict(attempt_holder)))
     os.utime(path.with_suffix(".lease"), (1, time.time() - silent))
     folder = path.with_suffix(".attempts") / attempt_holder.attempt
@@ -52,13 +51,17 @@ def attempt(store: Store, seed: int, silent: float = 0.0, steps: int = 0, **chan
         (folder / "record.progress").write_text(json.dumps(fields))
 
 
+def write_list(store: Store, runs: int, seconds: float = 1.0) -> manifest.Manifest:
+    """List so many runs in a store."""
+    jobs = [(job(seed), seconds) for seed in range(runs)]
+    return manifest.write_manifest(jobs, store.folder / "manifests")
+
+
 @pytest.fixture
 def store(tmp_path) -> Store:
     """Of nine listed runs one is done, one failed, and so on; another record is not listed."""
     new_store = Store(tmp_path / "runs")
-    manifest.write_manifest(
-        [(job(seed), 100.0) for seed in range(9)], new_store.folder / "manifests"
-    )
+    write_list(new_store, 9, 100.0)
     put(new_store, 0)
     put(new_store, 1, **FAILED)
     attempt(new_store, 2, steps=50)
@@ -99,21 +102,16 @@ def test_a_status_counts_every_run_once(store):
 def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
     """By its process, its word or its age; the next launch takes it."""
     new_store = Store(tmp_path)
-    new_store.path(job(0)).parent.mkdir()
-    attempt(
-        new_store, 0, silent=silent, **{"begun": lease.describe_this_process().begun, **changes}
-    )
-    (attempt_found,) = store_status.survey_store(new_store, []).attempts
-    assert (attempt_found.state, bool(attempt_found.why)) == (state, state == "stopped")
+    attempt(new_store, 0, silent=silent, **changes)
+    (surveyed,) = store_status.survey_store(new_store, []).attempts
+    assert (surveyed.state, bool(surveyed.why)) == (state, state == "stopped")
     assert lease.is_over(new_store.path(job(0)).with_suffix(".lease")) == (state == "stopped")
 
 
 def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
     """It has begun, and nobody does it."""
     new_store = Store(tmp_path)
-    listed = manifest.write_manifest(
-        [(job(n), 1.0) for n in (0, 1)], new_store.folder / "manifests"
-    )
+    listed = write_list(new_store, 2)
     new_store.path(job(0)).parent.mkdir()
     new_store.path(job(0)).with_suffix(".checkpoint").write_text("{}")
     assert store_status.survey_store(new_store, [listed]).total == {"stopped": 1, "waiting": 1}
@@ -122,9 +120,7 @@ def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
 def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     """Slurm was given it and has no task of it; one that is queued, or was never, waits."""
     new_store = Store(tmp_path)
-    listed = manifest.write_manifest(
-        [(job(n), 1.0) for n in range(4)], new_store.folder / "manifests"
-    )
+    listed = write_list(new_store, 4)
     put(new_store, 0)
     gone = {listed.digest[: manifest.NAME_LENGTH]: {0, 1, 2}}
     result = store_status.survey_store(new_store, [listed], gone, {job(2).name})
@@ -144,7 +140,6 @@ def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
     jobs = [(job(0), 1000.0), (job(1), 10.0)]
     listed = manifest.write_manifest(jobs, new_store.folder / "manifests")
     for seed in (0, 1):
-        new_store.path(job(seed)).parent.mkdir(exist_ok=True)
         attempt(new_store, seed)
     assert store_status.survey_store(new_store, [listed]).seconds_left == 1000.0
 
@@ -152,12 +147,10 @@ def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
 def test_without_a_running_run_no_time_is_known(tmp_path):
     """It is said that nothing is running."""
     new_store = Store(tmp_path)
-    listed = manifest.write_manifest([(job(0), 100.0)], new_store.folder / "manifests")
-    result = store_status.survey_store(new_store, [listed])
+    result = store_status.survey_store(new_store, [write_list(new_store, 1)])
     assert result.seconds_left is None
-    assert "nothing is running: launch again to do what is left" in cluster_text.status(
-        result, {}, ""
-    )
+    text = cluster_text.status(result, {}, "")
+    assert "nothing is running: launch again to do what is left" in text
 
 
 def test_a_status_is_one_screen(store, snapshot):
@@ -170,7 +163,6 @@ def test_a_long_status_is_cut(tmp_path):
     """Of many that are stuck some are shown, and how many more there are."""
     new_store = Store(tmp_path)
     for seed in range(20):
-        new_store.path(job(seed)).parent.mkdir(exist_ok=True)
         attempt(new_store, seed, silent=200.0)
     lines = cluster_text.status(store_status.survey_store(new_store, []), {}, "it is away")
     assert sum(line.startswith("stuck: ") for line in lines) == 8
@@ -182,13 +174,8 @@ def test_a_sound_store_is_verified(store):
     """Every record is read; of the manifest it is said how many runs have none."""
     (listed,) = (store.folder / "manifests").glob("*")
     result = audit.verify_store(store, manifest.Manifest(listed))
-    assert (result.records, result.failed, result.wrong, result.notes, result.missing) == (
-        3,
-        1,
-        [],
-        [],
-        7,
-    )
+    assert (result.records, result.failed, result.missing) == (3, 1, 7)
+    assert result.wrong == result.notes == []
     assert cluster_text.format_audit(result) == [
         "3 records are whole, 1 of them of failed runs; nothing wrong",
         "7 of the manifest's runs without a record",
@@ -238,10 +225,9 @@ def test_what_is_wrong_with_a_store_is_named(store, kind):
 
 def test_runs_of_other_versions_and_machines_are_noted(store):
     """They are no fault of a store, but never judged together without being told."""
-    other_store = job(20, versions={"some": "1.1"})
-    store.put_record(
-        other_store, {**content(other_store), "platform": {"cpu": "A", "python": "3.11"}}, "one"
-    )
+    run = job(20, versions={"some": "1.1"})
+    platform = {"cpu": "A", "python": "3.11"}
+    store.put_record(run, {**content(run), "platform": platform}, "one")
     put(store, 21, platform={"cpu": "B", "python": "3.11"})
     result = audit.verify_store(store, None)
     assert result.wrong == []
@@ -257,8 +243,8 @@ def test_stores_are_merged_by_what_was_run(tmp_path, store):
     other_store = Store(tmp_path / "other")
     put(other_store, 0, time={"wall_seconds": 5.0})  # the same result
     put(other_store, 1)  # which failed in the first
-    put(other_store, 30)
-    put(other_store, 31)
+    for seed in (30, 31):
+        put(other_store, seed)
     other_store.path(job(31)).write_text("{")
     into = Store(tmp_path / "all")
     result = audit.merge_stores([store, other_store], into)

@@ -37,17 +37,10 @@ def test_none_means_switched_off(tmp_path):
 
 def test_own_numbers_and_back(tmp_path):
     """A count, a switch and a flipped coefficient are the framework's own way to say the same."""
-    (entry,) = _load(
-        tmp_path,
-        ENTRY.replace("names = {", 'names = { rollout_steps = "steps", clip_range = "eps",'),
-    )
-    hyperparameters = {
-        "rollout_steps": 64,
-        "minibatch_size": 16,
-        "clip_range": 0.2,
-        "value_clip_range": None,
-        "polyak_coefficient": 0.005,
-    }
+    more = 'names = { rollout_steps = "steps", clip_range = "eps",'
+    (entry,) = _load(tmp_path, ENTRY.replace("names = {", more))
+    hyperparameters = {"rollout_steps": 64, "minibatch_size": 16, "clip_range": 0.2,
+                       "value_clip_range": None, "polyak_coefficient": 0.005}  # fmt: skip
     own = entry.to_framework(hyperparameters)
     assert own == {"steps": 64, "batches": 4, "eps": 0.2, "clip": False, "tau": 0.995}
     assert entry.to_our_names(own) == pytest.approx(hyperparameters)
@@ -67,10 +60,8 @@ def test_difference_names_both_values():
 
 def test_printed_name_is_right_in_any_scope_and_a_dash_in_none():
     """A name is right if the framework has it; a dash if its programs have no such name."""
-    names = {
-        ("ppo", "library"): {"discount": "gamma"},
-        ("ppo", "script"): {"epochs": "loss.rounds"},
-    }
+    names = {("ppo", "library"): {"discount": "gamma"},
+             ("ppo", "script"): {"epochs": "loss.rounds"}}  # fmt: skip
 
     def cell(hyperparameter, printed):
         return Cell("Table 6", "ppo", "row", "any", hyperparameter, printed, None, "")

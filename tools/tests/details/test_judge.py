@@ -17,15 +17,9 @@ HALF = Expectation("sac.critic_loss.scale", "library", "half", "thesis, Box 6", 
 
 
 def _toy(first: float, second: float, tolerance: float = 1e-5) -> catalogue.Detail:
-    return catalogue.make_detail(
-        "sac.toy",
-        "Which?",
-        "Observed, [1]: a number.",
-        ("here",),
-        {},
-        {"a": ("first", lambda i: first), "b": ("second", lambda i: second)},
-        tolerance,
-    )
+    variants = {"a": ("first", lambda i: first), "b": ("second", lambda i: second)}
+    texts = ("sac.toy", "Which?", "Observed, [1]: a number.", ("here",))
+    return catalogue.make_detail(*texts, {}, variants, tolerance)
 
 
 def test_an_observation_within_float32_of_one_expectation_is_that_variant() -> None:
@@ -63,19 +57,12 @@ def test_a_match_with_another_variant_close_by_is_no_answer() -> None:
 
 @pytest.mark.parametrize(
     ("observed", "reason"),
-    [
-        ([1.0, 2.0], "wrong shape: [2], expected [1]"),
-        ([[1.0]], "wrong shape: [1, 1], expected [1]"),
-        ([np.nan], "not finite: [nan]"),
-        ([np.inf], "not finite: [inf]"),
-        ("half", "not a float vector: 'half'"),
-        (None, "not finite: [nan]"),
-        ({}, "not a float vector: {}"),
-    ],
-)
-def test_what_is_no_vector_of_the_right_shape_is_said_to_be_none(
-    observed: object, reason: str
-) -> None:
+    [([1.0, 2.0], "wrong shape: [2], expected [1]"),
+     ([[1.0]], "wrong shape: [1, 1], expected [1]"), ([np.nan], "not finite: [nan]"),
+     ([np.inf], "not finite: [inf]"), ("half", "not a float vector: 'half'"),
+     (None, "not finite: [nan]"), ({}, "not a float vector: {}")],
+)  # fmt: skip
+def test_what_is_no_vector_of_the_right_shape_is_said_to_be_none(observed, reason) -> None:
     """Nothing is broadcast, guessed or compared."""
     judgement = judge_observation(SCALE, observed)
     assert (judgement.variant, judgement.reason) == (None, reason)
@@ -106,13 +93,10 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
 
 @pytest.mark.parametrize(
     ("name", "meaning", "words"),
-    [
-        ("half", "1/2", "half"),
-        ("none", "", "the variant 'none'"),
-        ("none", "not clipped", "'none' (the variant: not clipped)"),
-        ("no variant matches", "", "no variant matches"),
-    ],
-)
+    [("half", "1/2", "half"), ("none", "", "the variant 'none'"),
+     ("none", "not clipped", "'none' (the variant: not clipped)"),
+     ("no variant matches", "", "no variant matches")],
+)  # fmt: skip
 def test_a_variant_called_none_is_told_from_no_answer(name, meaning, words) -> None:
     """Every text that names a variant uses these words; data keep the name."""
     assert variant_words(name, meaning) == words
@@ -123,14 +107,9 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
     """The whole text: what was pinned, where it is discussed, and what to write now."""
     detail = catalogue.get("nstep.terminal")
     pinned = Expectation(
-        "nstep.terminal",
-        "library",
-        "unmasked",
-        "postprocs.py",
-        since="0.14.1",
-        deviation="The value of a terminal observation enters.",
-        upstream="https://example.org/1",
-    )
+        "nstep.terminal", "library", "unmasked", "postprocs.py", since="0.14.1",
+        deviation="The value of a terminal observation enters.", upstream="https://example.org/1",
+    )  # fmt: skip
     masked = detail.expected()["masked"]
     text = format_report(detail, judge_observation(detail, masked), pinned, "any", "0.15.0")
     assert text.startswith(
@@ -151,9 +130,8 @@ def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
     """What nobody knows is something to look at, not a mended deviation."""
     detail = catalogue.get("nstep.terminal")
     pinned = dataclasses.replace(HALF, id=detail.id, variant="unmasked", deviation="It hurts.")
-    text = format_report(
-        detail, judge_observation(detail, [0.5, 0.5, 0.5]), pinned, "any", "0.15.0"
-    )
+    judgement = judge_observation(detail, [0.5, 0.5, 0.5])
+    text = format_report(detail, judgement, pinned, "any", "0.15.0")
     assert text.startswith("nstep.terminal: no variant matches (documented: unmasked, since 0.6.0)")
     assert "stale" not in text
 

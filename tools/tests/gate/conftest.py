@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rlregress.gate import baseline_runs, cell_selection
+from rlregress.gate.cell_selection import Selection
 from rlregress.inside import run_record
 from rlregress.training import worker_launch
 from tools.tests.training.test_records import content
@@ -18,7 +19,7 @@ from .stored import (
     with_critics,
     with_returns_alone,
     with_training,
-)
+)  # fmt: skip
 from .working import Ended
 
 #: what is different in the record of a run that failed
@@ -31,13 +32,11 @@ FAILED = {
 @pytest.fixture
 def stored_selection(tmp_path, monkeypatch):
     """Three stored cells of one group: ten returns of each."""
-    cells = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
-    cells_chosen = cell_selection.choose_cells(
-        cell_selection.Selection("short", cells=",".join(cells))
-    )
-    group = [cell for cell in cells_chosen if cell.group == cells_chosen[0].group]
+    names = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
+    cells = cell_selection.choose_cells(Selection("short", cells=",".join(names)))
+    group = [cell for cell in cells if cell.group == cells[0].group]
     with_returns_alone(group, tmp_path / "returns alone", monkeypatch)
-    return cell_selection.Selection("short", cells=",".join(cell.id for cell in group))
+    return Selection("short", cells=",".join(cell.id for cell in group))
 
 
 @pytest.fixture
@@ -59,9 +58,8 @@ def trained(monkeypatch):
             raise Ended
         dial["left"] -= 1
         done.append((job.cell.id, job.seed))
-        stored = np.array(
-            baseline_runs.load_baseline(baseline_runs.baseline_path(job.cell)).returns
-        )
+        path = baseline_runs.baseline_path(job.cell)
+        stored = np.array(baseline_runs.load_baseline(path).returns)
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
         value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
         of_training = dial["training"]
@@ -81,20 +79,21 @@ def trained(monkeypatch):
 
 
 @pytest.fixture
-def with_stored_critics(stored_selection, tmp_path, monkeypatch):
-    """The cells of ``stored_selection``, whose stored runs have critics."""
+def stored_cells(stored_selection):
+    """The cells of ``stored_selection``."""
     ids = stored_selection.cells.split(",")
-    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
-    with_critics(cells, tmp_path / "stored", monkeypatch)
-    return cells
+    return [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
 
 
 @pytest.fixture
-def with_stored_training(stored_selection):
-    """The cells of ``stored_selection``, whose stored runs tell what their training
-    episodes returned.
-    """
-    ids = stored_selection.cells.split(",")
-    cells = [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
-    with_training(cells)
-    return cells
+def with_stored_critics(stored_cells, tmp_path, monkeypatch):
+    """The stored cells, whose runs have critics."""
+    with_critics(stored_cells, tmp_path / "stored", monkeypatch)
+    return stored_cells
+
+
+@pytest.fixture
+def with_stored_training(stored_cells):
+    """The stored cells, whose runs tell what their training episodes returned."""
+    with_training(stored_cells)
+    return stored_cells

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -29,17 +30,10 @@ def job(seed: int) -> Job:
 def run_record(seed: int, **changes) -> dict:
     """What a finished run leaves."""
     return {
-        "job": job(seed).as_dict(),
-        "status": "finished",
-        "failure": "",
-        "final_return": 1.5,
-        "episode_returns": [1.0, 2.0],
-        "steps": 100,
-        "parameters_sha256": "0",
-        "platform": {},
-        "time": {"cpu_seconds": 2.0},
-        **changes,
-    }
+        "job": job(seed).as_dict(), "status": "finished", "failure": "", "final_return": 1.5,
+        "episode_returns": [1.0, 2.0], "steps": 100, "parameters_sha256": "0", "platform": {},
+        "time": {"cpu_seconds": 2.0}, **changes,
+    }  # fmt: skip
 
 
 #: what a record says of a critic
@@ -50,15 +44,19 @@ CRITIC_TOLD = {
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
-    """Write records as stored runs and read them again."""
+def folder(tmp_path, monkeypatch):
+    """Stored runs lie in a folder of their own."""
     monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def written(folder):
+    """Write records as stored runs and read them again."""
 
     def write(*records):
-        path = baseline_runs.write_baseline(
-            [job(record["job"]["seed"]) for record in records], records
-        )
-        return baseline_runs.load_baseline(path).runs
+        jobs = [job(record["job"]["seed"]) for record in records]
+        return baseline_runs.load_baseline(baseline_runs.write_baseline(jobs, records)).runs
 
     return write
 
@@ -150,19 +148,11 @@ def test_stored_runs_that_are_older_can_be_read():
     assert all(len(stored.runs) >= 2 for stored in baseline_runs.load_all_baselines())
 
 
-def stored(*seeds: int) -> None:
-    """Stored runs of these seeds, which tell all that runs tell."""
-    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline_runs.write_baseline(
-        [job(seed) for seed in seeds], [run_record(seed, **fields) for seed in seeds]
-    )
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Stored runs lie in a folder of their own."""
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
-    return tmp_path
+def stored(*seeds: int, jobs: Sequence[Job] = (), **changes) -> None:
+    """Stored runs of these seeds, or jobs, which tell all that runs tell."""
+    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}, **changes}
+    jobs = jobs or [job(seed) for seed in seeds]
+    baseline_runs.write_baseline(jobs, [run_record(each.seed, **fields) for each in jobs])
 
 
 def test_stored_runs_become_more_by_those_that_are_missing(folder):
@@ -182,13 +172,10 @@ def test_stored_runs_become_more_by_those_that_are_missing(folder):
 def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     """What a run was done with stands beside it, where the suite's own code was another."""
     own = "rlregress.frameworks.some"
-    with_adapter = [replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)]
-    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline_runs.write_baseline(with_adapter, [run_record(seed, **fields) for seed in (0, 1)])
+    stored(jobs=[replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)])
     later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
-    baseline_runs.write_baseline(
-        [later[2]], [run_record(2)], baseline_runs.find_reusable_runs(later)
-    )
+    earlier = baseline_runs.find_reusable_runs(later)
+    baseline_runs.write_baseline([later[2]], [run_record(2)], earlier)
     after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
     assert after.sources[own] == "new"
     assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
@@ -198,15 +185,10 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
 
 @pytest.mark.parametrize(
     "changed",
-    [
-        {"versions": {"some": "1.1"}},
-        {"sources": {"some": "b"}},
-        {"protocol": Protocol(200, 100, 2)},
-        {"hyperparameters": {"discount": 0.8}},
-        {"arithmetic": "portable"},
-    ],
+    [{"versions": {"some": "1.1"}}, {"sources": {"some": "b"}}, {"arithmetic": "portable"},
+     {"protocol": Protocol(200, 100, 2)}, {"hyperparameters": {"discount": 0.8}}],
     ids=str,
-)
+)  # fmt: skip
 def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
     """Nothing is kept of runs that were made with anything else that decides a result."""
     stored(0, 1)
@@ -248,10 +230,7 @@ def test_runs_that_tell_less_than_others_now_are_done_again(folder):
 def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
     """Another processor is named before anything is trained."""
     where = {"platform": {"cpu": "Some CPU", "python": "3.11.7", "torch_threads": 1}}
-    fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}}
-    baseline_runs.write_baseline(
-        [job(0), job(1)], [run_record(seed, **fields, **where) for seed in (0, 1)]
-    )
+    stored(0, 1, **where)
     earlier = baseline_runs.find_reusable_runs([job(0), job(1)])
     monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
     with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
@@ -281,19 +260,9 @@ def test_a_return_of_a_run_that_failed_is_named(folder):
 )
 def test_the_cost_of_a_step_is_that_of_the_runs_most_alike(folder, differing, per_step):
     """A quarter of a second at the cell's own budget, twice and six times as much elsewhere."""
-    for cell, seconds in (
-        (CELL, 25.0),
-        (replace(CELL, budget="full"), 50.0),
-        (replace(CELL, environment="Slow-v0"), 150.0),
-    ):
+    full, slow = replace(CELL, budget="full"), replace(CELL, environment="Slow-v0")
+    for cell, seconds in ((CELL, 25.0), (full, 50.0), (slow, 150.0)):
         jobs = [replace(job(seed), cell=cell) for seed in (0, 1)]
-        fields = {"time": {"cpu_seconds": seconds}}
-        baseline_runs.write_baseline(
-            jobs, [run_record(0, job=planned_job.as_dict(), **fields) for planned_job in jobs]
-        )
-    assert (
-        baseline_runs.seconds_per_step(
-            replace(CELL, **differing), baseline_runs.load_all_baselines()
-        )
-        == per_step
-    )
+        stored(jobs=jobs, time={"cpu_seconds": seconds})
+    cell, baselines = replace(CELL, **differing), baseline_runs.load_all_baselines()
+    assert baseline_runs.seconds_per_step(cell, baselines) == per_step

@@ -9,7 +9,7 @@ import pytest
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, gate_run, published, session_planning
-from rlregress.gate.cell_selection import Selection
+from rlregress.gate.cell_selection import Selection, choose_cells, describe_exclusions
 from rlregress.gate_options import GateOptions
 from rlregress.hyperparameters import hyperparameter_set
 from rlregress.reporting import plan_text
@@ -17,6 +17,13 @@ from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
 
 THESIS = published.load_table("thesis_returns")
+
+
+def resolve(framework, algorithm, name, budget="full"):
+    """Return the hyperparameters with which a framework trains under a set."""
+    return resolve_hyperparameters(
+        Cell(framework, algorithm, "any", name, budget), load_budget(budget)
+    )
 
 
 def test_the_study_has_every_framework_algorithm_environment_and_set():
@@ -30,10 +37,7 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
     """What cannot be trained here is counted and named, and nothing is lost between the two."""
     monkeypatch.delenv(frameworks.get("cleanrl").framework.checkout, raising=False)
     selected = Selection("full", cells="thesis")
-    cells, left_out = (
-        cell_selection.choose_cells(selected),
-        cell_selection.describe_exclusions(selected),
-    )
+    cells, left_out = choose_cells(selected), describe_exclusions(selected)
     counts = [int(line.partition("(cells: ")[2].partition(")")[0]) for line in left_out]
     assert len(cells) + sum(counts) == 288
     assert {cell.framework for cell in cells} >= {"sb3", "torchrl"}
@@ -43,33 +47,24 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
 
 def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
     """Default cells under a set: the framework's own, and all that others have stored."""
-    selected = cell_selection.choose_cells(
-        Selection("short", ("torchrl",), ("ppo",), hyperparameters="sb3")
-    )
+    selected = choose_cells(Selection("short", ("torchrl",), ("ppo",), hyperparameters="sb3"))
+    environments = ("Hopper-v4", "InvertedPendulum-v4")
     assert [cell.id for cell in selected] == [
-        f"torchrl-ppo-{environment}-sb3-short"
-        for environment in ("Hopper-v4", "InvertedPendulum-v4")
+        f"torchrl-ppo-{name}-sb3-short" for name in environments
     ]
-    own = cell_selection.choose_cells(Selection("short", ("sb3",), hyperparameters="sb3"))
-    assert own == cell_selection.choose_cells(Selection("short", ("sb3",)))
+    own = choose_cells(Selection("short", ("sb3",), hyperparameters="sb3"))
+    assert own == choose_cells(Selection("short", ("sb3",)))
     with pytest.raises(UserError, match="no default cell .* stored: torchrl-.*choose with"):
-        cell_selection.choose_cells(
-            Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3")
-        )
-
-
-def test_a_set_that_is_named_begins_no_study():
-    """Cells of a published table that nobody has recorded are trained by name alone."""
+        choose_cells(Selection("short", ("torchrl",), ("sac",), hyperparameters="sb3"))
+    # cells of a published table that nobody has recorded are trained by name alone
     with pytest.raises(UserError, match="names no cells of budget 'full'"):
-        cell_selection.choose_cells(
-            Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3")
-        )
+        choose_cells(Selection("full", ("torchrl",), ("ppo",), hyperparameters="sb3"))
 
 
 def test_a_study_can_be_narrowed():
     """Frameworks, algorithms and a hyperparameter set choose among the cells of a study."""
     selected = Selection("full", ("sb3",), ("td3",), cells="thesis", hyperparameters="torchrl")
-    cells = cell_selection.choose_cells(selected)
+    cells = choose_cells(selected)
     assert len(cells) == 8
     assert {cell.group for cell in cells} == {"sb3-td3"}
     assert {cell.hyperparameters for cell in cells} == {"torchrl"}
@@ -78,9 +73,8 @@ def test_a_study_can_be_narrowed():
 def test_a_study_has_the_budget_of_its_table():
     """Nobody has to name the budget of a study."""
     assert cell_selection.default_budget("thesis") == "full"
-    assert (
-        cell_selection.default_budget("default") == cell_selection.default_budget("all") == "short"
-    )
+    for cells in ("default", "all"):
+        assert cell_selection.default_budget(cells) == "short"
 
 
 def test_a_plan_of_a_study_states_its_hours(tmp_path):
@@ -99,7 +93,7 @@ def test_a_plan_of_a_study_states_its_hours(tmp_path):
 def test_cells_of_another_set_name_it():
     """A cell with a set that is not its framework's own says so in its id."""
     selected = Selection("smoke", ("sb3",), ("ppo",), hyperparameters="cleanrl")
-    (cell,) = cell_selection.choose_cells(selected)
+    (cell,) = choose_cells(selected)
     assert cell.id == "sb3-ppo-InvertedPendulum-v4-cleanrl-smoke"
     assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording(cell)
 
@@ -107,35 +101,25 @@ def test_cells_of_another_set_name_it():
 def test_what_can_be_trained_is_trained_although_something_is_refused():
     """A set that one algorithm cannot take is trained with the others."""
     selected = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
-    assert [cell.algorithm for cell in cell_selection.choose_cells(selected)] == ["ppo"]
-    (reason,) = cell_selection.describe_exclusions(selected)
+    assert [cell.algorithm for cell in choose_cells(selected)] == ["ppo"]
+    (reason,) = describe_exclusions(selected)
     assert "policy_delay is 1 and no argument sets it, found 2" in reason
     with pytest.raises(UserError, match="policy_delay is 1 and no argument sets it"):
-        cell_selection.choose_cells(
-            Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl")
-        )
+        choose_cells(Selection("smoke", ("sb3",), ("sac",), hyperparameters="cleanrl"))
 
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
     """Every hyperparameter of the set is given; what it does not name is the framework's own."""
-    hyperparameters = resolve_hyperparameters(
-        Cell("torchrl", "td3", "any", "sb3", "full"), load_budget("full")
-    )
-    assert hyperparameters == {
-        **hyperparameter_set("torchrl")["td3"],
-        **hyperparameter_set("sb3")["td3"],
-    }
-    assert hyperparameters["adam_epsilon"] == 0.0001
-    assert hyperparameters["hidden_sizes"] == [400, 300]
+    resolved = resolve("torchrl", "td3", "sb3")
+    assert resolved == hyperparameter_set("torchrl")["td3"] | hyperparameter_set("sb3")["td3"]
+    assert (resolved["adam_epsilon"], resolved["hidden_sizes"]) == (0.0001, [400, 300])
 
 
 def test_what_belongs_to_a_frameworks_code_stays_with_it():
     """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
-    hyperparameters = resolve_hyperparameters(
-        Cell("sb3", "ppo", "any", "torchrl", "full"), load_budget("full")
-    )
-    assert hyperparameters["value_coefficient"] == 0.25
-    assert hyperparameters.keys() == hyperparameter_set("sb3")["ppo"].keys()
+    resolved = resolve("sb3", "ppo", "torchrl")
+    assert resolved["value_coefficient"] == 0.25
+    assert resolved.keys() == hyperparameter_set("sb3")["ppo"].keys()
     assert {"policy_gain", "value_gain"} <= hyperparameter_set("torchrl")["ppo"].keys()
 
 
@@ -148,23 +132,16 @@ def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
 
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():
     """A set with one learning rate leaves none to the framework's own set."""
-    cell = Cell("cleanrl", "sac", "any", "torchrl", "full")
-    hyperparameters = resolve_hyperparameters(cell, load_budget("full"))
+    resolved = resolve("cleanrl", "sac", "torchrl")
     assert hyperparameter_set("cleanrl")["sac"]["critic_learning_rate"] == 0.001
-    assert (
-        hyperparameters["critic_learning_rate"]
-        == hyperparameters["temperature_learning_rate"]
-        == 0.0003
-    )
+    for network in ("critic", "temperature"):
+        assert resolved[f"{network}_learning_rate"] == 0.0003
 
 
 def test_a_budget_changes_a_set_whatever_framework_it_is_for():
     """Short runs learn something with the sets that start late, in every framework."""
     for framework in ("sb3", "torchrl"):
-        hyperparameters = resolve_hyperparameters(
-            Cell(framework, "sac", "any", "original", "short"), load_budget("short")
-        )
-        assert hyperparameters["learning_starts"] == 400
+        assert resolve(framework, "sac", "original", "short")["learning_starts"] == 400
 
 
 def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
@@ -175,7 +152,6 @@ def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
     for name in ("my set", "n" * 200, "a\nb"):
         shutil.copy(sets / "sb3.yaml", sets / f"{name}.yaml")
         requested = Selection("smoke", ("sb3",), ("ppo",), hyperparameters=name)
-        with pytest.raises(
-            UserError, match="cannot be the name of a folder of runs; .*rename .*ya"
-        ):
-            cell_selection.choose_cells(requested)
+        text = "cannot be the name of a folder of runs; .*rename .*ya"
+        with pytest.raises(UserError, match=text):
+            choose_cells(requested)

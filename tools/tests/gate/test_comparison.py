@@ -24,20 +24,20 @@ SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", 
 
 def _answering(name, expectations, **variants):
     """A framework that answers details with the expectation of a chosen variant."""
-    probes = {
-        (id, "library"): lambda inputs, id=id, variant=variant: catalogue.get(id).expected()[
-            variant
-        ]
-        for id, variant in variants.items()
-    }
+    answers = {id: catalogue.get(id).expected()[variant] for id, variant in variants.items()}
+    probes = {(id, "library"): lambda _, answer=answer: answer for id, answer in answers.items()}
     absent = {id: "has none" for id in (SCALE, DISTANCE, MINIMUM) if id not in variants}
-    return SmallAdapter(
-        {"probes": lambda: probes, "absent": lambda: absent},
-        name,
-        title=name,
-        packages=("pytest",),
-        expectations=expectations,
-    )
+    functions = {"probes": lambda: probes, "absent": lambda: absent}
+    options = {"title": name, "packages": ("pytest",), "expectations": expectations}
+    return SmallAdapter(functions, name, **options)
+
+
+def _knows_no_variant(framework, name):
+    """Let the framework answer with numbers of no variant, under another name."""
+    # an answer is asked once per process and framework
+    framework.name = name
+    unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
+    framework.functions["probes"] = lambda: unknown
 
 
 @pytest.fixture
@@ -54,9 +54,13 @@ def pair(tmp_path):
         )
         return _answering(name, tmp_path / f"{name}.toml", **variants)
 
-    first_framework = made("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
-    second_framework = made("other", **{SCALE: "none", DISTANCE: "squared"})
-    return first_framework, second_framework
+    first = made("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
+    return first, made("other", **{SCALE: "none", DISTANCE: "squared"})
+
+
+def ids(rows):
+    """The details of rows."""
+    return [row.detail.id for row in rows]
 
 
 def markdown(compared):
@@ -66,24 +70,20 @@ def markdown(compared):
 
 def test_differences_are_told_from_what_is_alike(pair):
     """A detail is different, alike, or about something that only one framework has."""
-    comparison_found = compare_adapters(pair)
-    assert [row.detail.id for row in comparison_found.different] == [SCALE]
-    assert [row.detail.id for row in comparison_found.same] == [DISTANCE]
-    assert [row.detail.id for row in comparison_found.alone] == [MINIMUM]
-    assert comparison_found.alone[0].absent == {"other": "has none"}
+    compared = compare_adapters(pair)
+    assert ids(compared.different) == [SCALE]
+    assert ids(compared.same) == [DISTANCE]
+    assert ids(compared.alone) == [MINIMUM]
+    assert compared.alone[0].absent == {"other": "has none"}
 
 
 def test_a_probe_without_a_variant_is_not_compared(pair):
     """What matches no known variant is neither alike nor a difference: it stands apart."""
-    first_framework, second_framework = pair
-    # another name: an answer is asked once per process and framework
-    second_framework.name = "unknown"
-    unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
-    second_framework.functions["probes"] = lambda: unknown
-    comparison_found = compare_adapters((first_framework, second_framework))
-    (row,) = comparison_found.undecided
+    _knows_no_variant(pair[1], "unknown")
+    compared = compare_adapters(pair)
+    (row,) = compared.undecided
     assert row.detail.id == DISTANCE
-    assert row not in comparison_found.different + comparison_found.same + comparison_found.alone
+    assert row not in compared.different + compared.same + compared.alone
     assert row.answers["unknown"][0].variant is None
 
 
@@ -103,45 +103,44 @@ def test_a_page_begins_with_a_table_of_each_family(pair):
     row = f"| {SCALE} | half | the variant 'none' |"
     head = "## What differs of sac\n\n| detail | one | other |\n|---|---|---|\n"
     assert f"{head}{row}\n" in glance
-    first_framework, second_framework = pair
-    third = copy.copy(first_framework)
+    first, second = pair
+    third = copy.copy(first)
     third.name = "third"
-    glance, _, _ = markdown(compare_adapters((first_framework, second_framework, third))).partition(
-        "\n## 1 details differ"
-    )
+    text = markdown(compare_adapters((first, second, third)))
+    glance, _, _ = text.partition("\n## 1 details differ")
     assert "| family | differ | one and other | one and third | other and third |" in glance
     assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
     assert f"| {SCALE} | half | the variant 'none' | half |" in glance
     assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
-    third.functions["probes"] = first_framework.functions["probes"]
-    same = markdown(compare_adapters((first_framework, third)))
+    third.functions["probes"] = first.functions["probes"]
+    same = markdown(compare_adapters((first, third)))
     assert "| family |" not in same
 
 
 def test_what_two_do_not_share_is_not_counted_as_equal(pair):
     """Of more than three, one table of pairs; a dash and no green badge where both have nothing."""
-    first_framework, second_framework = pair
-    third, alien = copy.copy(first_framework), copy.copy(first_framework)
+    first, second = pair
+    third, alien = copy.copy(first), copy.copy(first)
     third.name, alien.name = "third", "alien"
-    own = {(MINIMUM, "library"): first_framework.observe.probes()[MINIMUM, "library"]}
-    alien.functions = {**first_framework.functions, "probes": lambda: own}
-    comparison_found = compare_adapters((first_framework, second_framework, third, alien))
-    for shown in (comparison_found, comparison_found.only_different()):
+    own = {(MINIMUM, "library"): first.observe.probes()[MINIMUM, "library"]}
+    alien.functions = {**first.functions, "probes": lambda: own}
+    compared = compare_adapters((first, second, third, alien))
+    for shown in (compared, compared.only_different()):
         glance, _, _ = markdown(shown).partition("\n## 1 details differ")
         assert "| sac | 1 |\n" in glance
         assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
         assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
-    nothing = compare_adapters((second_framework, alien))
-    for comparison_found in (nothing, nothing.only_different()):
-        assert comparison_page.card(comparison_found).badge.word == "no detail that both have"
-    alike = compare_adapters((first_framework, third)).only_different()
+    nothing = compare_adapters((second, alien))
+    for compared in (nothing, nothing.only_different()):
+        assert comparison_page.card(compared).badge.word == "no detail that both have"
+    alike = compare_adapters((first, third)).only_different()
     assert comparison_page.card(alike).badge.word == "no detail differs"
 
 
 def test_json_says_the_same(pair):
     """The JSON form carries variants and what is absent, differences first."""
-    comparison_found = json.loads(comparison_text.as_json(compare_adapters(pair)))
-    first = comparison_found["details"][0]
+    compared = json.loads(comparison_text.as_json(compare_adapters(pair)))
+    first = compared["details"][0]
     assert first["id"] == SCALE
     assert first["differs"]
     assert first["answers"]["other"]["library"]["variant"] == "none"
@@ -149,21 +148,13 @@ def test_json_says_the_same(pair):
 
 def test_a_comparison_can_be_of_some_details_alone(pair):
     """By id, by family, and without what is the same; what could not be compared stays."""
-    first_framework, second_framework = pair
-    assert [row.detail.id for row in compare_adapters(pair, [SCALE]).rows] == [SCALE]
-    assert [row.detail.id for row in compare_adapters(pair, (), ["sac"]).rows] == [MINIMUM]
-    assert [row.detail.id for row in compare_adapters(pair).only_different().rows] == [SCALE]
-    text = markdown(compare_adapters(pair).only_different())
-    assert "1 details differ, 2 that do not differ are left out." in text
-    second_framework.name, unknown = (
-        "another",
-        {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)},
-    )
-    second_framework.functions["probes"] = lambda: unknown
-    assert [
-        row.detail.id
-        for row in compare_adapters((first_framework, second_framework)).only_different().rows
-    ] == [DISTANCE]
+    assert ids(compare_adapters(pair, [SCALE]).rows) == [SCALE]
+    assert ids(compare_adapters(pair, (), ["sac"]).rows) == [MINIMUM]
+    differing = compare_adapters(pair).only_different()
+    assert ids(differing.rows) == [SCALE]
+    assert "1 details differ, 2 that do not differ are left out." in markdown(differing)
+    _knows_no_variant(pair[1], "another")
+    assert ids(compare_adapters(pair).only_different().rows) == [DISTANCE]
 
 
 @pytest.mark.parametrize("width", [10, 16, 34, 80])
@@ -213,12 +204,9 @@ def test_the_tables_of_the_documentation_are_those_of_the_data():
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("| half | the variant 'none' |", "| half | half |"),
-        ("| `sac.critic_loss.scale` |", "| `sac.critic_loss.other` |"),
-        ("skrl 2.1.1", "skrl 1.0"),
-    ],
-)
+    [("| half | the variant 'none' |", "| half | half |"), ("skrl 2.1.1", "skrl 1.0"),
+     ("| `sac.critic_loss.scale` |", "| `sac.critic_loss.other` |")],
+)  # fmt: skip
 def test_a_table_that_is_not_current_is_found(old, new):
     """Another variant, detail or version."""
     page = PAGE.read_text(encoding="utf-8")

@@ -20,47 +20,26 @@ from rlregress.upgrade.return_gate import of_evidence
 
 def entry(test: str, framework: str = "some", result: str = "passed", **changes) -> dict:
     """One entry of the evidence."""
-    return {
-        "test": test,
-        "tier": "unit",
-        "outcome": result,
-        "seconds": 0.1,
-        "message": "it broke" if result == "failed" else "",
-        "framework": framework,
-        **changes,
-    }
+    message = "it broke" if result == "failed" else ""
+    fields = {"tier": "unit", "outcome": result, "seconds": 0.1, "message": message}
+    return {"test": test, "framework": framework, **fields, **changes}
 
 
 def cell(name: str, verdict: str) -> dict:
     """The entry of a judged cell."""
     verdict_fields = {
-        "verdict": verdict,
-        "reason": "because.",
-        "scale": 100.0,
-        "stored_mean": 100.0,
-        "new_mean": 90.0,
-        "effect_fraction": -0.1,
-        "interval": [-30.0, 10.0],
-        "stored_seeds": 10,
-        "new_seeds": 5,
-        "failed": 0,
-        "adjusted_drop": 0.7,
-        "adjusted_gain": 0.02,
-        "look": 2,
-        "looks": [5, 10, 20],
-        "visible_fraction": 0.4,
-        "alpha": 0.05,
-    }
+        "verdict": verdict, "reason": "because.", "scale": 100.0, "stored_mean": 100.0,
+        "new_mean": 90.0, "effect_fraction": -0.1, "interval": [-30.0, 10.0], "stored_seeds": 10,
+        "new_seeds": 5, "failed": 0, "adjusted_drop": 0.7, "adjusted_gain": 0.02, "look": 2,
+        "looks": [5, 10, 20], "visible_fraction": 0.4, "alpha": 0.05,
+    }  # fmt: skip
     return entry(f"t::test_returns[{name}]", verdict=verdict_fields, cell=name)
 
 
 def group(name: str, verdict: str, *cells: str) -> dict:
     """The entry of a judged group."""
-    verdict_fields = {
-        **cell(name, verdict)["verdict"],
-        "cells": list(cells),
-        "visible_fraction": 0.3,
-    }
+    fields = {"cells": list(cells), "visible_fraction": 0.3}
+    verdict_fields = {**cell(name, verdict)["verdict"], **fields}
     return entry(f"t::test_group[{name}]", verdict=verdict_fields, group=name)
 
 
@@ -120,10 +99,8 @@ def test_a_line_of_a_verdict_says_what_it_rests_on(snapshot):
 
 def training(name: str, verdict: str) -> dict:
     """The entry of the judged training episodes of a cell."""
-    framework_outcome = {**cell(name, verdict)["verdict"], "quantity": "training"}
-    return entry(
-        f"t::test_training_return[{name}]", verdict=framework_outcome, training=f"{name} training"
-    )
+    fields = {**cell(name, verdict)["verdict"], "quantity": "training"}
+    return entry(f"t::test_training_return[{name}]", verdict=fields, training=f"{name} training")
 
 
 def cell_entry(verdict: str, **changes) -> dict:
@@ -138,8 +115,7 @@ COVERED = [HOLDS_Y, group("g", "holds", "x", "y")]
 VERDICTS = {
     "all that was judged holds": ([entry("a"), cell_entry("holds")], "holds", 0),
     "a failed test": ([RED, cell_entry("holds")], "regressed", 1),
-    "a test that could not be set "
-    "up": ([cell_entry("holds"), entry("a", result="error")], "holds", 2),
+    "a test in error": ([cell_entry("holds"), entry("a", result="error")], "holds", 2),
     "a cell whose returns dropped": ([cell_entry("regressed"), HOLDS_Y], "regressed", 1),
     "a drop that the group does not show": ([cell_entry("regressed"), *COVERED], "regressed", 1),
     "a gain": ([cell_entry("improved"), HOLDS_Y], "improved", 0),
@@ -181,15 +157,17 @@ def test_evidence_comes_to_one_verdict(case):
     assert judged(*entries) == (verdict, code)
 
 
-def test_a_tier_without_a_passed_test_is_named():
-    """A framework of which no behaviour was tested has not been judged."""
-    entries = [entry("a"), {**cell("x", "holds"), "tier": "performance"}]
-    [framework_outcome] = outcome.build_outcomes(entries, to_probe={"some": ()})
-    assert (framework_outcome.untested, framework_outcome.verdict) == (
-        ("behavior",),
-        "could not judge",
-    )
-    assert outcome.exit_code([framework_outcome], entries) == 2
+@pytest.mark.parametrize(
+    ("entries", "to_probe", "untested"),
+    [([entry("a"), {**cell("x", "holds"), "tier": "performance"}], (), ("behavior",)),
+     ([], {("sac.a", "library")}, ("unit", "behavior"))],
+    ids=["no test of behaviour", "no test"],
+)  # fmt: skip
+def test_a_tier_without_a_passed_test_is_named(entries, to_probe, untested):
+    """A framework that was selected has a verdict all the same: it has not been judged."""
+    [result] = outcome.build_outcomes(entries, set(), to_probe={"some": to_probe})
+    assert (result.untested, result.verdict) == (untested, COULD_NOT_JUDGE)
+    assert outcome.exit_code([result], entries) == 2
 
 
 def answer(detail: str, scope: str = "library", **changes) -> dict:
@@ -200,14 +178,10 @@ def answer(detail: str, scope: str = "library", **changes) -> dict:
 def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
     """The outcome of a framework of which two details are to be asked, one in two scopes."""
     probes = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
-    further_entries = [
-        {**entry("x"), "tier": "behavior"},
-        {**cell("x", "holds"), "tier": "performance"},
-    ]
-    [framework_outcome] = outcome.build_outcomes(
-        [*entries, *further_entries], {"some"} if trained else set(), to_probe={"some": probes}
-    )
-    return framework_outcome
+    further = [entry("x", tier="behavior"), {**cell("x", "holds"), "tier": "performance"}]
+    names = {"some"} if trained else set()
+    [result] = outcome.build_outcomes([*entries, *further], names, to_probe={"some": probes})
+    return result
 
 
 EVERY_ANSWER = (answer("sac.a"), answer("sac.b"), answer("sac.b", "script"))
@@ -218,46 +192,29 @@ def test_nothing_holds_of_a_framework_that_was_not_asked_every_detail(trained, v
     """With all answers it holds; without one of them, in one scope, it could not be judged."""
     complete = asked_details(*EVERY_ANSWER, trained=trained)
     assert (complete.verdict, complete.details, complete.not_asked) == (verdict, 2, ())
-    part = asked_details(*EVERY_ANSWER[:2], trained=trained)
-    assert (part.verdict, part.not_asked) == ("could not judge", ("sac.b (script)",))
-    assert outcome.exit_code([part], []) == 2
-
-
-def test_a_skipped_question_is_not_asked():
-    """A test that was about a detail and got no answer leaves the detail open."""
+    # also where its test was skipped
     skipped = entry("s", detail="sac.b", scope="script", result="skipped")
-    assert asked_details(*EVERY_ANSWER[:2], skipped).not_asked == ("sac.b (script)",)
+    for entries in (EVERY_ANSWER[:2], (*EVERY_ANSWER[:2], skipped)):
+        part = asked_details(*entries, trained=trained)
+        assert (part.verdict, part.not_asked) == (COULD_NOT_JUDGE, ("sac.b (script)",))
+        assert outcome.exit_code([part], []) == 2
 
 
 def test_a_regression_stays_one_where_details_are_missing():
     """What is known to be wrong is said, however little was asked."""
-    framework_outcome = asked_details(answer("sac.a", result="failed"))
-    assert (framework_outcome.verdict, outcome.exit_code([framework_outcome], [])) == (
-        "regressed",
-        1,
-    )
-    assert framework_outcome.not_asked == ("sac.b (library, script)",)
-
-
-def test_a_framework_of_which_no_test_ran_could_not_be_judged():
-    """A framework that was selected and is in no entry has a verdict all the same."""
-    [framework_outcome] = outcome.build_outcomes(
-        [], set(), to_probe={"some": {("sac.a", "library")}}
-    )
-    assert (framework_outcome.verdict, framework_outcome.untested) == (
-        "could not judge",
-        ("unit", "behavior"),
-    )
+    result = asked_details(answer("sac.a", result="failed"))
+    assert (result.verdict, outcome.exit_code([result], [])) == (REGRESSED, 1)
+    assert result.not_asked == ("sac.b (library, script)",)
 
 
 def test_a_critic_that_regressed_is_a_regression():
     """Whatever the returns say; that it is not the return is known."""
     entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
     assert judged(*entries) == ("regressed", 1)
-    [framework_outcome] = outcome.build_outcomes(entries)
-    assert framework_outcome.regressed_critics == ("x critic",)
+    [result] = outcome.build_outcomes(entries)
+    assert result.regressed_critics == ("x critic",)
     text = "What got worse is the critic; no return fell: x critic.\n"
-    assert text in markdown_page.text(gate_page.page(result_of([framework_outcome], exit_code=1)))
+    assert text in markdown_page.text(gate_page.page(result_of([result], exit_code=1)))
     # beside a return that fell or a failed test, that is not said
     for further_cell in (cell("y", "regressed"), RED):
         assert outcome.build_outcomes([entries[1], further_cell])[0].regressed_critics == ()
@@ -267,13 +224,11 @@ def test_what_was_not_judged_is_said():
     """Cells and reason stand in one line, and in the outcome of the framework."""
     old, none = "they are older", "it exposes none"
     entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
-    [framework_outcome] = outcome.build_outcomes(entries)
-    assert framework_outcome.not_judged == {"x": {"critic": old}}
-    assert words.not_judged(framework_outcome.not_judged) == [f"critic not judged of x: {old}"]
-    reasons = {
-        "b": {"critic": old, "entropy": old, "kl": none},
-        "a": {"critic": old, "entropy": old},
-    }
+    [result] = outcome.build_outcomes(entries)
+    assert result.not_judged == {"x": {"critic": old}}
+    assert words.not_judged(result.not_judged) == [f"critic not judged of x: {old}"]
+    both = {"critic": old, "entropy": old}
+    reasons = {"b": {**both, "kl": none}, "a": both}
     assert words.not_judged(reasons) == [
         f"critic, entropy not judged of a, b: {old}", f"kl not judged of b: {none}"
     ]  # fmt: skip
@@ -300,38 +255,29 @@ def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity,
     name = "x" if quantity == "returns" else f"x {quantity}"
     unseen = {"visible_fraction": None, "quantity": quantity}
     verdict_fields = {**critic("x", "regressed")["verdict"], **unseen}
-    text = f"; at Holm's first step no {what} can be seen"
-    assert words.line(name, verdict_fields).endswith(text)
-    [line] = of_evidence(
-        "some", [entry("t", verdict=verdict_fields, critic=name)], [], Path()
-    ).lines
-    assert line.endswith(text)
+    entries = [entry("t", verdict=verdict_fields, critic=name)]
+    [line] = of_evidence("some", entries, [], Path()).lines
+    for text in (line, words.line(name, verdict_fields)):
+        assert text.endswith(f"; at Holm's first step no {what} can be seen")
 
 
 def test_a_failure_of_the_suite_itself_is_no_verdict():
-    """A red test about no framework means that the suite could not judge, exit code 2."""
-    entries = [cell("x", "holds"), entry("suite", framework="", result="failed")]
-    outcomes_found = outcome.build_outcomes(entries)
-    assert outcome.exit_code(outcomes_found, entries) == 2
-    assert outcome.exit_code([], []) == 2
-
-
-def test_a_verdict_that_is_missing_is_no_verdict():
-    """A cell of the session that no test has judged makes the gate one that could not judge."""
+    """A red test about no framework, and a cell that no test has judged, are exit code 2."""
     entries = [cell("x", "holds")]
     missing = outcome.find_unjudged(["x", "y"], entries)
     assert missing == ["y"]
     assert outcome.exit_code(outcome.build_outcomes(entries), entries, missing) == 2
+    entries += [entry("suite", framework="", result="failed")]
+    assert outcome.exit_code(outcome.build_outcomes(entries), entries) == 2
+    assert outcome.exit_code([], []) == 2
 
 
 def test_each_framework_has_its_own_verdict():
     """What is said of one framework does not touch another; the worst one sets the exit code."""
     entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]
     outcomes_found = outcome.build_outcomes(entries)
-    assert [(o.framework, o.verdict) for o in outcomes_found] == [
-        ("other", "regressed"),
-        ("some", "holds"),
-    ]
+    verdicts = [(each.framework, each.verdict) for each in outcomes_found]
+    assert verdicts == [("other", REGRESSED), ("some", "holds")]
     assert outcome.exit_code(outcomes_found, entries) == 1
 
 
@@ -339,24 +285,19 @@ OF_PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 
 
 
 @pytest.mark.parametrize(
-    ("results", "verdict"),
-    [
-        ("skipped passed", FORMULAS_HOLD),
-        ("skipped skipped", COULD_NOT_JUDGE),
-        ("skipped failed", REGRESSED),
-    ],
+    ("of_sac", "verdict"),
+    [("passed", FORMULAS_HOLD), ("skipped", COULD_NOT_JUDGE), ("failed", REGRESSED)],
 )
-def test_old_files_that_could_not_be_loaded_are_listed_first(results, verdict):
+def test_old_files_that_could_not_be_loaded_are_listed_first(of_sac, verdict):
     """And where none of any kind could be, the verdict is not that files still load."""
     entries = [
         entry(f"t::files[{kind}]", result=result, old_files={"kind": kind, "found": [clause]})
-        for kind, result, clause in zip(
-            ("ppo model", "sac model"), results.split(), (OF_PYTHON, "same (1)"), strict=True
-        )
-    ]
-    (framework_outcome,) = outcome.build_outcomes(entries, trained=())
-    assert framework_outcome.verdict == verdict
-    result = result_of([framework_outcome])
+        for kind, result, clause in (
+            ("ppo model", "skipped", OF_PYTHON), ("sac model", of_sac, "same (1)"))
+    ]  # fmt: skip
+    (of_some,) = outcome.build_outcomes(entries, trained=())
+    assert of_some.verdict == verdict
+    result = result_of([of_some])
     lines = [line for line in markdown_page.text(gate_page.page(result)).splitlines() if line]
     assert lines[1] == f"## some: {verdict}"
     (line,) = [line for line in lines if line.startswith("- not checked: old files ppo model")]
@@ -380,18 +321,16 @@ def test_what_was_loaded_of_a_kind_is_told_after_what_was_not():
 
 def test_a_framework_that_was_not_trained_can_hold_in_its_formulas():
     """It has a verdict of its own, owes no returns, and does not spoil the others' exit code."""
-    own = [entry("u", "bare@1"), {**entry("b", "bare@1"), "tier": "behavior"}]
+    own = [entry("u", "bare@1"), entry("b", "bare@1", tier="behavior")]
     entries = [*own, cell("x", "holds")]
     outcomes_found = outcome.build_outcomes(entries, {"some"})
     assert [(o.framework, o.verdict) for o in outcomes_found] == [
         ("bare@1", FORMULAS_HOLD), ("some", "holds")
     ]  # fmt: skip
-    untested = {
-        name: outcome.build_outcomes(own, {name}, {"bare@1": ()})[0].untested
-        for name in ("bare", "bare@1")
-    }
     # another copy, called "bare", was trained
-    assert untested == {"bare": (), "bare@1": ("performance",)}
+    for trained, untested in (("some", ()), ("bare", ()), ("bare@1", ("performance",))):
+        [bare] = outcome.build_outcomes(own, {trained}, {"bare@1": ()})
+        assert bare.untested == untested
     assert outcome.exit_code(outcomes_found, entries) == 0
     red = outcome.build_outcomes([entry("u", "bare@1", result="failed")], {"some"})
     assert (red[0].verdict, outcome.exit_code(red, entries)) == ("regressed", 1)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.gate import baseline_runs, cell_selection, session_planning
+from rlregress.gate import baseline_runs, cell_selection
 from rlregress.gate.judging import judge_session
-from rlregress.gate.session import open_session
 from rlregress.model.quantities import percent
 from rlregress.reporting import plan_text
 
-from .working import with_three_runs
+from .working import open_stored, plan, with_three_runs
 
 
 @pytest.mark.usefixtures("trained")
 def test_a_plan_compares_gates_and_proposes_the_cheapest(stored_selection, tmp_path):
     """A drop that all see is left to the cheapest gate; one that none sees says what lacks."""
-    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=1.0)
+    planned = plan(stored_selection, tmp_path, must_detect=1.0)
     gates = {gate.name: gate for gate in planned.gates}
     assert list(gates) == ["sequential", "--seeds 5", "--seeds 10", "--seeds 20"]
     sequential, many = gates["sequential"], gates["--seeds 20"]
@@ -28,27 +27,22 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(stored_selection, tmp_p
         assert many.groups[name] <= drop < gates["--seeds 5"].groups[name]
     common = planned.wanted[-1]
     assert common.gate is min(planned.gates, key=lambda gate: gate.expected)
-    for proposal in session_planning.plan_session(
-        stored_selection, 0, str(tmp_path), must_detect=0.051
-    ).wanted:
+    for proposal in plan(stored_selection, tmp_path, must_detect=0.051).wanted:
         assert proposal.gate is None
-        assert all(
-            "about" in sentence or "not even" in sentence for sentence in proposal.missing.values()
-        )
         assert proposal.missing
+        for sentence in proposal.missing.values():
+            assert "about" in sentence or "not even" in sentence
 
 
 def test_a_gate_sees_the_drop_that_its_table_shows(stored_selection, tmp_path):
     """What is compared with the drop that is asked for is the percentage that stands there."""
-    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path))
+    planned = plan(stored_selection, tmp_path)
     drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
     listed = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
     assert any(share < drop for share, drop in listed.items()), "no drop was rounded down"
     for share, drop in listed.items():
         seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
-        common = session_planning.plan_session(
-            stored_selection, 0, str(tmp_path), must_detect=share
-        ).wanted[-1]
+        (_, common) = plan(stored_selection, tmp_path, must_detect=share).wanted
         assert common.gate is not None
         assert common.gate.expected <= min(gate.expected for gate in seeing)
 
@@ -63,30 +57,24 @@ def test_a_gate_sees_the_drop_that_its_table_shows(stored_selection, tmp_path):
 def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, options, count):
     """The proposal says how many cells it is about, and that it would need stored runs."""
     requested = cell_selection.Selection(frameworks=["sb3"], algorithms=["ppo"], **options)
-    planned = session_planning.plan_session(requested, 0, str(tmp_path), must_detect=0.125)
+    planned = plan(requested, tmp_path, must_detect=0.125)
     line = plan_text.lines(planned, 1)[-1]
-    assert line.startswith(
-        f"a drop of 12.5% in any one of {count} cells: what a check detects is not "
-    )
+    drop = f"a drop of 12.5% in any one of {count} cells"
+    assert line.startswith(f"{drop}: what a check detects is not ")
     assert "none of these cells has any" in line
 
 
 @pytest.mark.nightly
 def test_a_plan_says_what_the_training_sees(stored_selection, tmp_path, with_stored_training):
     """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
-    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=0.12)
+    planned = plan(stored_selection, tmp_path, must_detect=0.12)
     gate = planned.gates[0]
     for cell in with_stored_training:
         assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
     assert [proposal.gate is not None for proposal in planned.wanted] == [True, True]
-    baseline_runs.baseline_path(with_stored_training[0]).write_text(
-        baseline_runs.baseline_path(with_stored_training[0])
-        .read_text()
-        .replace("training_return", "#")
-    )
-    [alone, _] = session_planning.plan_session(
-        stored_selection, 0, str(tmp_path), must_detect=0.12
-    ).wanted
+    path = baseline_runs.baseline_path(with_stored_training[0])
+    path.write_text(path.read_text().replace("training_return", "#"))
+    [alone, _] = plan(stored_selection, tmp_path, must_detect=0.12).wanted
     assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
 
 
@@ -94,21 +82,17 @@ def test_a_plan_says_what_the_training_sees(stored_selection, tmp_path, with_sto
 @pytest.mark.usefixtures("trained")
 def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_critics, monkeypatch):
     """With critics in the family, a drop of the returns must be larger to be seen, not by much."""
-    with_them = session_planning.plan_session(stored_selection, 0, str(tmp_path))
+    with_them = plan(stored_selection, tmp_path)
     gate = with_them.gates[0]
     ids = [cell.id for cell in with_stored_critics]
     group = with_stored_critics[0].group
     assert list(gate.critics) == [*(f"{id} critic" for id in ids), f"{group} critic"]
     assert all(1.05 < factor < 1.5 for factor in gate.critics.values())
     assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
-    listed = [line.split() for line in plan_text.lines(with_them, 1)]
-    assert [f"{ids[0]}", "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in [
-        words[:3] for words in listed
-    ]
-    monkeypatch.setattr(
-        baseline_runs.Baseline, "exclusion_reason", lambda self, quantity: "left out"
-    )
-    without = session_planning.plan_session(stored_selection, 0, str(tmp_path)).gates[0]
+    listed = [line.split()[:3] for line in plan_text.lines(with_them, 1)]
+    assert [ids[0], "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in listed
+    monkeypatch.setattr(baseline_runs.Baseline, "exclusion_reason", lambda *_: "left out")
+    without = plan(stored_selection, tmp_path).gates[0]
     assert without.critics == {}
     assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
     assert without.expected < gate.expected < 1.5 * without.expected
@@ -123,9 +107,9 @@ def test_a_plan_sees_what_the_gate_sees_where_a_cell_is_not_tested(
     cells = with_stored_critics
     with_three_runs(cells[0])
     selection = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
-    planned = session_planning.plan_session(selection, 3, str(tmp_path))
+    planned = plan(selection, tmp_path, 3)
     [gate] = [gate for gate in planned.gates if gate.chosen]
-    verdicts = judge_session(open_session(selection, 3, str(tmp_path)))
+    verdicts = judge_session(open_stored(selection, tmp_path, 3))
     detectable = {name: verdict.visible_fraction for name, verdict in verdicts.items()}
     assert detectable[cells[0].id] is None
     for name, drop in [*gate.cells.items(), *gate.groups.items()]:

@@ -12,6 +12,7 @@ import tomli_w
 from rlregress import evidence
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, outcome, replays
+from rlregress.gate.cell_selection import Selection
 from rlregress.gate.session import open_session
 from rlregress.gate_options import GateOptions
 from rlregress.inside import run_record
@@ -61,15 +62,12 @@ def trainings(tmp_path, monkeypatch):
     monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path / "returns")
     monkeypatch.setattr(replays, "canary_path", lambda: tmp_path / "canary.toml")
     monkeypatch.setattr(replays, "digest_operations", lambda: canary)
-    for cell in cell_selection.choose_cells(
-        cell_selection.Selection("short", cells=",".join(CELLS))
-    ):
+    for cell in cell_selection.choose_cells(Selection("short", cells=",".join(CELLS))):
         jobs = job_plan.plan_jobs(replace(cell, budget="replay"), SEEDS)
         baseline_runs.write_baseline(jobs, [result(job.seed) for job in jobs])
     versions = {name: jobs[0].versions[name] for name in ("numpy", "torch")}
-    (tmp_path / "canary.toml").write_text(
-        tomli_w.dumps({"versions": versions, "operations": OPERATIONS})
-    )
+    canary_text = tomli_w.dumps({"versions": versions, "operations": OPERATIONS})
+    (tmp_path / "canary.toml").write_text(canary_text)
 
     def train(job, attempt, pinned):
         changes = dial.get(job.cell.id, [])
@@ -86,20 +84,24 @@ def trainings(tmp_path, monkeypatch):
 @pytest.fixture
 def session(trainings, tmp_path):
     """A session of the three cells that replays seed 1 of each."""
-    selection = cell_selection.Selection("short", cells=",".join(CELLS))
-    return open_session(
-        selection, 0, str(tmp_path / "runs"), replay_seed=1, replays=str(tmp_path / "replays")
-    )
+    selection, folder = Selection("short", cells=",".join(CELLS)), str(tmp_path / "replays")
+    return open_session(selection, 0, str(tmp_path / "runs"), replay_seed=1, replays=folder)
 
 
-def named(session, name):
-    """Return what the replay of a cell comes to."""
-    return session.replay(next(cell for cell in session.cells if cell.id == name))
+@pytest.fixture
+def replay_first(session, trainings):
+    """Return what the replay of the first cell comes to, with changes of its trainings."""
+
+    def replay(*changes):
+        trainings[1]["sb3-ppo-Reacher-v4-replay"] = changes
+        return session.replay(next(cell for cell in session.cells if cell.id == CELLS[0]))
+
+    return replay
 
 
-def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
+def test_a_run_with_the_stored_numbers_is_reproduced(replay_first):
     """The claim names seed, steps and lines; what it says nothing of is listed."""
-    result = named(session, CELLS[0])
+    result = replay_first()
     assert (result.state, result.seed, result.steps) == (REPRODUCED, 1, 4096)
     claim = "seed 1: same numbers in all 4 096 steps; 80 % of the lines of on_policy.py and ppo.py"
     assert result.reason == f"{claim} ran"
@@ -117,71 +119,56 @@ def test_a_run_with_the_stored_numbers_is_reproduced(session, trainings):
         ({"trail": asdict(trail((ROWS[0], ROWS[1], "3 0 ac xx ce df")))},
          "update 3, random draws (ppo.py: actor.step())"),
         ({"trail": asdict(trail(ROWS[:2]))}, "the trail after the training"),
+        ({}, ""),
+        # a line that was renamed, or made two of, is no other number
+        ({"trail": asdict(replace(
+            trail((ROWS[0], "2 2 ab bc cd de", ROWS[2])),
+            names=("ppo.py: policy.optimizer.step()", "ppo.py: x.step()", "ppo.py: y.step()"),
+        ))}, ""),
     ],
-    ids=["return", "parameters", "gradients", "draws", "fewer updates"],
+    ids=["return", "parameters", "gradients", "draws", "fewer updates", "nothing", "other lines"],
 )  # fmt: skip
 def test_where_a_run_differs_first_is_named(changes, first):
     """The first update with another digest, and of it what comes about first."""
-    old = RunResult.from_record(result(0))
-    assert (
-        replays.describe_first_difference(old, RunResult.from_record(result(0) | changes)) == first
-    )
-    assert replays.describe_first_difference(old, RunResult.from_record(result(0))) == ""
+    old, new = (RunResult.from_record(result(0) | fields) for fields in ({}, changes))
+    assert replays.describe_first_difference(old, new) == first
 
 
-def test_a_line_that_is_written_otherwise_is_no_other_number():
-    """Renamed, or made two of: the digests of the updates are compared."""
-    old = RunResult.from_record(result(0))
-    names = ("ppo.py: policy.optimizer.step()", "ppo.py: x.step()", "ppo.py: y.step()")
-    new = replace(trail((ROWS[0], "2 2 ab bc cd de", ROWS[2])), names=names)
-    assert (
-        replays.describe_first_difference(
-            old, RunResult.from_record(result(0) | {"trail": asdict(new)})
-        )
-        == ""
-    )
-
-
-def test_other_numbers_without_another_version_are_no_change_of_the_framework(session, trainings):
+def test_other_numbers_without_another_version_are_no_change_of_the_framework(replay_first):
     """Where code and versions are those of the record, the machine or the suite is named first."""
-    _, dial, _ = trainings
-    dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
-    result = named(session, CELLS[0])
+    result = replay_first({"final_return": 5.0})
     assert result.state == DIFFERS
     assert result.reason.startswith("versions and code are those of the record: this machine, or")
 
 
-def test_other_numbers_of_another_version_name_it(session, trainings):
+def test_other_numbers_of_another_version_name_it(session, replay_first):
     """A torch that moved since the record stands beside the update that differs first."""
-    _, dial, _ = trainings
-    dial["sb3-ppo-Reacher-v4-replay"] = [{"trail": asdict(trail(("1 0 aa bb xx dd", *ROWS[1:])))}]
     [cell] = [cell for cell in session.cells if cell.id == CELLS[0]]
     run = session.replays[cell]
     session.replays[cell] = replace(run, stored=replace(
         run.stored, versions={**run.stored.versions, "torch": "2.12.0"}
     ))  # fmt: skip
-    result = session.replay(cell)
+    result = replay_first({"trail": asdict(trail(("1 0 aa bb xx dd", *ROWS[1:])))})
     assert result.from_start
     moved = f"torch 2.12.0 -> {run.job.versions['torch']}"
     line = f"update 1, gradients (ppo.py: actor.step()); since the record: {moved}"
     assert result.reason == f"other numbers, first at {line}"
 
 
-def test_a_run_with_two_answers_is_no_difference_of_versions(session, trainings):
+def test_a_run_with_two_answers_is_no_difference_of_versions(replay_first):
     """What does not repeat itself here says nothing, whatever moved."""
-    _, dial, _ = trainings
-    dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}, {"final_return": 6.0}]
-    assert (
-        named(session, CELLS[0]).reason == "training is not deterministic here: two replays differ"
-    )
+    result = replay_first({"final_return": 5.0}, {"final_return": 6.0})
+    assert result.reason == "training is not deterministic here: two replays differ"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_operation_with_other_bits_keeps_all_replays_from_running(session, trainings, operation):
+def test_an_operation_with_other_bits_keeps_all_replays_from_running(
+    session, trainings, replay_first, operation
+):
     """The canary names it, nothing is trained, and every cell has fresh seeds."""
     done, _, canary = trainings
     canary[operation] = "other"
-    result = named(session, CELLS[0])
+    result = replay_first()
     assert result.state == NOT_REPLAYED
     text = "this machine's arithmetic is not that of the records"
     assert result.reason == f"{text} (operation {operation})"
@@ -189,23 +176,21 @@ def test_an_operation_with_other_bits_keeps_all_replays_from_running(session, tr
     assert done == []
 
 
-def test_a_machine_that_cannot_compute_so_has_fresh_seeds(session, trainings, monkeypatch):
+def test_a_machine_that_cannot_compute_so_has_fresh_seeds(replay_first, trainings, monkeypatch):
     """A processor without the instructions ends the canary, and that is the reason."""
     done, _, _ = trainings
     monkeypatch.setattr(replays, "digest_operations", REAL_CANARY)
     monkeypatch.setattr(replays.sys, "executable", "/bin/false")
-    result = named(session, CELLS[0])
+    result = replay_first()
     assert result.state == NOT_REPLAYED
     assert "could not be checked: /bin/false -m rlregress.inside.canary ended with" in result.reason
     assert done == []
 
 
-def test_a_process_in_another_arithmetic_is_not_compared(session, trainings):
+def test_a_process_in_another_arithmetic_is_not_compared(replay_first):
     """What the libraries report at the end decides, not what they were asked for."""
-    _, dial, _ = trainings
     why = "mkl products AUTO, expected COMPATIBLE"
-    dial["sb3-ppo-Reacher-v4-replay"] = [{"platform": {"arithmetic": why}}]
-    result = named(session, CELLS[0])
+    result = replay_first({"platform": {"arithmetic": why}})
     assert (result.state, why in result.reason) == (NOT_REPLAYED, True)
 
 
@@ -236,14 +221,14 @@ def test_a_replay_is_never_taken_from_the_store_of_runs(session, trainings, tmp_
 
 def test_a_seed_that_is_not_stored_is_one_sentence(trainings, tmp_path):
     """It names the option and the seeds that there are."""
-    selection = cell_selection.Selection("short", cells=CELLS[0])
+    selection = Selection("short", cells=CELLS[0])
     with pytest.raises(UserError, match=r"--replay-seed is 7, expected a seed of .*: 0, 1, 2$"):
         open_session(selection, 0, str(tmp_path / "runs"), replay_seed=7)
 
 
 def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
     """Three days replay all three stored seeds, where no seed is given."""
-    [cell] = cell_selection.choose_cells(cell_selection.Selection("short", cells=CELLS[0]))
+    [cell] = cell_selection.choose_cells(Selection("short", cells=CELLS[0]))
 
     class Day(date):
         today = classmethod(lambda run: run.day)
@@ -261,7 +246,7 @@ def test_a_damaged_record_of_a_replay_is_one_sentence(trainings, tmp_path, damag
     """Its file is named, and what was expected."""
     path = tmp_path / "replays" / "sb3-ppo-Reacher-v4-replay.toml"
     path.write_text(path.read_text().replace(damage, damage.replace("4096", "-1") + "x", 1))
-    selection = cell_selection.Selection("short", cells=CELLS[0])
+    selection = Selection("short", cells=CELLS[0])
     with pytest.raises(UserError, match="sb3-ppo-Reacher-v4-replay.toml"):
         open_session(selection, 0, str(tmp_path / "runs"), replay_seed=0)
 
@@ -314,10 +299,8 @@ def test_a_version_that_explains_every_difference_is_one_line():
                first="update 1, gradients (x)", moved="torch 2.12.0 -> 2.13.0")
         for name in CELLS
     ]  # fmt: skip
-    [line] = words.replays({one_replay.cell: one_replay for one_replay in run})
+    [line] = words.replays({replay.cell: replay for replay in run})
     assert "all 3 replays have other numbers from update 1 on" in line
     assert "torch 2.12.0 -> 2.13.0" in line
     later = replace(run[0], first="update 9, gradients (x)")
-    assert (
-        len(words.replays({one_replay.cell: one_replay for one_replay in [later, *run[1:]]})) == 3
-    )
+    assert len(words.replays({replay.cell: replay for replay in [later, *run[1:]]})) == 3

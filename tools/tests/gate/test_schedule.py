@@ -8,31 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlregress.gate import baseline_runs, session_planning
+from rlregress.gate import baseline_runs, schedule, session_planning
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.schedule import (
-    STARTUP_SECONDS,
-    compute_makespan,
-    draw_lengths,
-    length_ratios,
-    lower_bound,
-    predict_makespan,
-)
+from rlregress.gate.schedule import compute_makespan, length_ratios, lower_bound, predict_makespan
 from rlregress.reporting import plan_text
-from rlregress.training.cell import Cell
 
 
 @pytest.mark.parametrize(
     ("lengths", "workers", "seconds"),
-    [
-        ([], 2, 0.0),
-        ([5.0], 4, 5.0),
-        ([3.0, 3.0, 2.0, 2.0, 2.0], 2, 7.0),  # Graham's example: 6 is possible
-        ([2.0, 2.0, 2.0, 3.0, 3.0], 2, 7.0),
-        ([1.0, 1.0, 1.0, 3.0], 2, 4.0),  # the longest last
-        ([3.0, 1.0, 1.0, 1.0], 2, 3.0),
-    ],
-)
+    # Graham's example, where 6 is possible, and the longest last
+    [([], 2, 0.0), ([5.0], 4, 5.0), ([3.0, 3.0, 2.0, 2.0, 2.0], 2, 7.0),
+     ([2.0, 2.0, 2.0, 3.0, 3.0], 2, 7.0), ([1.0, 1.0, 1.0, 3.0], 2, 4.0),
+     ([3.0, 1.0, 1.0, 1.0], 2, 3.0)],
+)  # fmt: skip
 def test_runs_are_begun_by_whoever_is_free(lengths, workers, seconds):
     """In their order, whatever their lengths."""
     assert compute_makespan(lengths, workers) == seconds
@@ -50,13 +38,7 @@ def test_no_order_is_faster_than_the_bound():
 def test_a_prediction_is_exact_where_lengths_do_not_vary():
     """Longest first, in whatever order they are given."""
     prediction = predict_makespan([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
-    assert prediction is not None
-    assert (prediction.seconds, prediction.low, prediction.high, prediction.bound) == (
-        3.0,
-        3.0,
-        3.0,
-        3.0,
-    )
+    assert prediction.seconds == prediction.low == prediction.high == prediction.bound == 3.0
 
 
 def test_a_prediction_has_the_spread_of_recorded_runs():
@@ -64,8 +46,6 @@ def test_a_prediction_has_the_spread_of_recorded_runs():
     ratios = (0.5, 1.5)
     alone = predict_makespan([100.0], [ratios], 1)
     many = predict_makespan([1.0] * 400, [ratios] * 400, 1)
-    assert alone is not None
-    assert many is not None
     assert (alone.low, alone.high) == (50.0, 150.0)
     assert 340 < many.low < many.seconds < many.high < 460
 
@@ -86,19 +66,16 @@ def test_lengths_vary_as_the_stored_runs_of_a_cell():
                 seconds = np.array([run.time.cpu_seconds for run in baseline.runs])
                 expected += list(seconds / seconds.mean())
         assert length_ratios(stored.cell, baselines) == pytest.approx(expected)
-    other_cell = Cell(
-        baselines[0].cell.framework, baselines[0].cell.algorithm, "Ant-v4", "sb3", "full"
-    )
-    group = [stored for stored in baselines if stored.cell.group == other_cell.group]
-    assert (
-        len(length_ratios(other_cell, baselines)) == sum(len(stored.runs) for stored in group) > 10
-    )
-    assert length_ratios(other_cell, []) == (1.0,)
+    other = replace(baselines[0].cell, environment="Ant-v4", hyperparameters="sb3", budget="full")
+    group = [stored for stored in baselines if stored.cell.group == other.group]
+    assert len(length_ratios(other, baselines)) == sum(len(stored.runs) for stored in group) > 10
+    assert length_ratios(other, []) == (1.0,)
 
 
 def test_what_is_drawn_is_a_ratio_of_the_same_cell():
     """Times what is expected, on average what is expected."""
-    drawn = draw_lengths([10.0, 1.0] * 3000, [(0.5, 1.5), (1.0,)] * 3000, np.random.default_rng(1))
+    ratios = [(0.5, 1.5), (1.0,)] * 3000
+    drawn = schedule.draw_lengths([10.0, 1.0] * 3000, ratios, np.random.default_rng(1))
     assert set(drawn) == {5.0, 15.0, 1.0}
     assert np.mean(drawn[::2]) == pytest.approx(10.0, abs=0.5)
 
@@ -110,10 +87,8 @@ def test_a_plan_says_when_the_last_run_ends(tmp_path):
     single_worker = session_planning.plan_session(selection, 2, str(tmp_path), workers=1).makespan
     planned = session_planning.plan_session(selection, 2, str(tmp_path), workers=2)
     two = planned.makespan
-    assert single_worker is not None
-    assert two is not None
     runs = sum(cell.undone for cell in planned.cells)
-    assert single_worker.bound == pytest.approx(planned.seconds + runs * STARTUP_SECONDS)
+    assert single_worker.bound == pytest.approx(planned.seconds + runs * schedule.STARTUP_SECONDS)
     assert two.bound == pytest.approx(single_worker.bound / 2)
     assert two.bound <= two.seconds < single_worker.seconds
     [line] = [line for line in plan_text.lines(planned, 2) if line.startswith("makespan")]

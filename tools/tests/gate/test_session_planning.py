@@ -8,10 +8,8 @@ from collections import Counter
 import pytest
 
 from rlregress import evidence, suite
-from rlregress.gate import session_planning
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.judging import expected_new_runs, seconds_to_do
-from rlregress.gate.session import open_session
 from rlregress.inside import run_record
 from rlregress.model.quantities import percent
 from rlregress.progress import stored_durations
@@ -19,7 +17,7 @@ from rlregress.reporting import plan_text
 from tools.tests.nightly import every
 from tools.tests.training.test_records import content
 
-from .working import run_whole_session
+from .working import open_stored, plan, run_whole_session
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
 #: seconds in which the process of a run starts.
@@ -39,7 +37,7 @@ def no_runs_of_this_checkout(tmp_path, monkeypatch):
 @pytest.fixture
 def session(tmp_path):
     """Two runs each of two cells of PPO and one of SAC, none of them done."""
-    return open_session(SELECTION, 2, str(tmp_path))
+    return open_stored(SELECTION, tmp_path, 2)
 
 
 def list_group_cells(session, group):
@@ -67,18 +65,15 @@ def test_runs_of_the_same_algorithm_correct_the_estimate(session):
 def test_runs_of_others_correct_what_has_none_of_its_own(session):
     """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
     ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
-    longest = max(ppo.values())
-    measured = [
-        (max(ppo, key=ppo.__getitem__), longest),
-        (max(ppo, key=ppo.__getitem__), 3 * longest),
-    ]
+    longest = max(ppo, key=ppo.__getitem__)
+    measured = [(longest, ppo[longest]), (longest, 3 * ppo[longest])]
     expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
     assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
     """Before the first look is over; without stored runs to judge by there is none."""
-    open_one = open_session(SELECTION, 0, str(tmp_path))
+    open_one = open_stored(SELECTION, tmp_path)
     first = sum(START + of_run for _, of_run in open_one.estimate_remaining([]))
     further = {
         cell: expected_new_runs(open_one, cell, open_one.looks) - open_one.looks.seeds[0]
@@ -98,22 +93,22 @@ def _write(session, cell, seconds, status="finished"):
     run_record.write(path, content(job) | record)
 
 
-def _cost(plan):
+def _cost(planned):
     """The line that says how long the session takes."""
-    [line] = [line for line in plan_text.lines(plan, 2) if "core-minutes" in line]
+    [line] = [line for line in plan_text.lines(planned, 2) if "core-minutes" in line]
     return line
 
 
 @pytest.mark.nightly
 def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     """One run at four times the estimate: what is left is planned so, and the plan says why."""
-    first = session_planning.plan_session(SELECTION, 2, str(tmp_path))
+    first = plan(SELECTION, tmp_path, 2)
     assert "as fast as the stored runs; a busy or slower machine" in _cost(first)
     cell = session.cells[0]
     estimate = session.estimated_seconds(cell)
     _write(session, cell, 4 * estimate)
     _write(session, session.cells[1], 0.1, status="failed")
-    then = session_planning.plan_session(SELECTION, 2, str(tmp_path))
+    then = plan(SELECTION, tmp_path, 2)
     remaining = first.seconds - estimate - session.estimated_seconds(session.cells[1])
     assert (then.measured, then.seconds) == (1, pytest.approx(4 * remaining))
     assert "at the speed of the 1 runs that are done" in _cost(then)
@@ -121,12 +116,12 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection, trained, tmp_path):
     """Its cells say so, a gate would only judge, and it is its own that is proposed."""
-    before = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=0.9)
+    before = plan(stored_selection, tmp_path, must_detect=0.9)
     assert (before.begun, before.wanted[-1].gate.name) == (False, "--seeds 5")
     run_whole_session(stored_selection, tmp_path)
     done, _ = trained
     runs = Counter(cell for cell, _ in done)
-    then = session_planning.plan_session(stored_selection, 0, str(tmp_path), must_detect=0.9)
+    then = plan(stored_selection, tmp_path, must_detect=0.9)
     listed = plan_text.lines(then, 1)
     assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
@@ -138,7 +133,7 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection,
 
 def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path):
     """Tests and trainings each have their noun."""
-    planned = session_planning.plan_session(SELECTION, 2, str(tmp_path))
+    planned = plan(SELECTION, tmp_path, 2)
     for tests, minutes in ((1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")):
         first = plan_text.answer(planned, 1, tests)[0]
         assert re.search(rf" with one process: {minutes} for tests, \d+ minutes for tra", first)
@@ -146,7 +141,7 @@ def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path):
 
 def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
     """The smaller drop may be one of training returns alone; each is that of the gate's table."""
-    planned = session_planning.plan_session(SELECTION, 2, str(tmp_path))
+    planned = plan(SELECTION, tmp_path, 2)
     (gate,) = [gate for gate in planned.gates if gate.chosen]
     either, alone = planned.detects["sb3"]["ppo"]
     drops = {name: drop for name, drop in {**gate.cells, **gate.groups}.items() if drop}
@@ -159,9 +154,7 @@ def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
 def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
     """Where every cell is decided, only the tests take time."""
     run_whole_session(stored_selection, tmp_path)
-    line = plan_text.answer(
-        session_planning.plan_session(stored_selection, 0, str(tmp_path)), 1, 120.0
-    )[0]
+    line = plan_text.answer(plan(stored_selection, tmp_path), 1, 120.0)[0]
     assert line == "2 minutes here with one process: 2 minutes for tests, no trainings."
 
 
@@ -171,27 +164,23 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
     _, dial = trained
     # a loss that the group is long in doubt about
     dial["lost"] = 0.3
-    session = open_session(stored_selection, 0, str(tmp_path))
+    session = open_stored(stored_selection, tmp_path)
     before = (0, 5, 10)[looks]
     for cell in session.cells:
         for job in session.cell_jobs(cell)[:before]:
             session.run_job(job)
-    open_ = [
-        cell
-        for cell in session_planning.plan_session(stored_selection, 0, str(tmp_path)).cells
-        if not cell.decided
-    ]
+    cells = plan(stored_selection, tmp_path).cells
+    open_ = [cell for cell in cells if not cell.decided]
     assert len(open_) > 1
     # the last one of the next look, as another process may have done it first
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)
     session.run_job(session.cell_jobs(cell)[until - 1])
-    planned = session_planning.plan_session(stored_selection, 0, str(tmp_path))
+    planned = plan(stored_selection, tmp_path)
     listed = plan_text.lines(planned, 1)
     remaining = {cell.name: until - before for cell in open_}
     remaining[open_[0].name] -= 1
-    assert [cell_plan.done for cell_plan in planned.cells if cell_plan.name == cell.id] == [
-        before + 1
-    ]
+    (done,) = [cell_plan.done for cell_plan in planned.cells if cell_plan.name == cell.id]
+    assert done == before + 1
     for cell_plan in planned.cells:
         ending = f", {20 - until} more if it is not decided by them" if until < 20 else ""
         if cell_plan.name in remaining:
@@ -208,23 +197,17 @@ def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
 ):
     """What it does not see another gate may, of runs that were not looked at."""
     _, dial = trained
-    session = open_session(stored_selection, 5, str(tmp_path))
+    session = open_stored(stored_selection, tmp_path, 5)
     session.run_job(session.cell_jobs(session.cells[0])[0])
-    planned = session_planning.plan_session(stored_selection, 5, str(tmp_path))
+    planned = plan(stored_selection, tmp_path, 5)
     five = next(gate for gate in planned.gates if gate.chosen)
     many = next(gate for gate in planned.gates if gate.seeds == 20)
     [group] = {cell.group for cell in session.cells}
     share = (five.groups[group] + many.groups[group]) / 2
-    requested = [
-        "plan",
-        "--cells",
-        stored_selection.cells,
-        "--store",
-        str(tmp_path),
-        "--seeds",
-        "5",
-    ]
-    code, output, _ = command(*requested, "--must-detect", f"{share:.3f}")
+    requested = f"plan --seeds 5 --must-detect {share:.3f}".split()
+    code, output, _ = command(
+        *requested, "--cells", stored_selection.cells, "--store", str(tmp_path)
+    )
     common = output.splitlines()[-2]
     assert code == 0
     assert common.endswith(", with fresh seeds")
@@ -239,18 +222,10 @@ GATE = "next: rlregress check --budget short --framework sb3 --algorithm ppo"
 
 @pytest.mark.parametrize(
     ("options", "following"),
-    every(
-        3,
-        [
-            (
-                ["--single-look", "--environment", "Hopper-v4"],
-                f"{GATE} --environment Hopper-v4 --single-look",
-            ),
-            (["--must-detect", "20%"], f"{GATE} --seeds 5"),
-            ([], GATE),
-        ],
-    ),
-)
+    every(3, [(["--single-look", "--environment", "Hopper-v4"],
+               f"{GATE} --environment Hopper-v4 --single-look"),
+              (["--must-detect", "20%"], f"{GATE} --seeds 5"), ([], GATE)]),
+)  # fmt: skip
 def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
     """With the options that it was asked with, or with those of the cheapest gate that sees it."""
     code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
@@ -286,8 +261,7 @@ def test_a_gate_for_one_of_two_drops_says_which(command, stored_selection):
 @pytest.mark.nightly
 def test_a_plan_that_proposes_two_gates_names_both(command):
     """One for a drop in any cell, another for one in common, each with what it sees."""
-    arguments = ["plan", "--framework", "sb3", "--must-detect", "12%"]
-    code, output, _ = command(*arguments)
+    code, output, _ = command("plan", "--framework", "sb3", "--must-detect", "12%")
     (any_one, alone), (common, together) = [
         line.removeprefix("next: ").rsplit(": ", 1) for line in output.splitlines()[-2:]
     ]
@@ -301,11 +275,10 @@ def test_a_plan_that_proposes_two_gates_names_both(command):
 @pytest.mark.nightly
 def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
     """It ends in what is missing; a study is nothing for a gate on one machine."""
-    _, output, _ = command(
-        "plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "5.1%"
-    )
+    requested = ["plan", "--framework", "sb3", "--algorithm", "ppo"]
+    _, output, _ = command(*requested, "--must-detect", "5.1%")
     assert "next:" not in output
-    _, output, _ = command("plan", "--cells", "thesis", "--framework", "sb3", "--algorithm", "ppo")
+    _, output, _ = command(*requested, "--cells", "thesis")
     assert output.splitlines()[-1].startswith(
         "next: rlregress runs launch --budget full --framework sb3 --algorithm ppo"
     )
@@ -313,13 +286,13 @@ def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
 
 def test_only_what_was_trained_now_is_measured():
     """A run that was in the store already, and one that failed, do not tell how long runs take."""
-    records = {
-        "trained": ("finished", 61.5),
-        "kept": ("finished", 0.02),
-        "failed": ("failed", 61.5),
-    }
+    records = [
+        ("trained", "finished", 61.5),
+        ("kept", "finished", 0.02),
+        ("failed", "failed", 61.5),
+    ]
     entries = [
         {"seconds": seconds, "record": {"cell": id, "status": status, "time": {"wall_seconds": 60}}}
-        for id, (status, seconds) in records.items()
+        for id, status, seconds in records
     ]
     assert evidence.measured([*entries, {"seconds": 1.0}]) == [("trained", 61.5)]

@@ -8,14 +8,13 @@ import pytest
 
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.judging import judge_session
-from rlregress.gate.session import open_session
 from rlregress.gate.session_waves import build_next_wave, current_standing
 from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import waves_text
 from tools.tests.nightly import every
 
-from .working import Ended, run_whole_session
+from .working import Ended, open_stored, run_whole_session
 
 
 def through(session) -> list:
@@ -40,17 +39,14 @@ def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
     alone = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
-    session = open_session(stored_selection, 0, str(tmp_path / "b"))
+    session = open_stored(stored_selection, tmp_path / "b")
     waves = through(session)
     assert Counter(done) == once
     assert [wave.number for wave in waves] == [1, 2, 3][: len(sizes)]
     assert [len(wave.jobs) for wave in waves] == [len(wave.undone) for wave in waves] == sizes
     done.clear()
-    assert (
-        judge_session(session)
-        == judge_session(open_session(stored_selection, 0, str(tmp_path / "b")))
-        == alone
-    )
+    again = open_stored(stored_selection, tmp_path / "b")
+    assert judge_session(session) == judge_session(again) == alone
     assert done == []
 
 
@@ -58,7 +54,7 @@ def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained,
     """A cell that is decided at the first look has no run in the second wave."""
     _, dial = trained
     dial["lost"] = 0.2
-    session = open_session(stored_selection, 0, str(tmp_path))
+    session = open_stored(stored_selection, tmp_path)
     _, second, *_ = through(session)
     of_cells = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
     decided = {name for name, verdict in of_cells.items() if verdict.look == 1}
@@ -74,20 +70,19 @@ def test_ended_at_any_moment_a_wave_is_gone_on_with(stored_selection, trained, t
     """Ended after every seventh run, waves do no run twice and list the same runs, fewer to do."""
     done, dial = trained
     dial["lost"] = 0.3
-    undisturbed = through(open_session(stored_selection, 0, str(tmp_path / "a")))
+    undisturbed = through(open_stored(stored_selection, tmp_path / "a"))
     once = Counter(done)
     done.clear()
     jobs_by_wave = {}
     while True:
         dial["left"] = 7
-        session = open_session(stored_selection, 0, str(tmp_path / "b"))
+        session = open_stored(stored_selection, tmp_path / "b")
         try:
             wave = build_next_wave(session)
             if wave is not None:
                 assert jobs_by_wave.setdefault(wave.number, wave.jobs) == wave.jobs
-                assert len(wave.undone) == len(wave.jobs) - sum(
-                    (job.cell.id, job.seed) in done for job in wave.jobs
-                )
+                ended = [job for job in wave.jobs if (job.cell.id, job.seed) in done]
+                assert len(wave.undone) == len(wave.jobs) - len(ended)
             through(session)
         except Ended:
             continue
@@ -101,7 +96,7 @@ def test_after_each_wave_it_is_said_what_is_decided(stored_selection, trained, t
     """What has regressed stays so, with its reason; undecided cells are those of the next wave."""
     _, dial = trained
     dial["lost"] = 0.3
-    session = open_session(stored_selection, 0, str(tmp_path))
+    session = open_stored(stored_selection, tmp_path)
     assert current_standing(session) is None
     assert waves_text.describe_standing(None) == []
     fallen: set[str] = set()
@@ -137,7 +132,7 @@ def test_a_cell_whose_critic_is_doubtful_is_in_the_next_wave(
     alone = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
-    session = open_session(stored_selection, 0, str(tmp_path / "b"))
+    session = open_stored(stored_selection, tmp_path / "b")
     through(session)
     assert Counter(done) == once
     assert judge_session(session) == alone
@@ -145,22 +140,18 @@ def test_a_cell_whose_critic_is_doubtful_is_in_the_next_wave(
 
 def test_a_damaged_record_puts_its_run_into_a_wave_again(stored_selection, trained, tmp_path):
     """It counts as not done, in the wave that it belongs to."""
-    session = open_session(stored_selection, 0, str(tmp_path))
+    session = open_stored(stored_selection, tmp_path)
     first, *_ = through(session)
     session.store.path(first.jobs[2]).write_text("{")
-    second_wave = build_next_wave(open_session(stored_selection, 0, str(tmp_path)))
-    assert second_wave is not None
-    assert (second_wave.number, second_wave.jobs, second_wave.undone) == (
-        1,
-        first.jobs,
-        (first.jobs[2],),
-    )
+    wave = build_next_wave(open_stored(stored_selection, tmp_path))
+    assert wave is not None
+    assert (wave.number, wave.jobs, wave.undone) == (1, first.jobs, (first.jobs[2],))
 
 
 def test_runs_that_are_not_judged_are_one_wave(tmp_path):
     """All of them, as the budget says."""
     smoke = Selection("smoke", environments=["InvertedPendulum-v4"], frameworks=["sb3"])
-    session = open_session(smoke, 2, str(tmp_path))
+    session = open_stored(smoke, tmp_path, 2)
     wave = build_next_wave(session)
     assert wave is not None
     assert (wave.number, wave.total, len(wave.jobs)) == (1, 1, 2 * len(session.cells))

@@ -27,10 +27,10 @@ SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
 @pytest.fixture
 def name() -> str:
     """The name of some framework that is installed and that trains what is recorded here."""
-    installed = frameworks.installed()
+    trained = {"ppo", "sac"}
     return next(
-        adapter for adapter in installed if {"ppo", "sac"} <= {*adapter.framework.algorithms}
-    ).name
+        each.name for each in frameworks.installed() if trained <= {*each.framework.algorithms}
+    )
 
 
 @pytest.fixture
@@ -43,15 +43,8 @@ def folder(tmp_path, monkeypatch):
 def written(name: str, processes: int = 10) -> Path:
     """Write the file of a framework with two algorithms, as pytest-benchmark does; its path."""
     measured = [vars(replace(SOUND, ratio=0.5 + n / 1000)) for n in range(processes)]
-    benchmarks = [
-        {
-            "extra_info": {
-                **stored_throughput.current_conditions(name, algorithm),
-                "process": measured,
-            }
-        }
-        for algorithm in ("ppo", "sac")
-    ]
+    conditions = [stored_throughput.current_conditions(name, each) for each in ("ppo", "sac")]
+    benchmarks = [{"extra_info": {**each, "process": measured}} for each in conditions]
     path = stored_throughput.throughput_path(name)
     path.write_text(json.dumps({"version": "5", "benchmarks": benchmarks}))
     return path
@@ -62,11 +55,11 @@ def slower(factor: float = 0.8) -> list[Measurement]:
     return [replace(SOUND, ratio=factor * (0.5 + n / 1000)) for n in range(5)]
 
 
-@pytest.mark.parametrize("of", frameworks.names())
-def test_whatever_is_trained_can_be_measured(of):
+def test_whatever_is_trained_can_be_measured():
     """It has a protocol whose numbers fit each other, installed or not."""
-    for algorithm in frameworks.get(of).framework.algorithms:
-        assert throughput_measurement.load_protocol(of, algorithm).total_steps() > 0
+    for name in frameworks.names():
+        for algorithm in frameworks.get(name).framework.algorithms:
+            assert throughput_measurement.load_protocol(name, algorithm).total_steps() > 0
 
 
 @pytest.fixture
@@ -76,7 +69,7 @@ def session(tmp_path, monkeypatch, warm_python):
     def write(text: str) -> None:
         options = '("--framework", "--first-seed")'
         (tmp_path / "conftest.py").write_text(
-            f"def pytest_addoption(parser):\n    [parser.addoption(of) for of in {options}]\n"
+            f"def pytest_addoption(parser):\n    [parser.addoption(name) for name in {options}]\n"
         )
         path = tmp_path / "test_short.py"
         path.write_text(text)
@@ -147,15 +140,12 @@ def test_what_was_recorded_otherwise_is_not_compared_with(name, folder, key, val
     tables = (info, info["protocol"], info["protocol"]["hyperparameters"])
     next(table for table in tables if key in table)[key] = value
     path.write_text(json.dumps(content))
-    with pytest.raises(
-        UserError, match=f"under other conditions: {message}; record .*--throughput 10"
-    ):
+    text = f"under other conditions: {message}; record .*--throughput 10"
+    with pytest.raises(UserError, match=text):
         stored_throughput.find_comparable(name, "ppo")
     assert stored_throughput.find_comparable(name, "sac")
-    judged = stored_throughput.judge_processes(
-        {(name, "ppo"): slower(), (name, "sac"): slower()}, 0.05
-    )
-    assert [*judged] == [(name, "sac")]
+    measured = {(name, "ppo"): slower(), (name, "sac"): slower()}
+    assert [*stored_throughput.judge_processes(measured, 0.05)] == [(name, "sac")]
 
 
 def test_a_slower_session_regressed(name, folder):
@@ -164,13 +154,13 @@ def test_a_slower_session_regressed(name, folder):
     measured = {(name, "ppo"): slower(), (name, "sac"): slower(1.0), (name, "td3"): slower()}
     judged = stored_throughput.judge_processes(measured, 0.05)
     verdicts = {
-        pair[1]: {quantity_name: v.verdict for quantity_name, v in by.items()}
-        for pair, by in judged.items()
-    }
-    assert verdicts == {
-        "ppo": {"training": "regressed", "peak memory": "holds"},
-        "sac": {"training": "holds", "peak memory": "holds"},
-    }
+        (algorithm, quantity): verdict.verdict
+        for (_, algorithm), verdicts in judged.items() for quantity, verdict in verdicts.items()
+    }  # fmt: skip
+    assert verdicts.pop(("ppo", "training")) == "regressed"
+    assert verdicts == dict.fromkeys(
+        [("ppo", "peak memory"), ("sac", "training"), ("sac", "peak memory")], "holds"
+    )
     assert all(v.hypotheses == 4 for by in judged.values() for v in by.values())
 
 
@@ -208,41 +198,22 @@ def test_a_row_tells_how_fast_a_training_is():
 def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
     """The entries of what was measured and of what was judged of it."""
     verdicts = {
-        "verdict": verdict,
-        "reason": "because.",
-        "stored_processes": 10,
-        "new_processes": 5,
-        "stored_mean": 0.5,
-        "new_mean": 0.4,
-        "change": -0.2,
-        "interval": [-0.25, -0.15],
-        "adjusted_worse": 0.01,
-        "alpha": 0.05,
-        "visible": 0.12,
-    }
-    values = ({"processes": [vars(SOUND)]}, {"verdicts": {"training": verdicts}})
+        "verdict": verdict, "reason": "because.", "stored_processes": 10, "new_processes": 5,
+        "stored_mean": 0.5, "new_mean": 0.4, "change": -0.2, "interval": [-0.25, -0.15],
+        "adjusted_worse": 0.01, "alpha": 0.05, "visible": 0.12,
+    }  # fmt: skip
     return [
-        entry(
-            f"t::{n}",
-            result=result,
-            tier="performance",
-            throughput={"algorithm": "sac", **quantity_name},
-        )
-        for n, quantity_name in enumerate(values)
-    ]
+        entry(f"t::{n}", result=result, tier="performance", throughput={"algorithm": "sac", **told})
+        for n, told in enumerate(
+            ({"processes": [vars(SOUND)]}, {"verdicts": {"training": verdicts}}))
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("verdict", "trained", "message"),
-    [
-        ("holds", None, "holds"),
-        ("improved", None, "improved"),
-        ("inconclusive", None, "inconclusive"),
-        ("holds", (), "formulas hold"),
-        ("inconclusive", (), "inconclusive"),
-        ("regressed", None, "regressed"),
-    ],
-)
+    [*((verdict, None, verdict) for verdict in ("holds", "improved", "inconclusive", "regressed")),
+     ("holds", (), "formulas hold"), ("inconclusive", (), "inconclusive")],
+)  # fmt: skip
 def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, message):
     """The worst of returns and throughput is the verdict; without returns formulas alone hold."""
     result = "failed" if verdict == "regressed" else "passed"
@@ -262,10 +233,8 @@ def test_the_report_shows_what_was_measured_and_judged():
 def test_a_gate_measures_throughput_only_if_asked(tmp_path):
     """Its session leaves the file out, and a second one, without other processes, runs it."""
     options = GateOptions(report=tmp_path, frameworks="some", throughput=True)
-    first, second = (
-        gate_run.build_pytest_command(options),
-        gate_run.build_throughput_command(options),
-    )
+    first = gate_run.build_pytest_command(options)
+    second = gate_run.build_throughput_command(options)
     assert first[first.index("--ignore") + 1] == gate_run.THROUGHPUT == second[3]
     assert "-n" not in second
     assert second[second.index("--framework") + 1] == "some"
@@ -277,20 +246,16 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
     def sessions(options):
         names = [adapter.full_name for adapter in frameworks.installed()]
         first = [
-            {**entry(f"{tier}::t[{name}]", name), "tier": tier}
+            entry(f"{tier}::t[{name}]", name, tier=tier)
             for name in names
             for tier in ("unit", "behavior", "performance")
         ]
         first += [
-            {**entry("tests_unit/test_details.py::t", adapter.full_name), "tier": "unit"}
-            | {"detail": id, "scope": scope, "found": "as documented"}
+            entry("t", adapter.full_name, detail=id, scope=scope, found="as documented")
             for adapter in frameworks.installed()
             for id, scope in requested_names.list_probes(adapter)
         ]
-        second = [
-            {**quantity_name, "framework": names[0]}
-            for quantity_name in throughput_entries("inconclusive")
-        ]
+        second = [{**each, "framework": names[0]} for each in throughput_entries("inconclusive")]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))
         options.throughput_evidence.write_text(json.dumps({"schema": 1, "tests": second}))
 
@@ -321,6 +286,5 @@ def test_the_stored_files_can_be_read():
     measurements = stored_throughput.load_all_throughput()
     assert {framework for framework, _ in measurements} <= set(frameworks.names())
     assert {algorithm for _, algorithm in measurements} == {"ppo", "sac", "td3"}
-    assert all(
-        0 < process.ratio < 1 for stored in measurements.values() for process in stored.process
-    )
+    for stored in measurements.values():
+        assert all(0 < process.ratio < 1 for process in stored.process)

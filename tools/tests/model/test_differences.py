@@ -47,17 +47,16 @@ def lists(draw):
 def list_entries(trainings, pieces):
     """The entries of a list, as the gate assembles them."""
     checks = [Entry(kind=model.TRAINING, name=name, state=s) for name, s in trainings.items()]
+    branches = (Branch(file="", line=1, function="", summary="never"),)
     executions = [
         PieceExecution(
-            function=function,
-            trainings=tuple(sorted(by)),
-            details=(),
-            one_way=(Branch(file="", line=1, function="", summary="never"),) if one_way else (),
+            function=function, trainings=tuple(sorted(by)), details=(),
+            one_way=branches if one_way else (),
             missed="" if isinstance(one_way, bool) else "it ran, and not all that changed in it",
             share=1.0 if isinstance(one_way, bool) else one_way,
         )
         for function, by, one_way in pieces
-    ]
+    ]  # fmt: skip
     return [*checks, *entries.of_pieces(executions, entries.evidence(checks, {}), (), ())]
 
 
@@ -129,16 +128,11 @@ def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
 def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
     """Without one whose results are the same, nothing is said to be the same."""
     trainings, pieces = made
-    by_name = {
-        item.name: item for item in list_entries(trainings, pieces) if item.kind in model.CODE
-    }
+    by_name = {item.name: item for item in list_entries(trainings, pieces)}
     for function, by, one_way in pieces:
-        is_complete = isinstance(one_way, bool)
-        same = is_complete and any(trainings[name] in model.EXECUTED_SAME for name in by)
-        fails = any(trainings[name] == model.NEW_FAILS for name in by)
-        differs = (
-            is_complete and any(trainings[name] in model.DIFFERENT for name in by) and not fails
-        )
+        is_complete, states = isinstance(one_way, bool), {trainings[name] for name in by}
+        same = is_complete and states & set(model.EXECUTED_SAME)
+        differs = is_complete and states & set(model.DIFFERENT) and model.NEW_FAILS not in states
         state = by_name[f"{function.file} {function.name}"].state
         assert state not in model.EXECUTED_SAME or (same and not differs)
         assert not differs or function.how == WORDING or state in model.DIFFERENT
@@ -182,14 +176,10 @@ def test_a_list_comes_to_the_worst_of_its_entries(case):
 
 @pytest.mark.parametrize(
     ("fail_on", "codes"),
-    [
-        (model.COULD_NOT_JUDGE, [0, 0, 3, 1]),
-        (model.PARTLY, [0, 3, 3, 1]),
-        (model.ROUNDED, [3, 3, 3, 1]),
-        (model.REGRESSED, [0, 0, 0, 0]),
-        (model.NEW_FAILS, [0, 0, 0, 1]),
-    ],
-)
+    [(model.COULD_NOT_JUDGE, [0, 0, 3, 1]), (model.PARTLY, [0, 3, 3, 1]),
+     (model.ROUNDED, [3, 3, 3, 1]), (model.REGRESSED, [0, 0, 0, 0]),
+     (model.NEW_FAILS, [0, 0, 0, 1])],
+)  # fmt: skip
 def test_the_threshold_of_failing_can_be_moved(fail_on, codes):
     """A verdict fails from the named one on; the verdict itself stays."""
     entries = [[model.CLOSE], [model.NEVER, model.SAME], [model.DIFFERS], [model.NEW_FAILS]]
@@ -203,11 +193,8 @@ def test_the_threshold_of_failing_can_be_moved(fail_on, codes):
 def test_the_least_coverage_can_be_moved():
     """Below it a partial check fails; entries without effect do not count."""
     entries = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
-    assert [judge(entries, min_coverage=share).exit_code for share in (0.0, 0.33, 0.34)] == [
-        0,
-        0,
-        2,
-    ]
+    for share, code in ((0.0, 0), (0.33, 0), (0.34, 2)):
+        assert judge(entries, min_coverage=share).exit_code == code
     assert judge(entries).coverage == model.Coverage(checked=1, all=3, ran=1)
     text = "Not enough for exit code 0: 33% of the changed pieces were executed and compared, less"
     assert text in judge(entries).headline
@@ -246,10 +233,8 @@ def test_a_headline_names_what_ran_and_what_did_not():
         "Never executed: A.f."
     )
     lost = Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.DIFFERS)
-    pandas = Entry(
-        kind=model.REQUIREMENT, name="pandas", state=model.DIFFERS,
-        summary="no longer installed: pandas (an extra now: extra)",
-    )  # fmt: skip
+    summary = "no longer installed: pandas (an extra now: extra)"
+    pandas = Entry(kind=model.REQUIREMENT, name="pandas", state=model.DIFFERS, summary=summary)
     below = Entry(kind=model.PACKAGE, name="dateutil", state=model.DIFFERS)
     assert judge([*entries, below, lost, pandas]).headline == (
         "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas, dateutil. "
@@ -262,24 +247,16 @@ def test_a_piece_that_ran_in_part_counts_by_what_ran_of_it():
     for share, code in ((0.4, 2), (0.5, 0)):
         judgement = judge([entry(model.IN_PART, share=share)])
         assert (judgement.verdict, judgement.exit_code) == (model.PARTLY, code)
-        assert judgement.coverage == model.Coverage(
-            checked=0, all=1, in_part=1, partly=share, ran=1
-        )
-        assert judgement.headline.startswith(
-            "partly checked: No difference found in what ran: 1 of 1 changed pieces ran, 1 in "
-            "part. Ran in part: Agent.step."
-        )
+        coverage = model.Coverage(checked=0, all=1, in_part=1, partly=share, ran=1)
+        assert judgement.coverage == coverage
         assert judgement.share == "1 of 1 changed pieces ran, 1 in part"
+        text = f"No difference found in what ran: {judgement.share}. Ran in part: Agent.step."
+        assert judgement.headline.startswith(f"partly checked: {text}")
 
 
 RAN = {
     "by a probe": (model.NOT_COMPARED, ("x [library]",), "", True),
-    "and its change did not": (
-        model.NEVER,
-        ("sac",),
-        "it ran, and nothing that changed in it",
-        True,
-    ),
+    "its change did not": (model.NEVER, ("sac",), "it ran, and nothing that changed in it", True),
     "imported": (model.NEVER, ("sac",), f"{model.IMPORTED}; nothing that ran uses X", False),
     "by nothing": (model.NEVER, (), "", False),
     "elsewhere": (model.CANNOT, (), "it may run in a process", False),
@@ -305,16 +282,13 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
         return Entry(kind=kind, name=f"{file} {name}", file=file, package="framework", by=by,
                      reason=reason)  # fmt: skip
 
+    unused, in_part = "imported; nothing that ran uses pandas", "it ran, and not all that changed"
     entries = [
         entry(model.SAME),
         function_entry(model.FUNCTION, "write"),
-        function_entry(
-            model.MODULE, "monitor", "sac", reason="imported; nothing that ran uses pandas"
-        ),
+        function_entry(model.MODULE, "monitor", "sac", reason=unused),
         function_entry(model.MODULE, "envs"),
-        function_entry(
-            model.FUNCTION, "step", "sac", reason="it ran, and not all that changed in it: lines 3"
-        ),
+        function_entry(model.FUNCTION, "step", "sac", reason=f"{in_part} in it: lines 3"),
     ]
     titles = {
         "Never executed": "write",
@@ -326,21 +300,18 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
     lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
     assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
-    lists = upgrade_page.titled(entries[1:])
-    assert {title: [one.short for one in of_it] for title, of_it in lists.items()} == {
-        title: [name] for title, name in titles.items()
-    }
+    for title, listed in upgrade_page.titled(entries[1:]).items():
+        assert [item.short for item in listed] == [titles.pop(title)]
+    assert titles == {}
 
 
 def test_the_headline_names_the_culprit_behind_the_trainings():
     """Whose change moves them, before what else differs."""
     training = Entry(kind=model.TRAINING, name="dqn", state=model.DIFFERS)
-    culprit = Entry(
-        kind=model.FUNCTION, name="f.py DQN._build", state=model.DIFFERS, by=("dqn",), culprit=True
-    )
-    called = Entry(
-        kind=model.CLASS, name="f.py <class> Actor", state=model.BEYOND, reason="called directly"
-    )
+    culprit = Entry(kind=model.FUNCTION, name="f.py DQN._build", state=model.DIFFERS, by=("dqn",),
+                    culprit=True)  # fmt: skip
+    called = Entry(kind=model.CLASS, name="f.py <class> Actor", state=model.BEYOND,
+                   reason="called directly")  # fmt: skip
     assert judge([called, training, culprit]).headline == (
         "changed: Differ: dqn. Culprit: DQN._build. Differ when called: Actor."
     )

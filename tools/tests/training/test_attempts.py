@@ -29,11 +29,29 @@ def store(tmp_path) -> Store:
     return Store(tmp_path)
 
 
-def test_an_attempt_has_a_folder_and_leaves_nothing(store):
-    """While it is at it nobody else is; afterwards neither folder nor lease are left."""
+def claim(store):
+    """Begin an attempt at the run, which nobody does."""
     attempt = store.claim(job())
     assert attempt is not None
-    with attempt:
+    return attempt
+
+
+def lease_text(**changes):
+    """Return a lease of this process, with what is different about it."""
+    return json.dumps({**asdict(lease.describe_this_process()), **changes})
+
+
+def make_lease(store, text):
+    """Write the lease of the run."""
+    path = store.path(job()).with_suffix(".lease")
+    path.parent.mkdir()
+    path.write_text(text)
+    return path
+
+
+def test_an_attempt_has_a_folder_and_leaves_nothing(store):
+    """While it is at it nobody else is; afterwards neither folder nor lease are left."""
+    with claim(store) as attempt:
         attempt.log.write_text("...")
         assert store.claim(job()) is None
         assert store.is_in_progress(job())
@@ -44,17 +62,11 @@ def test_an_attempt_has_a_folder_and_leaves_nothing(store):
 
 def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
     """Who looks sees why the run is not done, and the next attempt is counted as another one."""
-    attempt = store.claim(job())
-    assert attempt is not None
-    with pytest.raises(UserError), attempt:
+    with pytest.raises(UserError), claim(store):
         raise UserError("no room")
-    holder, _ = store.read_lease_holder(job().name)
-    assert holder is not None
-    assert holder.ended == "no room"
+    assert store.read_lease_holder(job().name)[0].ended == "no room"
     assert not store.is_in_progress(job())
-    second_attempt = store.claim(job())
-    assert second_attempt is not None
-    with second_attempt:
+    with claim(store) as second_attempt:
         assert second_attempt.as_dict()["restarts"] == 1
 
 
@@ -102,12 +114,8 @@ def test_the_names_of_a_store_say_what_is_in_it(store):
 
 def test_who_does_not_wait_is_told_that_a_run_is_held(store):
     """The run is left to the attempt that has it."""
-    attempt = store.claim(job())
-    assert attempt is not None
-    with (
-        attempt,
-        pytest.raises(worker_launch.HeldElsewhere, match="seed 0 is being done by another attempt"),
-    ):
+    text = "seed 0 is being done by another attempt"
+    with claim(store), pytest.raises(worker_launch.HeldElsewhere, match=text):
         worker_launch.do_run(job(), store, wait=False)
 
 
@@ -116,25 +124,15 @@ def test_who_does_not_wait_is_told_that_a_run_is_held(store):
 )
 def test_a_lease_that_names_no_attempt_has_nothing_removed(store, tmp_path, attempt):
     """What an attempt has left is removed by its name, which leads nowhere else."""
-    path = store.path(job()).with_suffix(".lease")
     precious = tmp_path.parent / "x"
     precious.mkdir(exist_ok=True)
     folder = str(precious) if attempt == "/some/folder" else attempt
-    last_holder = {
-        **asdict(lease.describe_this_process()),
-        "attempt": folder,
-        "ended": "it has ended",
-    }
-    path.parent.mkdir()
-    path.write_text(json.dumps(last_holder))
     # of no attempt that can be named: nobody holds it once it is old
-    os.utime(path, (1, 1))
+    os.utime(make_lease(store, lease_text(attempt=folder, ended="it has ended")), (1, 1))
     log = store.path(job()).with_suffix(".attempts") / "another" / "log"
     log.parent.mkdir(parents=True)
     log.touch()
-    second_attempt = store.claim(job())
-    assert second_attempt is not None
-    with second_attempt:
+    with claim(store):
         assert log.exists()
         assert precious.exists()
 
@@ -143,15 +141,8 @@ def test_a_link_that_leads_out_of_a_store_is_not_followed(store, tmp_path):
     """Neither is anything written there, nor is anything removed."""
     outside = tmp_path.parent / "outside"
     (outside / "old").mkdir(parents=True, exist_ok=True)
-    path = store.path(job())
-    path.parent.mkdir()
+    path = make_lease(store, lease_text(attempt="old", ended="it has ended"))
     path.with_suffix(".attempts").symlink_to(outside)
-    last_holder = {
-        **asdict(lease.describe_this_process()),
-        "attempt": "old",
-        "ended": "it has ended",
-    }
-    path.with_suffix(".lease").write_text(json.dumps(last_holder))
     with pytest.raises(UserError, match=r"\.attempts.* lies outside of"):
         store.claim(job())
     assert [file_path.name for file_path in outside.iterdir()] == ["old"]
@@ -159,36 +150,33 @@ def test_a_link_that_leads_out_of_a_store_is_not_followed(store, tmp_path):
 
 def test_the_clock_of_a_machine_decides_nothing(store, monkeypatch):
     """A machine whose clock is wrong neither takes a lease that is fresh, nor calls it stuck."""
-    path = store.path(job()).with_suffix(".lease")
-    path.parent.mkdir()
-    path.write_text(json.dumps({**asdict(lease.describe_this_process()), "machine": "another"}))
+    make_lease(store, lease_text(machine="another"))
     right = time.time
     for skew in (-3600, 3600):
         monkeypatch.setattr(time, "time", lambda skew=skew: right() + skew)
         assert store.is_in_progress(job())
         assert store.claim(job()) is None
-        assert [attempt.state for attempt in store_status.survey_store(store, ()).attempts] == [
-            "running"
-        ]
+        (attempt,) = store_status.survey_store(store, ()).attempts
+        assert attempt.state == "running"
 
 
 def test_a_link_that_comes_amid_a_removal_is_not_followed(tmp_path):
     """Each folder on the way is opened as one: what it becomes meanwhile leads nowhere."""
     store, victim = tmp_path / "store", tmp_path / "victim"
-    (store / "cell").mkdir(parents=True)
+    cell, attempts = store / "cell", store / "cell" / "run.attempts"
+    cell.mkdir(parents=True)
     (victim / "a").mkdir(parents=True)
-    (store / "cell" / "run.attempts").symlink_to(victim)
+    attempts.symlink_to(victim)
     with pytest.raises(UserError, match="where a link leads"):
-        files.remove(store, store / "cell" / "run.attempts" / "a")
-    assert (victim / "a").exists()
+        files.remove(store, attempts / "a")
     # the link itself is removed, and not what it leads to
-    files.remove(store, store / "cell" / "run.attempts")
-    assert list((store / "cell").iterdir()) == []
+    files.remove(store, attempts)
+    assert list(cell.iterdir()) == []
     assert (victim / "a").exists()
-    files.remove(store, store / "cell" / "gone" / "a")
-    (store / "cell" / "run.attempts" / "a").mkdir(parents=True)
-    files.remove(store, store / "cell" / "run.attempts")
-    assert list((store / "cell").iterdir()) == []
+    files.remove(store, cell / "gone" / "a")
+    (attempts / "a").mkdir(parents=True)
+    files.remove(store, attempts)
+    assert list(cell.iterdir()) == []
 
 
 def test_nothing_is_written_through_a_name_that_was_put_there(tmp_path, monkeypatch):
@@ -211,8 +199,7 @@ def test_no_second_result_is_lost(store):
     """Every one that differs is kept, also of attempts that call themselves the same."""
     for value in (1.0, 2.0, 3.0):
         store.put_record(job(), {**content(job()), "final_return": value}, "same")
-    names = sorted(path.name for path in store.path(job()).parent.iterdir())
-    assert len(names) == 3
+    assert len([*store.path(job()).parent.iterdir()]) == 3
     assert len(store.list_contents().duplicates) == 2
 
 
@@ -233,8 +220,7 @@ def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
     """Neither files of others, nor what links lead to, nor folders in place of marks."""
     cell = store.path(job()).parent
     (cell / "deep" / "deeper").mkdir(parents=True)
-    names = ["package.json", "deep/1000-abc.json", "x.lease"]
-    for name in names:
+    for name in ("package.json", "deep/1000-abc.json", "x.lease", "1002-abc.json"):
         (cell / name).write_text("{}")
     (tmp_path / "environments" / "resolutions").mkdir(parents=True)
     (tmp_path / "environments" / "resolutions" / "a.json").write_text("{}")
@@ -243,7 +229,6 @@ def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
     (victim / "1000-abc.json").write_text("{}")
     (tmp_path / "linked").symlink_to(victim)
     (cell / "1001-abc.failed").mkdir()
-    (cell / "1002-abc.json").write_text("{}")
     contents = store.list_contents()
     assert contents.done == {f"{cell.name}/1002-abc"}
     assert contents.leases == contents.failed == set()
@@ -269,20 +254,15 @@ def test_a_run_failed_for_one_reason_in_one_line(store):
 def test_a_host_may_be_called_as_it_likes(store, monkeypatch, host):
     """The name of an attempt is made of it, and is that of a folder."""
     monkeypatch.setattr(lease.platform, "node", lambda: host)
-    attempt = store.claim(job())
-    assert attempt is not None
-    with attempt:
-        holder_found = store.read_lease_holder(job().name)[0]
-    assert holder_found is not None
-    assert holder_found.host == host
+    with claim(store):
+        assert store.read_lease_holder(job().name)[0].host == host
 
 
 def test_numbers_that_no_attempt_has_are_not_taken(store):
     """Of a lease and of progress: what is beyond all reason says nothing, and breaks nothing."""
-    path = store.path(job()).with_suffix(".lease")
-    path.parent.mkdir()
+    path = make_lease(store, "")
     for number in ("9" * 4300, str(2**53)):
-        plain = json.dumps({**asdict(lease.describe_this_process()), "ended": "x", "restarts": 7})
+        plain = lease_text(ended="x", restarts=7)
         path.write_text(plain.replace('"restarts": 7', f'"restarts": {number}'))
         assert store.read_lease_holder(job().name)[0] is None
     report = store.path(job()).with_suffix(".attempts") / "one" / "record.progress"

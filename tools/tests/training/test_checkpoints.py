@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,21 +22,17 @@ import rlregress.frameworks.torchrl.train.training  # noqa: F401
 from rlregress.inside import checkpoint, episodes, pickled, run_record, worker
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell, Protocol
+from tools.tests.nightly import every
 
 #: small networks and batches: what is asked is where every number is kept, not how many there are
+_OFF_POLICY = {
+    "learning_starts": 100, "steps_per_collection": 4, "updates_per_collection": 1,
+    "minibatch_size": 16, "hidden_sizes": [16, 16], "replay_size": 200,
+}  # fmt: skip
 SMALL = {
     "ppo": {"rollout_steps": 64, "minibatch_size": 16, "epochs": 2, "hidden_sizes": [16, 16]},
-    **dict.fromkeys(
-        ("sac", "td3"),
-        {
-            "learning_starts": 100,
-            "steps_per_collection": 4,
-            "updates_per_collection": 1,
-            "minibatch_size": 16,
-            "hidden_sizes": [16, 16],
-            "replay_size": 200,
-        },
-    ),
+    "sac": _OFF_POLICY,
+    "td3": _OFF_POLICY,
 }
 
 
@@ -51,13 +46,7 @@ def job_of(framework: str, algorithm: str, environment: str, **changes: Any) -> 
     return read
 
 
-def part(
-    job: dict[str, Any],
-    checkpoint_path: Path,
-    attempt: str = "1",
-    stop_after: int = 0,
-    before: Callable[[], None] = lambda: None,
-) -> dict[str, Any] | int:
+def part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: None):
     """The record of a process that trains, or the signal that ended it.
 
     Args:
@@ -115,35 +104,22 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
-NIGHTLY = pytest.mark.nightly
+#: the first at every commit; the fixture ``interrupted`` is one of SAC, with one stop
+TRAININGS = every(9, [
+    ("sb3", "ppo", "Hopper-v4"), ("sb3", "ppo", "Pendulum-v1"), ("sb3", "sac", "Hopper-v4"),
+    ("sb3", "sac", "Pendulum-v1"), ("sb3", "td3", "Hopper-v4"), ("sb3", "td3", "Pendulum-v1"),
+    ("torchrl", "ppo", "Hopper-v4"), ("torchrl", "sac", "Pendulum-v1"),
+    ("torchrl", "td3", "Hopper-v4"),
+], "-".join)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("of", "algorithm", "environment"),
-    [
-        ("sb3", "ppo", "Hopper-v4"),
-        # the fixture ``interrupted`` is one of SAC, with one stop
-        *(
-            pytest.param(*of, marks=NIGHTLY)
-            for of in (
-                ("sb3", "sac", "Pendulum-v1"),
-                ("sb3", "td3", "Hopper-v4"),
-                ("torchrl", "sac", "Pendulum-v1"),
-                ("sb3", "ppo", "Pendulum-v1"),
-                ("sb3", "sac", "Hopper-v4"),
-                ("sb3", "td3", "Pendulum-v1"),
-                ("torchrl", "ppo", "Hopper-v4"),
-                ("torchrl", "td3", "Hopper-v4"),
-            )
-        ),
-    ],
-)
-def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, environment):
+@pytest.mark.parametrize(("framework_name", "algorithm", "environment"), TRAININGS)
+def test_a_continued_run_is_the_uninterrupted_one(tmp_path, framework_name, algorithm, environment):
     """Stopped before its first update, amid an episode and late: its record says the same.
 
     Weights, evaluations, training episodes, critic and diagnostics; only how it came about differs.
     """
-    job = job_of(of, algorithm, environment)
+    job = job_of(framework_name, algorithm, environment)
     uninterrupted = finished(part(job, tmp_path / "never"))
     checkpoint_path = tmp_path / "checkpoint"
     stops = (1, 150, 230)
@@ -156,9 +132,8 @@ def test_a_continued_run_is_the_uninterrupted_one(tmp_path, of, algorithm, envir
     # a loop is whole after a rollout, or what is collected between two updates
     hyperparameters = job["hyperparameters"]
     whole_steps = hyperparameters.get("rollout_steps") or hyperparameters["steps_per_collection"]
-    assert [each["steps"] for each in came_about] == [
-        -(-steps // whole_steps) * whole_steps for steps in stops
-    ]
+    done = [-(-steps // whole_steps) * whole_steps for steps in stops]
+    assert [each["steps"] for each in came_about] == done
     assert uninterrupted["attempt"] == {"continued": [], "begun_anew": ""}
 
 
@@ -181,51 +156,34 @@ def _time_limit(model: Any) -> Any:
 
 #: what could be forgotten -> what the checkpoint is like without it
 FORGOTTEN = {
-    "nothing": lambda checkpoint_path, model: None,
-    "random state of torch": lambda checkpoint_path, model: checkpoint_path["random"].update(
-        torch=torch.get_rng_state()
-    ),
-    "random state of NumPy": lambda checkpoint_path, model: checkpoint_path["random"].update(
-        numpy=np.random.get_state()
-    ),
-    "np_random of the environment": lambda checkpoint_path, model: setattr(
-        model.env.envs[0].unwrapped, "np_random", np.random.default_rng(0)
-    ),
-    "elapsed steps": lambda checkpoint_path, model: setattr(
-        _time_limit(model), "_elapsed_steps", 0
-    ),
-    "state of the environment": lambda checkpoint_path, model: setattr(
-        model.env.envs[0].unwrapped, "state", np.zeros(2)
-    ),
-    "last observation": lambda checkpoint_path, model: setattr(
-        model, "_last_obs", 0 * model._last_obs
-    ),
-    "optimiser": lambda checkpoint_path, model: model.actor.optimizer.state.clear(),
-    "target network": lambda checkpoint_path, model: model.critic_target.load_state_dict(
-        model.critic.state_dict()
-    ),
-    "temperature": lambda checkpoint_path, model: model.log_ent_coef.data.zero_(),
-    "replay position": lambda checkpoint_path, model: setattr(model.replay_buffer, "pos", 0),
-    "replay rows": lambda checkpoint_path, model: model.replay_buffer.rewards.fill(0.0),
-    "diagnostics": lambda checkpoint_path, model: checkpoint_path["training"][1][
-        "temperature"
-    ].clear(),
-    "training episodes": lambda checkpoint_path, model: setattr(
-        checkpoint_path["episodes"], "_steps", 0
-    ),
-    "evaluations": lambda checkpoint_path, model: checkpoint_path["watch"].update(curve=[]),
-}
+    "nothing": lambda saved, model: None,
+    "np_random of the environment": lambda saved, model: setattr(
+        model.env.envs[0].unwrapped, "np_random", np.random.default_rng(0)),
+    "random state of torch": lambda saved, model: saved["random"].update(
+        torch=torch.get_rng_state()),
+    "random state of NumPy": lambda saved, model: saved["random"].update(
+        numpy=np.random.get_state()),
+    "elapsed steps": lambda saved, model: setattr(_time_limit(model), "_elapsed_steps", 0),
+    "state of the environment": lambda saved, model: setattr(
+        model.env.envs[0].unwrapped, "state", np.zeros(2)),
+    "last observation": lambda saved, model: setattr(model, "_last_obs", 0 * model._last_obs),
+    "optimiser": lambda saved, model: model.actor.optimizer.state.clear(),
+    "target network": lambda saved, model: model.critic_target.load_state_dict(
+        model.critic.state_dict()),
+    "temperature": lambda saved, model: model.log_ent_coef.data.zero_(),
+    "replay position": lambda saved, model: setattr(model.replay_buffer, "pos", 0),
+    "replay rows": lambda saved, model: model.replay_buffer.rewards.fill(0.0),
+    "diagnostics": lambda saved, model: saved["training"][1]["temperature"].clear(),
+    "training episodes": lambda saved, model: setattr(saved["episodes"], "_steps", 0),
+    "evaluations": lambda saved, model: saved["watch"].update(curve=[]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "forgotten",
-    [
-        pytest.param(
-            name, marks=() if name in ("nothing", "np_random of the environment") else NIGHTLY
-        )
-        for name in FORGOTTEN
-    ],
-)
+    [pytest.param(name, marks=() if number < 2 else pytest.mark.nightly)
+     for number, name in enumerate(FORGOTTEN)],
+)  # fmt: skip
 def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
     """Control: without any one part of its state a continued run has another record."""
     job, checkpoint_path, uninterrupted = interrupted
@@ -280,12 +238,11 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
         ((0o644, other, mine), own, own, "it belongs to the user 4321"),
         ((0o664, other, mine), shared, own, "it belongs to the user 4321"),
     ]
-    for *hyperparameters, text in cases:
-        if any((owner, group) != (me, mine) for _, owner, group in hyperparameters) and me != 0:
+    paths = (copy_path, copy_path.parent, copy_path.parent.parent)
+    for *rights, text in cases:
+        if any((owner, group) != (me, mine) for _, owner, group in rights) and me != 0:
             continue  # root alone can make it
-        for path, (mode, owner, group) in zip(
-            (copy_path, copy_path.parent, copy_path.parent.parent), hyperparameters, strict=True
-        ):
+        for path, (mode, owner, group) in zip(paths, rights, strict=True):
             os.chown(path, owner, group)
             path.chmod(mode)
         if not text:

@@ -27,16 +27,13 @@ def critic_of(*values: float):
     return lambda observations: np.array(values)[observations[:, 0].astype(int)]
 
 
-def test_returns_are_discounted():
-    """A return is the reward and the discounted return that follows; nothing follows the end."""
-    returns = discounted(episode([1.0, 2.0, 3.0], terminated=True), DISCOUNT, final_value=8.0)
-    assert returns.tolist() == [2.75, 3.5, 3.0]
-
-
-def test_a_return_goes_on_with_the_critics_own_value_after_a_time_limit():
-    """What a time limit cuts off counts as the discounted value of the final observation."""
-    returns = discounted(episode([1.0, 2.0, 3.0], terminated=False), DISCOUNT, final_value=8.0)
-    assert returns.tolist() == [3.75, 5.5, 7.0]
+@pytest.mark.parametrize(
+    ("terminated", "expected"), [(True, [2.75, 3.5, 3.0]), (False, [3.75, 5.5, 7.0])]
+)
+def test_returns_are_discounted(terminated, expected):
+    """Nothing follows the end; a time limit cuts off the value of the final observation."""
+    returns = discounted(episode([1.0, 2.0, 3.0], terminated), DISCOUNT, final_value=8.0)
+    assert returns.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -76,16 +73,9 @@ def test_returns_that_do_not_vary_explain_nothing():
 
 @pytest.mark.parametrize(
     ("explained", "bias", "error"),
-    [
-        (0.19, 0.0, 0.9),
-        (1.0, -2.0, 2.0),
-        (0.64, 0.8, 1.0),
-        (1.0, 0.0, 0.01),
-        (1.0 + 1e-15, 0.003, 0.01),
-        (-1e300, 1e200, 100.0),
-        (-np.inf, -3e38, 100.0),
-    ],
-)
+    [(0.19, 0.0, 0.9), (1.0, -2.0, 2.0), (0.64, 0.8, 1.0), (1.0, 0.0, 0.01),
+     (1.0 + 1e-15, 0.003, 0.01), (-1e300, 1e200, 100.0), (-np.inf, -3e38, 100.0)],
+)  # fmt: skip
 def test_one_number_judges_a_critic(explained, bias, error):
     """Its error in standard deviations of the returns, from 0.01 to 100, and the logarithm."""
     critic = CriticAccuracy(10, 0.0, explained, bias)
@@ -128,14 +118,13 @@ def _trained(adapter, algorithm):
 
 
 def _cases():
-    pairs = [(a, name) for a in frameworks.installed() for name in a.framework.algorithms]
+    cases = [
+        (adapter, name, f"{adapter.full_name}-{name}")
+        for adapter in frameworks.installed() for name in adapter.framework.algorithms
+    ]  # fmt: skip
     return [
-        pytest.param(
-            *item,
-            id="-".join((item[0].full_name, item[1])),
-            marks=() if (item[0].full_name, item[1]) == ("sb3", "ppo") else pytest.mark.nightly,
-        )
-        for item in pairs
+        pytest.param(*case, id=id, marks=() if id == "sb3-ppo" else pytest.mark.nightly)
+        for *case, id in cases
     ]
 
 

@@ -65,18 +65,17 @@ def test_the_latest_episodes_are_those_of_the_last_third():
     episodes = Episodes()
     _through(episodes.counted(Countdown(2, truncated=True)), 12)
     latest = episodes.latest()
-    assert [[float(o[0]) for o in latest_episode.observations] for latest_episode in latest] == [
-        [0.0, 1.0, 2.0]
-    ] * 2
-    assert [latest_episode.rewards for latest_episode in latest] == [[1.0, 2.0]] * 2
-    assert [latest_episode.terminated for latest_episode in latest] == [False] * 2
+    assert len(latest) == 2
+    for episode in latest:
+        assert [float(observation[0]) for observation in episode.observations] == [0.0, 1.0, 2.0]
+        assert (episode.rewards, episode.terminated) == ([1.0, 2.0], False)
 
 
 def test_no_more_than_ten_episodes_are_kept():
     """Forty episodes ended in the last third, and ten are there."""
     episodes = Episodes()
     _through(episodes.counted(Countdown(1)), 120)
-    assert [latest_episode.terminated for latest_episode in episodes.latest()] == [True] * 10
+    assert [episode.terminated for episode in episodes.latest()] == [True] * 10
 
 
 def test_at_least_the_last_episode_is_there():
@@ -85,17 +84,13 @@ def test_at_least_the_last_episode_is_there():
     environment = episodes.counted(Countdown(10))
     assert episodes.latest() == []
     _through(environment, 4)
-    running = episodes.latest()
-    assert [(attempt.rewards, attempt.terminated) for attempt in running] == [
-        ([1.0, 2.0, 3.0, 4.0], False)
-    ]
+    (running,) = episodes.latest()
+    assert (running.rewards, running.terminated) == ([1.0, 2.0, 3.0, 4.0], False)
     environment.env.length = 5
     environment.step(0)
     _through(environment, 4)
-    ended = episodes.latest()
-    assert [
-        (len(latest_episode.rewards), latest_episode.terminated) for latest_episode in ended
-    ] == [(5, True)]
+    (ended,) = episodes.latest()
+    assert (len(ended.rewards), ended.terminated) == (5, True)
 
 
 def test_the_late_return_is_that_of_the_last_third():

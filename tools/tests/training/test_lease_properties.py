@@ -97,10 +97,8 @@ class Leases(RuleBasedStateMachine):
     def _claimed(self, seed: int, host: str) -> Any:
         self.patch.setattr(lease, "_identify_machine", lambda: host)
         held = self.held.get(seed)
-        over = held is None or (
-            held.ended
-            or (held.killed if held.by.host == host else held.age > STALE_SECONDS)
-        )  # fmt: skip
+        over = held is None or held.ended
+        over = over or (held.killed if held.by.host == host else held.age > STALE_SECONDS)
         in_the_way = held is not None and over and seed in self.rights
         attempt_found = self.store.claim(job(seed))
         assert (attempt_found is not None) == (over and not in_the_way)
@@ -172,16 +170,11 @@ class Leases(RuleBasedStateMachine):
     @rule(trying=consumes(attempts), final_return=RETURNS)
     def finish(self, trying: Trying, final_return: float) -> None:
         """Whoever ends a run, in time or late, does not overwrite what is there."""
-        results = self.results[trying.seed]
-        finished_job = job(trying.seed)
-        finished_record = content(finished_job) | {
-            "final_return": final_return,
-            "time": {"wall_seconds": float(len(results))},
-        }
+        results, run = self.results[trying.seed], job(trying.seed)
+        fields = {"final_return": final_return, "time": {"wall_seconds": float(len(results))}}
         with trying.attempt:
-            assert self.store.put_record(finished_job, finished_record, trying.attempt.id) == (
-                not results
-            )
+            is_first = self.store.put_record(run, content(run) | fields, trying.attempt.id)
+            assert is_first == (not results)
         results.append(final_return)
         self._gives_back(trying, ended=False)
 
@@ -205,16 +198,12 @@ class Leases(RuleBasedStateMachine):
     def a_run_has_one_holder(self) -> None:
         """Of all whose hearts beat; and its lease names that one."""
         for seed in (0, 1):
-            alive = [
-                attempt_trying for attempt_trying in self.all
-                if attempt_trying.seed == seed
-                and attempt_trying.holds
-                and attempt_trying.silent <= STALE_SECONDS
-            ]  # fmt: skip
+            of_run = [trying for trying in self.all if trying.seed == seed and trying.holds]
+            alive = [trying for trying in of_run if trying.silent <= STALE_SECONDS]
             assert len(alive) <= 1
             said, held = lease.read_holder(self._lease(seed)), self.held.get(seed)
             assert (said and said.attempt) == (held and held.by.attempt.id)
-            assert all(held is not None and held.by is attempt_trying for attempt_trying in alive)
+            assert all(held is not None and held.by is trying for trying in alive)
 
     @invariant()
     def no_result_is_lost(self) -> None:
@@ -226,9 +215,8 @@ class Leases(RuleBasedStateMachine):
             assert record is None or record["time"] == {"wall_seconds": 0.0}
             records = [record] if record else []
             records += map(run_record.read, path.parent.glob(f"{path.stem}.*.duplicate"))
-            assert sorted(attempt_trying["final_return"] for attempt_trying in records) == sorted(
-                set(results)
-            )
+            returns = [each["final_return"] for each in records]
+            assert sorted(returns) == sorted(set(results))
 
     def teardown(self) -> None:
         """End the threads of those that are left."""

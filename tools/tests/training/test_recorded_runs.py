@@ -106,7 +106,6 @@ def test_an_environment_leads_nowhere_else(tmp_path, environment):
 
 def test_names_that_are_too_long_together_are_no_file(tmp_path):
     """Each of them fits, and the cell has no id that does."""
+    content = sound(framework="f" * 150, algorithm="a" * 150)
     with pytest.raises(UserError, match="key 'job.cell' is .* expected names that are short"):
-        recorded_runs.read_record(
-            put(tmp_path, "0000-x", sound(framework="f" * 150, algorithm="a" * 150))
-        )
+        recorded_runs.read_record(put(tmp_path, "0000-x", content))

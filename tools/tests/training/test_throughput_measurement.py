@@ -84,9 +84,9 @@ def test_the_floor_leaves_the_training_alone(adapter, short, with_floor):
 
         return gymnasium.make(short.environment)
 
-    alone = adapter.train.train(
-        TrainingRequest("ppo", make_env, short.hyperparameters, short.total_steps(), 0)
-    )
+    steps = short.total_steps()
+    request = TrainingRequest("ppo", make_env, short.hyperparameters, steps, seed=0)
+    alone = adapter.train.train(request)
     parameters = with_floor[0].parameters
     assert parameters.keys() == alone.parameters.keys()
     assert all((parameters[name] == alone.parameters[name]).all() for name in parameters)
@@ -97,19 +97,16 @@ def test_a_rollout_and_its_updates_are_one_block():
     measured = ON_POLICY.checkpoints()
     assert measured == [65, 129, 193, 257]
     assert ON_POLICY.total_steps() == 320
-    assert [ON_POLICY.updates(*pair) for pair in zip(measured, measured[1:], strict=False)] == [
-        12
-    ] * 3
-    assert [ON_POLICY.updates(start, start + 64) for start in (128, 192)] == [12, 12]
+    for start in (*measured[:-1], 128, 192):
+        assert ON_POLICY.updates(start, start + 64) == 12
 
 
 def test_blocks_begin_where_learning_starts():
     """Off policy each has its share of gradient steps; one more than is counted warms up."""
     measured = OFF_POLICY.checkpoints()
     assert measured == [200, 220, 240, 260] == [*measured[:-1], OFF_POLICY.total_steps()]
-    assert [OFF_POLICY.updates(*pair) for pair in zip(measured, measured[1:], strict=False)] == [
-        10
-    ] * 3
+    for start in measured[:-1]:
+        assert OFF_POLICY.updates(start, start + 20) == 10
 
 
 def test_the_first_block_warms_up(adapter, monkeypatch):
@@ -117,11 +114,8 @@ def test_the_first_block_warms_up(adapter, monkeypatch):
     blocks = [Block(10, 4, 90.0, 1.0), *(Block(10, 4, 2.0, floor) for floor in (1.0, 1.2, 0.2))]
     monkeypatch.setattr(throughput_measurement, "train_with_floor", lambda *_: (None, blocks))
     measured = throughput_measurement._measure_here(adapter.name, "ppo", 0)
-    assert (measured.ratio, measured.steps_per_second, measured.updates_per_second) == (
-        0.5,
-        5.0,
-        2.0,
-    )
+    assert (measured.ratio, measured.steps_per_second) == (0.5, 5.0)
+    assert measured.updates_per_second == 2.0
 
 
 def test_peak_memory_is_that_of_the_process_alone():

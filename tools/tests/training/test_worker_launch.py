@@ -45,7 +45,7 @@ def test_a_run_leaves_one_record(finished, job):
 
 
 def test_a_record_says_everything_that_it_rests_on(finished, job):
-    """Versions, seed, hyperparameters, processor, Python, times and the curve are in the record.
+    """Versions, seed, hyperparameters, processor, one thread, times and the curve are recorded.
 
     So are the return of the training's last third, and how well the critic predicts its episodes.
     """
@@ -55,6 +55,7 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     assert record["job"]["hyperparameters"] == dict(job.hyperparameters)
     assert set(record["platform"]) == set(machine.FIELDS)
     assert all(record["platform"].values())
+    assert record["platform"]["torch_threads"] == 1
     assert record["time"]["cpu_seconds"] > 0
     assert [steps for steps, _ in record["curve"]] == [256, 512]
     assert record["final_return"] == pytest.approx(sum(record["curve"][-1][1]) / 2)
@@ -63,11 +64,6 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     # a reward of 1 a step: as many states as the lengths of the last ten episodes say
     assert record["critic"]["states"] == sum(length for _, length in late[-10:])
     assert {"bias", "bootstrapped", "explained_variance"} < set(record["critic"])
-
-
-def test_a_worker_has_one_thread(finished):
-    """The process trains with one thread."""
-    assert finished[1]["platform"]["torch_threads"] == 1
 
 
 def test_a_run_that_is_done_is_not_done_again(finished, job):
@@ -173,9 +169,8 @@ def test_a_worker_imports_what_its_parent_imports(monkeypatch, tmp_path):
     """A relative entry of the path means the same folder in a worker."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("copy")
-    assert worker_launch.worker_environment()["PYTHONPATH"].split(os.pathsep)[0] == str(
-        tmp_path / "copy"
-    )
+    path = worker_launch.worker_environment()["PYTHONPATH"]
+    assert path.split(os.pathsep)[0] == str(tmp_path / "copy")
 
 
 def test_an_unpinned_worker_keeps_the_machine_default():

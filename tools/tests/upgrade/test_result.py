@@ -82,14 +82,8 @@ def function(name="SAC.train", file=FILE):
 
 def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
     """How trainings went through the function that differs."""
-    return PieceExecution(
-        function=function(),
-        trainings=trainings,
-        details=details,
-        one_way=one_way,
-        hints=(),
-        algorithms=algorithms,
-    )
+    return PieceExecution(function=function(), trainings=trainings, details=details,
+                          one_way=one_way, hints=(), algorithms=algorithms)  # fmt: skip
 
 
 def trace(failure="", unsupported=""):
@@ -164,20 +158,17 @@ def report(result):
     return markdown_page.text(upgrade_page.page(result, FACTS))
 
 
+def steps(**given):
+    """What to do about an upgrade."""
+    return upgrade_page.cards(upgrade(**given), FACTS)[0].steps
+
+
 def missing(count=1, side="B", why="error", error_origin="suite"):
     """Details that could not be probed."""
+    fields = {"side": side, "why": why, "error_origin": error_origin}
     text = "AttributeError: no such thing"
-    return [
-        NotProbed(
-            id="atari.warp_frame",
-            scope=str(n),
-            side=side,
-            why=why,
-            text=text,
-            error_origin=error_origin,
-        )
-        for n in range(count)
-    ]
+    return [NotProbed(id="atari.warp_frame", scope=str(n), text=text, **fields)
+            for n in range(count)]  # fmt: skip
 
 
 def judged(verdict):
@@ -287,16 +278,11 @@ def test_a_change_beside_what_was_not_checked_says_both():
 
 @pytest.mark.parametrize(
     ("held", "line"),
-    [
-        (traced("train.py"), "your script train.py: equal"),
-        (traced("train.py", "diverged"), "your script train.py: diverged"),
-        (
-            lost("train.py"),
-            "your script: train.py, on the new version: it ended in an error: E: no",
-        ),
-    ],
+    [(traced("train.py"), "your script train.py: equal"),
+     (traced("train.py", "diverged"), "your script train.py: diverged"),
+     (lost("train.py"), "your script: train.py, on the new version: it ended in an error: E: no")],
     ids=["equal", "diverged", "not traced"],
-)
+)  # fmt: skip
 def test_what_became_of_the_script_stands_just_before_the_verdict(held, line, tmp_path):
     """A user who names a script looks for it first; without one there is no such line."""
     _, *found, _ = upgrade_text.last_lines(upgrade(of(), script=OfScript(held=held)), tmp_path)
@@ -450,10 +436,9 @@ def test_only_traces_that_part_are_recorded_again():
     assert (parted.comparison.verdict, parted.repeats, again) == ("diverged", True, ["B"])
     for pair, label in (("CB", "old"), ("AC", "new")):
         loose = compared("B", *pair)
-        assert not loose.repeats
-        assert loose.word == "diverged, but does not repeat itself"
-        assert any(
-            "does not repeat itself" in note and note.startswith(label) for note in loose.notes
+        assert (loose.repeats, loose.word) == (False, "diverged, but does not repeat itself")
+        assert [note for note in loose.notes if "does not repeat itself" in note][0].startswith(
+            label
         )
 
 
@@ -565,34 +550,26 @@ def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         upgrade_command.judge(Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before
-    names = [
-        "upgrade.html", "upgrade.json",
-        "upgrade.md", "upgrade.sarif", "upgrade.xml",
-    ]  # fmt: skip
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    names = {f"upgrade.{kind}" for kind in ("html", "json", "md", "sarif", "xml")}
+    assert {path.name for path in tmp_path.iterdir()} == names
 
 
 def test_the_trainings_verdict_is_of_returns():
     """Only tests of returns come in; a broken one is no verdict on the framework."""
     verdict = {"verdict": "holds", "effect_fraction": 0.02, "failed": 0, "new_seeds": 15}
     verdict["visible_fraction"] = 0.3
-    entry = {
-        "test": "tests_performance/t.py::t[sb3-sac]",
-        "group": "sb3-sac",
-        "framework": "sb3",
-        "tier": "performance",
-    }
+    entry = {"test": "tests_performance/t.py::t[sb3-sac]", "group": "sb3-sac", "framework": "sb3",
+             "tier": "performance"}  # fmt: skip
     good = [{**entry, "outcome": "passed", "verdict": verdict}]
     made = return_gate.of_evidence("sb3", good, ["sac"], None)
     assert made.verdict == "holds"
     assert made.lines == (
         "sb3-sac: holds, +2% of the stored returns' scale; 15 new runs; would detect a drop of "
-        "30% with "
-        "80 % power",
+        "30% with 80 % power",
     )
-    broken = [{**entry, "outcome": "error", "message": "no mujoco"}]
-    assert return_gate.of_evidence("sb3", broken, ["sac"], None).verdict == "could not judge"
-    assert return_gate.of_evidence("sb3", [], ["sac"], None).verdict == "could not judge"
+    for tests in ([{**entry, "outcome": "error", "message": "no mujoco"}], []):
+        verdict = return_gate.of_evidence("sb3", tests, ["sac"], None).verdict
+        assert verdict == "could not judge"
 
 
 def test_ranges_of_lines():
@@ -605,13 +582,9 @@ N_STEP = ("nstep.window", "library")
 
 @pytest.mark.parametrize(
     ("version", "variant", "standing"),
-    [
-        ("2.9.2", "n_rewards", DOCUMENTED),
-        ("2.9.2", "one_step", VIOLATED),
-        ("2.6.0", "one_step", DOCUMENTED),
-        ("0.0.1", "one_step", UNDOCUMENTED),
-    ],
-)
+    [("2.9.2", "n_rewards", DOCUMENTED), ("2.9.2", "one_step", VIOLATED),
+     ("2.6.0", "one_step", DOCUMENTED), ("0.0.1", "one_step", UNDOCUMENTED)],
+)  # fmt: skip
 def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):
     """The entry that holds for the new version's version decides."""
     change = changed_detail(N_STEP, said("other"), said(variant))
@@ -652,15 +625,11 @@ def f(y: float, x: float) -> float:
 
 def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else(tmp_path):
     """Before what did not run; formatting and annotations are last."""
-    paths = []
-    for name, text in (("a", OLD_TEXT), ("b", NEW_TEXT)):
-        path = tmp_path / name
+    paths, texts = (tmp_path / "a", tmp_path / "b"), (OLD_TEXT, NEW_TEXT)
+    for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
-        paths.append(path)
-    owns = [
-        Function(name="f", first=1, last=text.count("\n"), code="") for text in (OLD_TEXT, NEW_TEXT)
-    ]
-    changed = Changed(file="m.py", name="f", how=CHANGED, a=owns[0], b=owns[1], paths=tuple(paths))
+    old, new = (Function(name="f", first=1, last=text.count("\n"), code="") for text in texts)
+    changed = Changed(file="m.py", name="f", how=CHANGED, a=old, b=new, paths=paths)
     rows = attribution.source_difference(changed, {"m.py": {2, 5, 7, 8}})
     assert rows[:4] == [
         "-    return 0.5 * total", "+    return total", "-        total = 0", "+        total = 1",
@@ -672,37 +641,31 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
 
 def test_a_package_that_is_no_longer_installed_is_what_to_do_about():
     """An error that names it is no fault of the framework: install it, or lend it."""
-    gone = Entry(
-        kind=model.PACKAGE, name="pandas", state=model.DIFFERS, summary="3 -> not installed"
-    )
-    failed = Entry(
-        kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS,
-        reason="ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>",
-    )  # fmt: skip
-    (step, *_) = upgrade_page.cards(upgrade(other_packages=[gone, failed]), FACTS)[0].steps
+    reason = "ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>"
+    gone = Entry(kind=model.PACKAGE, name="pandas", state=model.DIFFERS,
+                 summary="3 -> not installed")  # fmt: skip
+    failed = Entry(kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS, reason=reason)
+    step, *_ = steps(other_packages=[gone, failed])
     assert step.text == (
-        "train.py ends in ModuleNotFoundError: No module named 'pandas' at train.py:10 <module>. "
-        "Install pandas, which the new version no longer does; to judge the rest:"
+        f"train.py ends in {reason}. Install pandas, which the new version no longer does; to "
+        "judge the rest:"
     )
     assert step.command == "a command --lend pandas"
-    (step, *_) = upgrade_page.cards(upgrade(other_packages=[failed]), FACTS)[0].steps
+    step, *_ = steps(other_packages=[failed])
     assert step.text.endswith("Change that line, or report it upstream.")
 
 
 def test_what_to_do_begins_with_the_error_and_its_line():
     """Then the names that are gone; with the culprit, if the old code of one function mends it."""
-    failed = Entry(
-        kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS,
-        reason="AttributeError: no x at train.py:9 <module>",
-    )  # fmt: skip
+    failed = Entry(kind=model.SCRIPT, name="train.py", state=model.NEW_FAILS,
+                   reason="AttributeError: no x at train.py:9 <module>")  # fmt: skip
     culprit = Entry(
         kind=model.FUNCTION, name="g/core.py Wrapper.f", state=model.NEW_FAILS, culprit=True,
         summary="removed", file="g/core.py", line=3, package="g", by=("train.py",),
     )  # fmt: skip
     line = NamedLine(name="g.y", file="train.py", line=2, text="from g import y", why="E: no y")
     script = OfScript(held=lost("train.py"), names=ScriptNames(files=("train.py",), lines=(line,)))
-    of_it = upgrade(other_packages=[failed, culprit, GONE], script=script)
-    first, second, *_ = upgrade_page.cards(of_it, FACTS)[0].steps
+    first, second, *_ = steps(other_packages=[failed, culprit, GONE], script=script)
     assert first.text == (
         "train.py ends in AttributeError: no x at train.py:9 <module>. It does not with the old "
         "code of Wrapper.f (removed, g/core.py:3). Change that line, or report it upstream."
@@ -720,7 +683,7 @@ def test_what_to_do_names_packages_that_are_gone_before_names_that_are():
         for name, notes in (("pandas", ("needed by load_results", "needed by plot_results")),
                             ("matplotlib", ("needed by plot_results",)), ("six", ()))
     ]  # fmt: skip
-    first, second, *_ = upgrade_page.cards(upgrade(other_packages=[*gone, GONE]), FACTS)[0].steps
+    first, second, *_ = steps(other_packages=[*gone, GONE])
     assert (first.text, first.command) == (
         "Install pandas and matplotlib, which the new version no longer does, if you use "
         "load_results, plot_results:",
@@ -731,21 +694,13 @@ def test_what_to_do_names_packages_that_are_gone_before_names_that_are():
 
 def test_what_is_gone_and_public_is_listed_once_as_it_counts():
     """Whoever accepts the name has accepted that its code is gone."""
-    piece = Entry(
-        kind=model.FUNCTION, name="p/logger.py read_csv", file="p/logger.py", summary="removed"
-    )
-    name = PublicChange(
-        kind="gone",
-        name="p.logger.read_csv",
-        file="p/logger.py",
-        line=1,
-        summary="gone",
-    )
-    (found,) = entries.without_public([piece], [name])
-    assert found.state == model.NO_EFFECT
-    assert entries.without_public([piece], []) == [piece]
+    file = "p/logger.py"
+    piece = Entry(kind=model.FUNCTION, name=f"{file} read_csv", file=file, summary="removed")
+    name = PublicChange(kind="gone", name="p.logger.read_csv", file=file, line=1, summary="gone")
     # a module that is gone is one name, and its pieces count with it
-    (found,) = entries.without_public([piece], [replace(name, name="p.logger")])
-    assert found.state == model.NO_EFFECT
+    for gone in (name, replace(name, name="p.logger")):
+        (entry,) = entries.without_public([piece], [gone])
+        assert entry.state == model.NO_EFFECT
+    assert entries.without_public([piece], []) == [piece]
     other = replace(piece, name="p/logger.py read_json")
     assert entries.without_public([other], [name]) == [other]

@@ -7,13 +7,8 @@ import pytest
 from scipy import stats
 
 from rlregress.errors import UserError
-from rlregress.verdicts.bands import (
-    BandSample,
-    band_p_value,
-    judge_bands,
-    recover_band,
-    smallest_band_drop,
-)
+from rlregress.verdicts import bands
+from rlregress.verdicts.bands import BandSample, band_p_value, judge_bands, recover_band
 from tools.tests.nightly import every
 
 
@@ -54,11 +49,10 @@ def test_the_p_value_is_that_of_scipy_where_rounding_is_negligible():
 
 def test_rounding_makes_the_p_value_larger():
     """A band printed without decimals says less than the same one with three."""
+    coarse, fine = (recover_band(8.0, 1.0, decimals=decimals) for decimals in (0, 3))
     new = [6.0, 6.4, 6.2]
-    assert band_p_value(recover_band(8.0, 1.0, decimals=0), new) > 2 * band_p_value(
-        recover_band(8.0, 1.0, decimals=3), new
-    )
-    assert band_p_value(recover_band(8.0, 1.0, decimals=0), [8.4, 8.5, 8.3]) == 1.0
+    assert band_p_value(coarse, new) > 2 * band_p_value(fine, new)
+    assert band_p_value(coarse, [8.4, 8.5, 8.3]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -67,13 +61,13 @@ def test_rounding_makes_the_p_value_larger():
 )
 def test_a_five_seed_band_is_a_coarse_check(n, hypotheses, drop):
     """The smallest drop detected with 80 % power is the one that STATISTICS states."""
-    assert smallest_band_drop(5, n, hypotheses) == pytest.approx(drop, abs=0.06)
+    assert bands.smallest_band_drop(5, n, hypotheses) == pytest.approx(drop, abs=0.06)
 
 
 def test_the_stated_drop_is_seen_with_80_per_cent_power():
     """Simulated: a drop of band_detects standard deviations is rejected in 80 % of the cases."""
     rng = np.random.default_rng(5)
-    drop, rejected = smallest_band_drop(5, 5, 8), []
+    drop, rejected = bands.smallest_band_drop(5, 5, 8), []
     for _ in range(3_000):
         old = rng.standard_normal(5)
         band = recover_band(old.mean(), 1.96 * old.std() / np.sqrt(5), decimals=9)
@@ -106,9 +100,8 @@ def test_a_wide_band_is_inconclusive_not_holds():
 
 def test_a_narrow_band_sees_nothing_within_the_floor():
     """5 % of 1000, and what five against five seeds of such a band vary by."""
-    verdict = judge_bands(
-        {"c": BandSample(recover_band(1000.0, 1.0), [1000.0, 1001, 999, 1000, 1001])}
-    )
+    sample = BandSample(recover_band(1000.0, 1.0), [1000.0, 1001, 999, 1000, 1001])
+    verdict = judge_bands({"c": sample})
     assert verdict["c"].verdict == "holds"
     assert 50 < verdict["c"].visible_drop < 52
 

@@ -9,16 +9,17 @@ import pytest
 from scipy import optimize, stats
 
 from rlregress.verdicts import ceiling
+from rlregress.verdicts import power as verdicts_power
 from rlregress.verdicts.family import combine_mid_p
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, single_look
 from rlregress.verdicts.permutation import enumerate_arrangements, permutation_p_values
-from rlregress.verdicts.power import (
-    average_runs,
-    smallest_drop,
-    smallest_group_drop,
-    smallest_rejected_drops,
-)
+from rlregress.verdicts.power import smallest_drop, smallest_group_drop
+from tools.tests.nightly import every
 from tools.tests.simulations.simulate_gates import evidence_of, judge_sessions
+
+#: of each look its runs, its share of the error, and the p-value from which it accepts
+THREE_LOOKS = (*zip(SEQUENTIAL_LOOKS.seeds, SEQUENTIAL_LOOKS.weights,
+                    (*SEQUENTIAL_LOOKS.accept_cell, 1.0), strict=True),)  # fmt: skip
 
 
 def noncentral_t_drop(m, n, level):
@@ -41,13 +42,9 @@ def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
 
 @pytest.mark.parametrize(
     ("m", "printed"),
-    [
-        pytest.param(5, (1.7, 2.1, 2.4, 3.0), marks=pytest.mark.nightly),
-        (10, (1.5, 1.6, 1.8, 2.1)),
-        pytest.param(20, (1.4, 1.4, 1.5, 1.7), marks=pytest.mark.nightly),
-        pytest.param(30, (1.3, 1.3, 1.5, 1.6), marks=pytest.mark.nightly),
-    ],
-)
+    every(4, [(10, (1.5, 1.6, 1.8, 2.1)), (5, (1.7, 2.1, 2.4, 3.0)), (20, (1.4, 1.4, 1.5, 1.7)),
+              (30, (1.3, 1.3, 1.5, 1.6))]),
+)  # fmt: skip
 def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, printed):
     """The sequential gate's drops are the printed ones, 0 to 0.2 sd above those of one look.
 
@@ -56,9 +53,8 @@ def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, print
     for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
         detected = smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, seed=1)
         assert detected.drop == pytest.approx(drop, abs=0.05 + 4 * detected.mc_error)
-        at_once = smallest_drop(
-            m, single_look(SEQUENTIAL_LOOKS.max_runs), hypotheses, repetitions=500
-        ).drop
+        look = single_look(SEQUENTIAL_LOOKS.max_runs)
+        at_once = smallest_drop(m, look, hypotheses, repetitions=500).drop
         assert -0.07 < drop - at_once < (0.5 if hypotheses == 1 else 0.2)
 
 
@@ -71,10 +67,7 @@ def test_what_three_looks_see_has_80_per_cent_power():
 
     def power(lost):
         undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
-        bounds = (*SEQUENTIAL_LOOKS.accept_cell, 1.0)
-        for n, weight, accept in zip(
-            SEQUENTIAL_LOOKS.seeds, SEQUENTIAL_LOOKS.weights, bounds, strict=True
-        ):
+        for n, weight, accept in THREE_LOOKS:
             p = permutation_p_values(stored, new[:, :n] - lost, rng, max_exact=20_000).drop
             rejected |= undecided & (p < weight * 0.05 / hypotheses)
             undecided &= p <= accept
@@ -91,16 +84,14 @@ def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
     drop = smallest_group_drop([m] * k, SEQUENTIAL_LOOKS, [sd] * k, k + 1)
     stored = 1 + sd * rng.standard_normal((size, 1, k, m))
     same = 1 + sd * rng.standard_normal((size, 1, k, 20))
-    detected = judge_sessions(
-        evidence_of(stored, same - drop, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS
+    detected, healthy = (
+        judge_sessions(evidence_of(stored, new, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS)
+        for new in (same - drop, same)
     )
     power = detected.group_drop.mean()
     assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
-    healthy = judge_sessions(
-        evidence_of(stored, same, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS
-    )
     error = healthy.runs.mean(axis=(1, 2)).std() / math.sqrt(size)
-    expected = average_runs([m] * k, SEQUENTIAL_LOOKS, k + 1)
+    expected = verdicts_power.average_runs([m] * k, SEQUENTIAL_LOOKS, k + 1)
     assert healthy.runs.mean() == pytest.approx(expected, abs=5 * error)
 
 
@@ -108,16 +99,15 @@ def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
     """On normal returns the permutation test sees what the pooled t-test sees."""
     for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
         detected = smallest_drop(m, single_look(n), hypotheses)
-        assert detected.drop == pytest.approx(
-            noncentral_t_drop(m, n, 0.05 / hypotheses), abs=0.04 + 4 * detected.mc_error
-        )
+        of_t_test = noncentral_t_drop(m, n, 0.05 / hypotheses)
+        assert detected.drop == pytest.approx(of_t_test, abs=0.04 + 4 * detected.mc_error)
 
 
 def test_each_comparison_is_rejected_from_its_own_drop_on():
     """The order statistic is the exact switching point of the permutation test."""
     rng = np.random.default_rng(7)
     returns, level = rng.standard_normal((20, 9)), 0.05
-    drops = smallest_rejected_drops(returns, 4, level, enumerate_arrangements(5, 4))
+    drops = verdicts_power.smallest_rejected_drops(returns, 4, level, enumerate_arrangements(5, 4))
     for shift, rejected in ((-1e-4, False), (1e-4, True)):
         new = returns[:, 5:] - (drops + shift)[:, None]
         p = permutation_p_values(returns[:, :5], new, rng).drop
@@ -147,19 +137,17 @@ def test_the_common_drop_of_a_group_is_seen_with_80_per_cent_power(m, n, k, hypo
 
 def test_a_group_of_ceilings_foretells_nothing():
     """Cells whose spread says nothing add no power."""
-    assert math.isinf(
-        smallest_group_drop([10] * 3, single_look(5), [0.2] * 3, 4, ceilings=[True] * 3)
-    )
-    spread = smallest_group_drop([10] * 2, single_look(5), [0.2, 0.2], 3, ceilings=[False, True])
-    assert spread > smallest_group_drop([10] * 2, single_look(5), [0.2, 0.2], 3)
+    look = single_look(5)
+    assert math.isinf(smallest_group_drop([10] * 3, look, [0.2] * 3, 4, ceilings=[True] * 3))
+    spread = smallest_group_drop([10] * 2, look, [0.2, 0.2], 3, ceilings=[False, True])
+    assert spread > smallest_group_drop([10] * 2, look, [0.2, 0.2], 3)
 
 
 def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
     """For one cell at 0.05, 10 stored and 10 new seeds see a collapse of half; 5 and 5 do not."""
     assert ceiling.smallest_rejecting_count(0, 10, 10, 0.05) == 4
-    assert ceiling.smallest_detected_share(0, 10, single_look(10), 0.05) == pytest.approx(
-        0.5, abs=0.03
-    )
+    share = ceiling.smallest_detected_share(0, 10, single_look(10), 0.05)
+    assert share == pytest.approx(0.5, abs=0.03)
     assert ceiling.smallest_detected_share(0, 5, single_look(5), 0.05) > 0.8
     assert ceiling.smallest_detected_share(0, 3, single_look(3), 0.05) is None
     for failed, n, level in ((0, 10, 0.05), (2, 20, 0.01), (1, 5, 0.2)):
@@ -173,17 +161,13 @@ def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
     rng, size = np.random.default_rng(20), 2_000
     failed = (rng.random((size, 20)) < share).cumsum(axis=1)
     undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
-    bounds = (*SEQUENTIAL_LOOKS.accept_cell, 1.0)
-    for n, weight, accept in zip(
-        SEQUENTIAL_LOOKS.seeds, SEQUENTIAL_LOOKS.weights, bounds, strict=True
-    ):
+    for n, weight, accept in THREE_LOOKS:
         p = np.array([ceiling.fisher_p(0, 20, count, n) for count in range(n + 1)])
         rejected |= undecided & (p[failed[:, n - 1]] < weight * 0.05)
         undecided &= p[failed[:, n - 1]] <= accept
     assert rejected.mean() == pytest.approx(power, abs=0.03 + 4 * math.sqrt(0.25 / size))
-    detected = ceiling.smallest_detected_share(
-        0, 20, SEQUENTIAL_LOOKS, 0.05, power=float(rejected.mean())
-    )
+    power = float(rejected.mean())
+    detected = ceiling.smallest_detected_share(0, 20, SEQUENTIAL_LOOKS, 0.05, power=power)
     assert detected == pytest.approx(share, abs=0.05)
 
 
@@ -208,9 +192,8 @@ def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power(fl
 
 def test_the_noise_of_a_cell_at_its_ceiling_counts_in_the_mean_of_its_group():
     """The group's drop is observed with it, so a drop just beyond the floor is not seen."""
-    both = smallest_group_drop([20] * 2, single_look(20), [0.01] * 2, 3, floor=0.05)
-    mixed = smallest_group_drop(
-        [20] * 2, single_look(20), [0.01, 0.4], 3, floor=0.05, ceilings=[False, True]
-    )
+    look, at_ceiling = single_look(20), [False, True]
+    both = smallest_group_drop([20] * 2, look, [0.01] * 2, 3, floor=0.05)
+    mixed = smallest_group_drop([20] * 2, look, [0.01, 0.4], 3, floor=0.05, ceilings=at_ceiling)
     assert both < 0.06
     assert mixed == pytest.approx(0.05 + 0.84 * 0.4 / 2 * math.sqrt(2 / 20), rel=0.1)

@@ -10,17 +10,8 @@ import pytest
 
 from rlregress.evidence import plain
 from rlregress.inside import critic
-from rlregress.model.quantities import (
-    CRITIC,
-    DIAGNOSTICS,
-    LARGEST_ERROR,
-    ONE_SIDED,
-    RETURNS,
-    SECONDARY,
-    TRAINING,
-    quantity_of,
-    shares,
-)
+from rlregress.model import quantities
+from rlregress.model.quantities import CRITIC, DIAGNOSTICS, RETURNS, TRAINING, shares
 from rlregress.reporting import words
 from rlregress.verdicts.family import holm_adjust, holm_by_name
 from rlregress.verdicts.looks import single_look
@@ -28,17 +19,9 @@ from rlregress.verdicts.permutation import permutation_p_values
 from rlregress.verdicts.power import smallest_drop
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import take_looks
-from tools.tests.simulations.simulate_gates import (
-    NOTHING,
-    Change,
-    draw_secondary,
-    draw_session,
-    evidence_of,
-    join_evidence,
-    judge_sessions,
-    main,
-    measure_secondary,
-)
+from tools.tests.nightly import every
+from tools.tests.simulations import simulate_gates
+from tools.tests.simulations.simulate_gates import NOTHING, Change, draw_secondary, draw_session
 from tools.tests.verdicts.three_looks import LOOKS, verdicts_at
 
 
@@ -64,20 +47,17 @@ def session(change, loss, growth, correlation, seeds=(3, 5, 7)):
     drawn = {RETURNS: (stored, new)}
     for quantity, by in ((TRAINING, loss), (CRITIC, math.log(growth))):
         drawn[quantity] = draw_secondary(rng, stored, new, quantity, correlation, by)
-    evidence = join_evidence(
-        [evidence_of(*numbers, seeds, rng, quantity) for quantity, numbers in drawn.items()]
-    )
+    evidence = simulate_gates.join_evidence([
+        simulate_gates.evidence_of(*numbers, seeds, rng, name) for name, numbers in drawn.items()
+    ])  # fmt: skip
     looks = dataclasses.replace(LOOKS, seeds=seeds)
-    return drawn, judge_sessions(evidence, looks, quantities=tuple(drawn)), looks
+    judged = simulate_gates.judge_sessions(evidence, looks, quantities=tuple(drawn))
+    return drawn, judged, looks
 
 
 @pytest.mark.parametrize(
     ("change", "loss", "growth"),
-    [
-        (Change(0.4), 0.3, 1.3),
-        pytest.param(NOTHING, 0.0, 1.0, marks=pytest.mark.nightly),
-        pytest.param(Change(collapsed=0.5), 0.0, 1.0, marks=pytest.mark.nightly),
-    ],
+    every(3, [(Change(0.4), 0.3, 1.3), (NOTHING, 0.0, 1.0), (Change(collapsed=0.5), 0.0, 1.0)]),
 )
 def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, loss, growth):
     """Decisions and runs of the vectorised simulation are those of judge_cells."""
@@ -89,16 +69,16 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
         for quantity, (stored, new) in drawn.items()
         for e in range(8)
     }
-    verdicts_found = verdicts_at(cells, looks)
+    result = verdicts_at(cells, looks)
     for row, quantity in enumerate(drawn):
-        group = verdicts_found.groups[quantity.named("g")].verdict
+        group = result.groups[quantity.named("g")].verdict
         assert (group == "regressed") == judged.group_drop[0, row]
         for e in range(8):
-            verdict = verdicts_found.cells[quantity.named(str(e))].verdict
+            verdict = result.cells[quantity.named(str(e))].verdict
             assert (verdict == "regressed") == judged.cell_drop[0, row, e]
             assert (verdict == "improved") == judged.cell_gain[0, row, e]
     for e in range(8):
-        used = max(verdicts_found.cells[quantity.named(str(e))].new_seeds for quantity in drawn)
+        used = max(result.cells[quantity.named(str(e))].new_seeds for quantity in drawn)
         assert used == judged.runs[0, 0, e]
 
 
@@ -107,19 +87,21 @@ def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, los
 def test_what_is_judged_beside_returns_does_not_raise_false_alarms(correlation):
     """Eight cells ring in at most 5 %, whether their numbers go together or not."""
     gates = 100
-    verdicts_found = measure_secondary(8, 10, ONE_SIDED, correlation, gates, 100)
-    assert verdicts_found.false_alarm[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
-    assert verdicts_found.false_gain[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
-    assert 3.5 < verdicts_found.runs[0] < 7
+    result = simulate_gates.measure_secondary(8, 10, quantities.ONE_SIDED, correlation, gates, 100)
+    for share in (result.false_alarm, result.false_gain):
+        assert share[0] < 0.05 + 3 * (0.05 * 0.95 / gates) ** 0.5
+    assert 3.5 < result.runs[0] < 7
     # 0.91 was measured, with an error of 0.03
-    assert verdicts_found.detectable_drop[0][0] > 0.82
-    assert verdicts_found.training_detected[0][0] > 0.9
-    assert verdicts_found.growth_detected[1][0][0] > verdicts_found.growth_detected[0][1][0]
+    assert result.detectable_drop[0][0] > 0.82
+    assert result.training_detected[0][0] > 0.9
+    assert result.growth_detected[1][0][0] > result.growth_detected[0][1][0]
 
 
 def test_the_command_prints_a_row_for_all_that_can_be_judged(capsys):
     """Returns alone, with critics, with training returns; errors beside every share."""
-    main(["--beside", "--cells", "8", "--stored", "5", "--gates", "4", "--drop-gates", "2"])
+    simulate_gates.main(
+        ["--beside", "--cells", "8", "--stored", "5", "--gates", "4", "--drop-gates", "2"]
+    )
     lines = capsys.readouterr().out.splitlines()
     names = [line.split(" | ")[2] for line in lines[2:]]
     assert names[0] == "returns"
@@ -138,22 +120,19 @@ def cell_and_critic(factor, new=20, mean=1000.0):
 
 def test_a_ruined_critic_is_regressed_while_the_return_holds():
     """An error twice as large is regressed, and the sentence says that it is not the return."""
-    verdicts_found = verdicts_at(cell_and_critic(2.0)).cells
-    critic = verdicts_found["cell critic"]
-    assert (verdicts_found["cell"].verdict, critic.verdict) == ("holds", "regressed")
+    result = verdicts_at(cell_and_critic(2.0)).cells
+    critic = result["cell critic"]
+    assert (result["cell"].verdict, critic.verdict) == ("holds", "regressed")
     assert "the critic's error is 1.9" in critic.reason
     assert "this is the critic, not the return" in critic.reason
-    assert (critic.quantity, verdicts_found["cell"].quantity) == ("critic", "returns")
+    assert (critic.quantity, result["cell"].quantity) == ("critic", "returns")
 
 
 def test_a_ruined_return_leaves_the_critic_alone():
     """Half of the return lost is regressed, and nothing is said of the critic."""
-    verdicts_found = verdicts_at(cell_and_critic(1.0, mean=500.0)).cells
-    assert (verdicts_found["cell"].verdict, verdicts_found["cell critic"].verdict) == (
-        "regressed",
-        "holds",
-    )
-    assert "critic" not in verdicts_found["cell"].reason
+    cell, critic = verdicts_at(cell_and_critic(1.0, mean=500.0)).cells.values()
+    assert (cell.verdict, critic.verdict) == ("regressed", "holds")
+    assert "critic" not in cell.reason
 
 
 def test_a_critic_that_predicts_better_is_improved():
@@ -165,31 +144,31 @@ def test_a_growth_below_the_floor_holds():
     """An error 1.03 times as large is no regression, however sure the test is."""
     stored, new = numbers(1, 20) / 100, numbers(2, 20) / 100 - np.log(1.03)
     cells = {"cell critic": critic_sample(stored, new)}
-    verdicts_found = verdicts_at(cells).cells["cell critic"]
-    assert verdicts_found.verdict == "holds"
-    assert "not more than the floor" in verdicts_found.reason
+    result = verdicts_at(cells).cells["cell critic"]
+    assert result.verdict == "holds"
+    assert "not more than the floor" in result.reason
     assert verdicts_at(cells, rules=Rules(floor=0.01)).cells["cell critic"].verdict == "regressed"
 
 
 def test_the_effect_of_a_critic_is_the_logarithm_of_a_factor():
     """Its scale is 1 whatever its mean, so that no critic is measured by another one's level."""
     wide = critic_sample(numbers(1, 20) - 3.0, numbers(2, 20, 2.0) - 3.0)
-    verdicts_found = verdicts_at({"cell critic": wide}).cells["cell critic"]
-    assert verdicts_found.scale == 1.0
-    assert np.exp(-verdicts_found.effect_fraction) == pytest.approx(2.0, rel=0.1)
-    assert verdicts_found.interval[0] < verdicts_found.effect < verdicts_found.interval[1]
+    result = verdicts_at({"cell critic": wide}).cells["cell critic"]
+    assert result.scale == 1.0
+    assert np.exp(-result.effect_fraction) == pytest.approx(2.0, rel=0.1)
+    assert result.interval[0] < result.effect < result.interval[1]
 
 
 def test_no_growth_beyond_the_largest_error_is_said_to_be_seen():
     """Errors of 0.1 and 60: a growth of 2 or 3 can be counted of the first, not of the others."""
-    assert LARGEST_ERROR == critic.LARGEST_ERROR
+    assert quantities.LARGEST_ERROR == critic.LARGEST_ERROR
     spread = np.array([-0.6, -0.3, 0.0, 0.3, 0.6])
-    for error, verdicts_found in ((0.1, True), (60.0, False)):
+    for error, is_seen in ((0.1, True), (60.0, False)):
         cells = {f"{n} critic": critic_sample(spread - np.log(error), spread - np.log(error), "g")
                  for n in range(3)}  # fmt: skip
         verdicts = verdicts_at(cells, single_look(5))
         for quantity in [*verdicts.cells.values(), *verdicts.groups.values()]:
-            assert (quantity.visible_fraction is not None) == verdicts_found
+            assert (quantity.visible_fraction is not None) == is_seen
         assert all(quantity.verdict == "inconclusive" for quantity in verdicts.cells.values())
 
 
@@ -198,13 +177,10 @@ def test_holm_with_weights_by_hand():
     # 0.01 / 0.8, 0.02 / 0.15, 0.01 / 0.05: sums of the weights left are 1, 0.2, 0.05
     adjusted = holm_adjust([0.02, 0.01, 0.01], [0.15, 0.8, 0.05])
     np.testing.assert_allclose(adjusted, [0.02 / 0.15 * 0.2, 0.01 / 0.8, 0.02 / 0.15 * 0.2])
-    np.testing.assert_allclose(
-        holm_adjust([0.02, 0.01, 0.01], 7.0), holm_adjust([0.02, 0.01, 0.01])
-    )
-    assert holm_by_name({"a": 0.01, "b": 0.04}, {"a": 4.0}) == {
-        "a": pytest.approx(0.0125),
-        "b": 0.04,
-    }
+    p = [0.02, 0.01, 0.01]
+    np.testing.assert_allclose(holm_adjust(p, 7.0), holm_adjust(p))
+    by_name = holm_by_name({"a": 0.01, "b": 0.04}, {"a": 4.0})
+    assert by_name == {"a": pytest.approx(0.0125), "b": 0.04}
 
 
 def test_the_shares_of_the_error():
@@ -228,16 +204,15 @@ def test_a_family_knows_what_is_tested_first_at_which_level():
     level = {key: weight / sum(weights.values()) for key, weight in weights.items()}
     assert level["cell", "a"] == level["group", "g"] == pytest.approx(0.8 / 3)
     assert level["cell", "a critic"] == pytest.approx(0.2)
-    verdicts_found = verdicts_at(cells, single_look(5)).cells
-    assert verdicts_found["a"].hypotheses == verdicts_found["a critic"].hypotheses == 4
+    result = verdicts_at(cells, single_look(5)).cells
+    assert result["a"].hypotheses == result["a critic"].hypotheses == 4
     p = {key: verdicts_at(cells, single_look(5)).groups["g"].p_drop for key in weights}
-    p |= {("cell", name): verdicts_found[name].p_drop for name in cells}
+    p |= {("cell", name): result[name].p_drop for name in cells}
     adjusted = holm_adjust(list(p.values()), [0.8 / 3 if k[1] != "a critic" else 0.2 for k in p])
     assert [course.adjusted_drop[key] for key in p] == pytest.approx(adjusted)
-    observed = (
-        smallest_drop(10, single_look(5), 1, 0.05 * 0.2).drop * verdicts_found["a critic"].stored_sd
-    )
-    assert verdicts_found["a critic"].visible_drop == pytest.approx(observed)
+    critic = result["a critic"]
+    drop = smallest_drop(10, single_look(5), 1, 0.05 * 0.2).drop
+    assert critic.visible_drop == pytest.approx(drop * critic.stored_sd)
 
 
 @pytest.mark.nightly
@@ -246,8 +221,8 @@ def test_critics_are_pooled_like_returns():
     cells = {}
     for i in range(6):
         cells[f"c{i}"] = CellSample(returns(i, 20), returns(60 + i, 20), group="g")
-        quantity = critic_sample(numbers(i, 20), numbers(80 + i, 20, 1.12), "g critic")
-        cells[f"c{i} critic"] = quantity
+        critics = (numbers(i, 20), numbers(80 + i, 20, 1.12))
+        cells[f"c{i} critic"] = critic_sample(*critics, "g critic")
     groups = verdicts_at(cells).groups
     assert (groups["g"].verdict, groups["g critic"].verdict) == ("holds", "regressed")
     assert groups["g critic"].cells == tuple(f"c{i} critic" for i in range(6))
@@ -266,19 +241,17 @@ def test_an_undecided_critic_asks_for_the_next_runs_of_its_cell():
 def test_runs_without_a_number_are_evidence_for_nothing():
     """One in five counts as the mean of the others; with more, the critic cannot hold."""
     stored, new = numbers(1, 20), numbers(2, 5)
-    single_missing, two = (np.where(np.arange(5) < n, np.nan, new) for n in (1, 2))
-    verdicts_found = verdicts_at(
-        {"cell critic": critic_sample(stored, single_missing)}, single_look(5)
-    ).cells["cell critic"]
-    assert verdicts_found.verdict == "holds"
-    assert verdicts_found.new_mean == pytest.approx(new[1:].mean())
-    verdicts_found = verdicts_at({"cell critic": critic_sample(stored, two)}, single_look(5)).cells[
-        "cell critic"
-    ]
-    assert verdicts_found.verdict == "inconclusive"
-    assert "2 of 5 new runs have no critic that can be compared" in verdicts_found.reason
-    assert verdicts_found.visible_fraction is None
-    assert "80 % power" not in verdicts_found.reason
+    few, many = (
+        verdicts_at(
+            {"cell critic": critic_sample(stored, np.where(np.arange(5) < missing, np.nan, new))},
+            single_look(5),
+        ).cells["cell critic"]
+        for missing in (1, 2)
+    )
+    assert (few.verdict, few.new_mean) == ("holds", pytest.approx(new[1:].mean()))
+    assert (many.verdict, many.visible_fraction) == ("inconclusive", None)
+    assert "2 of 5 new runs have no critic that can be compared" in many.reason
+    assert "80 % power" not in many.reason
 
 
 def test_a_factor_is_that_of_the_runs_that_have_a_number():
@@ -314,9 +287,9 @@ def test_names_tell_quantities():
     """A critic is judged under the name of its cell with a word behind it."""
     assert RETURNS.named("sb3-ppo") == "sb3-ppo"
     assert CRITIC.named("sb3-ppo") == "sb3-ppo critic"
-    assert quantity_of("sb3-ppo") is RETURNS
-    for quantity in SECONDARY:
-        assert quantity_of(quantity.named("sb3-ppo")) is quantity
+    assert quantities.quantity_of("sb3-ppo") is RETURNS
+    for quantity in quantities.SECONDARY:
+        assert quantities.quantity_of(quantity.named("sb3-ppo")) is quantity
 
 
 # -- diagnostics -------------------------------------------------------------------------------
@@ -327,9 +300,8 @@ ENTROPY = DIAGNOSTICS["entropy"]
 def logged(mean, new=5, seed=5):
     """Entropies of stored runs about 1.4 nats, of new ones about ``mean``."""
     rng = np.random.default_rng(seed)
-    return CellSample(
-        rng.normal(1.4, 0.02, 20), rng.normal(mean, 0.02, new), group="g entropy", quantity=ENTROPY
-    )
+    samples = (rng.normal(1.4, 0.02, 20), rng.normal(mean, 0.02, new))
+    return CellSample(*samples, group="g entropy", quantity=ENTROPY)
 
 
 def with_entropy(mean, new=5):
@@ -340,14 +312,10 @@ def with_entropy(mean, new=5):
 @pytest.mark.parametrize("mean", [1.1, 1.7])
 def test_a_diagnostic_moves_in_both_directions(mean):
     """Entropy lost or gained is moved, at the first look, while the return holds."""
-    verdicts_found = verdicts_at(with_entropy(mean)).cells
-    assert (verdicts_found["cell"].verdict, verdicts_found["cell entropy"].verdict) == (
-        "holds",
-        "moved",
-    )
-    assert "entropy changed by" in verdicts_found["cell entropy"].reason
-    assert verdicts_found["cell entropy"].looks == (5,)
-    assert np.isnan(verdicts_found["cell entropy"].adjusted_drop)
+    cell, entropy = verdicts_at(with_entropy(mean)).cells.values()
+    assert (cell.verdict, entropy.verdict, entropy.looks) == ("holds", "moved", (5,))
+    assert "entropy changed by" in entropy.reason
+    assert np.isnan(entropy.adjusted_drop)
 
 
 def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
@@ -363,9 +331,9 @@ def test_a_diagnostic_asks_for_no_runs_and_costs_drops_nothing():
 
 def test_a_small_change_of_a_diagnostic_holds():
     """A change of 3 % is below the floor; what would have been seen is said as a change."""
-    verdicts_found = verdicts_at(with_entropy(1.36)).cells["cell entropy"]
-    assert verdicts_found.verdict == "holds"
-    assert "the smallest change detected with 80 % power is a change of" in verdicts_found.reason
+    result = verdicts_at(with_entropy(1.36)).cells["cell entropy"]
+    assert result.verdict == "holds"
+    assert "the smallest change detected with 80 % power is a change of" in result.reason
 
 
 def test_the_p_value_of_both_directions_by_hand():
@@ -373,8 +341,8 @@ def test_the_p_value_of_both_directions_by_hand():
     cell = logged(1.38)
     rows = permutation_p_values([cell.stored], [cell.new], np.random.default_rng(0))
     assert rows.exact
-    verdicts_found = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
-    assert verdicts_found.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
+    result = verdicts_at({"cell entropy": cell}).cells["cell entropy"]
+    assert result.p_gain == pytest.approx(min(1, 2 * min(rows.drop[0], rows.gain[0])))
     rng = np.random.default_rng(1)
     many = permutation_p_values(rng.normal(size=(2000, 8)), rng.normal(size=(2000, 5)), rng)
     both = 2 * np.minimum(many.drop, many.gain)

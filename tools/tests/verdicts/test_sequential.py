@@ -16,14 +16,8 @@ from rlregress.verdicts.permutation import permutation_p_values
 from rlregress.verdicts.power import smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import take_looks
-from tools.tests.simulations.simulate_gates import (
-    NOTHING,
-    Change,
-    draw_session,
-    evidence_of,
-    main,
-    measure,
-)
+from tools.tests.simulations import simulate_gates
+from tools.tests.simulations.simulate_gates import NOTHING, Change, draw_session, measure
 from tools.tests.verdicts.three_looks import LOOKS, verdicts_at
 
 #: looks whose permutations are few enough to be enumerated
@@ -42,15 +36,19 @@ def course(cells, looks=LOOKS, **rules):
 
 def until_decided(cells, looks=LOOKS):
     """Give every cell the block that it asks for, until nothing is asked for; the runs used."""
-    cells_so_far = {name: dataclasses.replace(cell, new=[]) for name, cell in cells.items()}
-    while needed := course(cells_so_far, looks).needed:
+    so_far = {name: dataclasses.replace(cell, new=[]) for name, cell in cells.items()}
+    while needed := course(so_far, looks).needed:
         for name, seeds in needed.items():
-            cells_so_far[name] = dataclasses.replace(
-                cells_so_far[name], new=cells[name].new[:seeds]
-            )
-    return {name: len(cell.new) for name, cell in cells_so_far.items()}, verdicts_at(
-        cells_so_far, looks
-    )
+            so_far[name] = dataclasses.replace(so_far[name], new=cells[name].new[:seeds])
+    return {name: len(cell.new) for name, cell in so_far.items()}, verdicts_at(so_far, looks)
+
+
+def group_of(size, mean=1000.0, factor=1.0, stored=20):
+    """Return so many cells of one group, with another mean of the new runs, or a share of it."""
+    return {
+        f"c{i}": CellSample(healthy(i, stored), factor * healthy(60 + i, 20, mean), group="g")
+        for i in range(size)
+    }
 
 
 def test_the_error_is_spent_once():
@@ -64,8 +62,8 @@ def test_the_error_is_spent_once():
 def test_a_healthy_cell_ends_at_the_first_look():
     """Five runs that return what the stored ones do are enough, and the verdict says so."""
     cell = CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))
-    used, verdicts_found = until_decided({"cell": cell})
-    verdict = verdicts_found.cells["cell"]
+    used, result = until_decided({"cell": cell})
+    verdict = result.cells["cell"]
     assert used == {"cell": 5}
     assert (verdict.verdict, verdict.new_seeds, verdict.look) == ("holds", 5, 1)
     assert verdict.looks == (5, 10, 20)
@@ -76,13 +74,10 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
     """What the first look could reject is next to nothing, so that it costs the others nothing."""
     cells = {"healthy": CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))}
     cells["ruined"] = CellSample(healthy(3, 20), healthy(4, 20, 500.0))
-    used, verdicts_found = until_decided(cells, SEQUENTIAL_LOOKS)
-    assert (
-        used
-        == {"healthy": 3, "ruined": 6}
-        == dict(zip(cells, SEQUENTIAL_LOOKS.seeds, strict=False))
-    )
-    verdicts = {name: (of.verdict, of.look) for name, of in verdicts_found.cells.items()}
+    used, result = until_decided(cells, SEQUENTIAL_LOOKS)
+    assert used == {"healthy": 3, "ruined": 6}
+    assert SEQUENTIAL_LOOKS.seeds[:2] == (3, 6)
+    verdicts = {name: (of.verdict, of.look) for name, of in result.cells.items()}
     assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
     alone = Looks(SEQUENTIAL_LOOKS.seeds[:1], SEQUENTIAL_LOOKS.weights[:1])
     assert not alone.could_reject(20, 0.05)
@@ -90,8 +85,7 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
 
 @pytest.mark.parametrize("sd", [pytest.param(10.0, marks=pytest.mark.nightly), 30.0])
 def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
-    """Of runs that repeat well: the named drops are detected with 80 % power, of a cell and a
-    group.
+    """Of runs that repeat well the named drops are detected with 80 % power: of cells and groups.
 
     What the test alone would reject lies within the floor, and would never be called regressed.
     """
@@ -105,10 +99,8 @@ def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
 
     def share_regressed(drop, *names):
         kind = ("group", "g") if len(names) > 1 else ("cell", "a")
-        verdicts_found = [
-            course(session(drop, *names), SHORT).members[kind].decided for _ in range(100)
-        ]
-        return verdicts_found.count("regressed") / len(verdicts_found)
+        courses = [course(session(drop, *names), SHORT) for _ in range(100)]
+        return [each.members[kind].decided for each in courses].count("regressed") / 100
 
     alone = verdicts_at(session(0.0, "a"), SHORT).cells["a"]
     both = verdicts_at(session(0.0, "a", "b"), SHORT).groups["g"]
@@ -126,13 +118,10 @@ def test_a_doubtful_cell_gets_more_runs_until_it_is_decided():
     """A drop of one standard deviation goes on to the third look and is regressed there."""
     cells = {f"c{i}": CellSample(healthy(i, 20), healthy(60 + i, 20)) for i in range(8)}
     cells["drop"] = CellSample(healthy(40, 20), healthy(42, 20, 900.0))
-    used, verdicts_found = until_decided(cells)
+    used, result = until_decided(cells)
     assert used["drop"] == 20
-    assert (verdicts_found.cells["drop"].verdict, verdicts_found.cells["drop"].look) == (
-        "regressed",
-        3,
-    )
-    assert sorted(used.values())[0] == 5
+    drop = result.cells["drop"]
+    assert (drop.verdict, drop.look, min(used.values())) == ("regressed", 3, 5)
 
 
 def test_a_look_waits_for_whole_blocks():
@@ -159,14 +148,10 @@ def test_runs_beyond_what_a_look_needs_are_not_looked_at():
 def test_the_order_inside_a_block_does_not_matter():
     """Which run of a block ends first, and which cell, changes nothing."""
     rng = np.random.default_rng(3)
-    cells = {
-        f"c{i}": CellSample(healthy(i, 12), healthy(50 + i, 20, 900.0), group="g") for i in range(3)
-    }
+    cells = group_of(3, 900.0, stored=12)
     blocks = np.concatenate([rng.permutation(5), 5 + rng.permutation(5), 10 + rng.permutation(10)])
     shuffled = {
-        name: dataclasses.replace(
-            cell, stored=rng.permutation(cell.stored), new=np.array(cell.new)[blocks]
-        )
+        name: CellSample(rng.permutation(cell.stored), np.array(cell.new)[blocks], group="g")
         for name, cell in reversed(cells.items())
     }
     first, second = verdicts_at(cells), verdicts_at(shuffled)
@@ -176,9 +161,7 @@ def test_the_order_inside_a_block_does_not_matter():
 
 def test_a_suspicious_group_goes_on_as_a_whole():
     """A cell that looks healthy alone is not accepted while its group does not."""
-    cells = {
-        f"c{i}": CellSample(healthy(i, 20), healthy(60 + i, 20, 930.0), group="g") for i in range(6)
-    }
+    cells = group_of(6, 930.0)
     alone = {name: dataclasses.replace(cell, group="") for name, cell in cells.items()}
     together, apart = course(cells), course(alone)
     assert all(together.count_looks(name) > 1 for name in cells)
@@ -187,10 +170,7 @@ def test_a_suspicious_group_goes_on_as_a_whole():
 
 def test_a_group_sees_what_its_cells_do_not():
     """A common drop of 10 % is regressed as a group, with its interval and the look of that."""
-    cells = {
-        f"c{i}": CellSample(healthy(i, 20), 0.9 * healthy(60 + i, 20), group="g") for i in range(8)
-    }
-    group = verdicts_at(cells).groups["g"]
+    group = verdicts_at(group_of(8, factor=0.9)).groups["g"]
     assert group.verdict == "regressed"
     assert group.interval[0] < group.effect_fraction < group.interval[1] < 0
     assert group.new_seeds == 8 * LOOKS.seeds[group.look - 1]
@@ -198,25 +178,20 @@ def test_a_group_sees_what_its_cells_do_not():
 
 def test_an_improvement_is_judged_at_the_first_look_only():
     """Returns that rise are improved after five runs; a rise of later runs is not checked about."""
-    used, verdicts_found = until_decided(
-        {"cell": CellSample(healthy(1, 20), healthy(2, 20, 1500.0))}
-    )
-    assert (used, verdicts_found.cells["cell"].verdict) == ({"cell": 5}, "improved")
     later = np.concatenate([healthy(2, 5, 900.0), healthy(3, 15, 1500.0)])
-    used, verdicts_found = until_decided({"cell": CellSample(healthy(1, 20), later)})
-    assert (used, verdicts_found.cells["cell"].verdict) == ({"cell": 10}, "holds")
+    for new, runs, verdict in ((healthy(2, 20, 1500.0), 5, "improved"), (later, 10, "holds")):
+        used, result = until_decided({"cell": CellSample(healthy(1, 20), new)})
+        assert (used["cell"], result.cells["cell"].verdict) == (runs, verdict)
 
 
 def test_inconclusive_says_how_many_seeds_would_decide():
     """A wide law names the stored or new seeds that see a drop of half, and they do see it."""
     stored = healthy(1, 10, sd=900.0)
-    verdicts_found = verdicts_at({"cell": CellSample(stored, healthy(2, 20, sd=900.0))}).cells[
-        "cell"
-    ]
-    assert verdicts_found.verdict == "inconclusive"
-    assert "to detect a drop of 50%: about" in verdicts_found.reason
-    text = suggest_cell_seeds(stored, LOOKS, 1, 0.05, 0.5)
-    assert text in verdicts_found.reason
+    cells = {"cell": CellSample(stored, healthy(2, 20, sd=900.0))}
+    verdict = verdicts_at(cells).cells["cell"]
+    assert verdict.verdict == "inconclusive"
+    assert "to detect a drop of 50%: about" in verdict.reason
+    assert suggest_cell_seeds(stored, LOOKS, 1, 0.05, 0.5) in verdict.reason
     few = suggest_cell_seeds(healthy(1, 10, sd=3000.0), LOOKS, 100, 0.05, 0.06)
     assert few == "not even 500 stored and new seeds would detect a drop of 6%"
 
@@ -229,17 +204,13 @@ def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     text = suggest_cell_seeds(spread, LOOKS, 9, 0.05, 0.5)
     seeds = int(text.split("about ")[1].split()[0])
     wider = np.interp(np.linspace(0, 9, seeds), np.arange(10), np.sort(spread))
-    verdicts_found = verdicts_at(
-        {f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}, LOOKS
-    ).cells["c0"]
+    verdict = verdicts_at({f"c{i}": CellSample(wider, wider[:5]) for i in range(9)}).cells["c0"]
     assert "stored seeds (now 10)" in text
-    assert (
-        verdicts_found.visible_fraction <= 0.5 * 1.15
-    )  # rounded numbers of seeds, Monte Carlo error
+    # rounded numbers of seeds, Monte Carlo error
+    assert verdict.visible_fraction <= 0.5 * 1.15
     assert "new seeds" in suggest_cell_seeds(stored, LOOKS, 9, 0.05, 0.5)
-    assert suggest_group_seeds(10, [1.0, 1.0], LOOKS, 0.6, 0.55).startswith(
-        "to detect a common drop of 55%"
-    )
+    group = suggest_group_seeds(10, [1.0, 1.0], LOOKS, 0.6, 0.55)
+    assert group.startswith("to detect a common drop of 55%")
 
 
 def test_seeds_that_see_a_drop_just_beyond_the_floor_are_many():
@@ -271,18 +242,15 @@ def test_the_rules_by_hand():
         "b": CellSample(healthy(13, 8), healthy(14, 7, 900.0), group="g"),
     }
     p, z = [], []
+    stored, new = zip(*((cell.stored, cell.new) for cell in cells.values()), strict=True)
     for n in SHORT.seeds:
-        rows = permutation_p_values(
-            [cell.stored for cell in cells.values()],
-            [cell.new[:n] for cell in cells.values()],
-            np.random.default_rng(0),
-        )
+        rows = permutation_p_values(stored, [each[:n] for each in new], np.random.default_rng(0))
         assert rows.exact
         p.append(rows.drop)
         z.append(combine_mid_p(rows.drop_mid))
-    verdicts_found = course(cells, SHORT)
+    result = course(cells, SHORT)
     for position, name in enumerate(cells):
-        taken = verdicts_found.count_looks(name)
+        taken = result.count_looks(name)
         spent = min(p[k][position] / SHORT.weights[k] for k in range(taken))
         assert verdicts_at(cells, SHORT).cells[name].p_drop == pytest.approx(min(spent, 1))
         for look in range(taken - 1):  # it went on: not accepted, or kept by its group
@@ -299,14 +267,14 @@ def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
     gates = 200
     single = single_look(5)
     same, at_once = measure(16, 10, [SEQUENTIAL_LOOKS, single], NOTHING, gates)
-    for verdicts_found in (same, at_once):
-        assert verdicts_found.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
+    for result in (same, at_once):
+        assert result.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
     assert 3 < same.runs[0] < 4.5
     # the control: three looks, each with the whole error
     greedy = Looks(SEQUENTIAL_LOOKS.seeds, (1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
     rng = np.random.default_rng(14)
     stored, new = draw_session(rng, gates, 1, 10, SEQUENTIAL_LOOKS.max_runs)
-    p = evidence_of(stored, new, greedy.seeds, rng).drop.min(axis=0)
+    p = simulate_gates.evidence_of(stored, new, greedy.seeds, rng).drop.min(axis=0)
     assert (p < 0.05).any(axis=(1, 2)).mean() > 0.3
 
 
@@ -322,7 +290,9 @@ def test_three_looks_see_what_twenty_runs_see():
 
 def test_the_simulation_command_prints_the_table(capsys):
     """One row per size and gate; each share with its Monte Carlo error."""
-    main(["--cells", "8", "--stored", "5", "--new", "5", "--gates", "4", "--drop-gates", "2"])
+    simulate_gates.main(
+        ["--cells", "8", "--stored", "5", "--new", "5", "--gates", "4", "--drop-gates", "2"]
+    )
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[3] for line in lines[2:]] == ["sequential", "fixed 5"]
     assert all(line.count("±") == 10 for line in lines[2:])
