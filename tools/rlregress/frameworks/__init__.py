@@ -6,12 +6,13 @@ import importlib
 import os
 import pkgutil
 from functools import cache
+from importlib.metadata import EntryPoint
 
 from rlregress import files
 from rlregress.errors import UserError, nearest
+from rlregress.frameworks.adapter_errors import name_errors
 from rlregress.frameworks.base import Adapter
 from rlregress.probing import installed_metadata
-from rlregress.probing.families import error_text
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
 
@@ -43,15 +44,21 @@ def get(name: str) -> Adapter:
         raise UserError(f"unknown framework '{name}'; {_meant(name)}")
     third_party = installed_metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
-        try:
-            adapter = third_party[name].load()
-        except Exception as error:  # of another party's code
-            adapter = error_text(error)
-        if not isinstance(adapter, Adapter):
-            what = f"{third_party[name].value} of the framework '{name}'"
-            raise UserError(f"{what} is no adapter: {adapter}; mend its package, or uninstall it")
-        return adapter
+        return _load(third_party[name])
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
+
+
+def _load(point: EntryPoint) -> Adapter:
+    """Return the adapter that an entry point of another party names."""
+    module = point.value.partition(":")[0]
+    expected = f"'{point.value}' to be the adapter of the framework '{point.name}'"
+    with name_errors(module, expected):
+        adapter = point.load()
+        if not isinstance(adapter, Adapter):
+            raise TypeError(f"it is {adapter!r}")
+        if adapter.name != point.name:
+            raise ValueError(f"the adapter's name is '{adapter.name}'")
+    return adapter
 
 
 def _meant(name: str) -> str:

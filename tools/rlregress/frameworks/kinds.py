@@ -5,11 +5,16 @@ An adapter defines them in its modules ``observe``, ``train``, ``call``, ``read`
 
 from __future__ import annotations
 
+import inspect
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from functools import cache, partial
+from typing import Any, get_origin
 
 from rlregress.errors import UserError
+from rlregress.frameworks.adapter_errors import REMEDY, format_type, is_of_type, name_errors
+from rlregress.probing.file_kinds import Saving
 from rlregress.probing.interface import (
     Minibatch,
     Probe,
@@ -22,8 +27,31 @@ from rlregress.probing.interface import (
     Unsupported,
 )
 
-if TYPE_CHECKING:
-    from rlregress.probing.file_kinds import Saving
+
+def _call_checked(
+    described: Callable[..., Any], function: partial[Any], *arguments: Any, **named: Any
+) -> Any:
+    """Call a function of an adapter, and check that it returns what its kind describes.
+
+    An error of a training is a result. A table is read before anything is measured.
+    """
+    name, module = described.__name__, function.func.__module__
+    returned_type = _returned_type(described)
+    is_table = get_origin(returned_type) is Mapping
+    table = name_errors(module, f"{name}() to return a table", Unsupported)
+    with table if is_table else nullcontext():
+        returned = function(*arguments, **named)
+    if not is_of_type(returned, returned_type):
+        raise UserError(
+            f"{function.func.__code__.co_filename}: {name}() returned {reprlib.repr(returned)}; "
+            f"expected {format_type(returned_type)}; {REMEDY}"
+        )
+    return returned
+
+
+@cache
+def _returned_type(described: Callable[..., Any]) -> Any:
+    return inspect.get_annotations(described, eval_str=True)["return"]
 
 
 class Kind:
@@ -42,10 +70,14 @@ class Kind:
         self._module, self._title, self._arguments = module, title, arguments
 
     def __getattribute__(self, name: str) -> Any:
-        function = None if name.startswith("_") else getattr(self._module, name, None)
+        described = super().__getattribute__(name)
+        if name.startswith("_") or self._module is None:
+            return described
+        with name_errors(getattr(self._module, "__name__", ""), f"a function {name}"):
+            function = getattr(self._module, name, None)
         if function is None:
-            return super().__getattribute__(name)
-        return partial(function, **self._arguments)
+            return described
+        return partial(_call_checked, described.__func__, partial(function, **self._arguments))
 
     def __bool__(self) -> bool:
         return self._module is not None
