@@ -49,13 +49,13 @@ Exploration = Callable[[Any], Any]
 def train(loop: type[_Loop], environments: Environments, **arguments: Any) -> TraceTraining:
     """Return the training of a loop, of these arguments, in fresh environments."""
 
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+    def training(make_env: Callable[..., Any], seed: int) -> Any:
         with warnings.catch_warnings():
             # about what a training does on purpose
             warnings.simplefilter("ignore")
             torch.manual_seed(seed)
             np.random.seed(seed)
-            loop(environments.made(make_env, seed), **arguments).run()
+            return loop(environments.made(make_env, seed), **arguments).run()
 
     return training
 
@@ -105,8 +105,8 @@ class _Loop:
         self.copies = math.prod(environment.batch_size)
         self.schedules: list[Any] = []
 
-    def run(self) -> None:
-        """Train and evaluate."""
+    def run(self) -> Any:
+        """Train and evaluate; what is returned is recorded."""
         raise NotImplementedError
 
     def set_estimator(self) -> None:
