@@ -497,7 +497,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("ppo", "helpers", steps=64, callbacks=[lambda session: user_code.StartingCallback()],
               then=[utility_calls.count_episodes, utility_calls.load_vector,
               utility_calls.show_falling_rate, utility_calls.draw_noise, utility_calls.reset_again,
-              utility_calls.add_row, utility_calls.load_with_environment]),
+              utility_calls.add_row, utility_calls.load_with_environment,
+              utility_calls.load_listed_layers]),
     **entries("sac", "helpers-of-critics", steps=64, then=[utility_calls.save_actor]),
     # an agent that sees two categories acts by itself
     **entries("ppo", "single-categories", Environments(observations="multi-discrete"), steps=64,
@@ -512,7 +513,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
               own=user_code.Successes), steps=64, callbacks=[utility_calls.checkpoint_callback,
               utility_calls.listed_callback, utility_calls.improvement_callback],
-              then=[learn, utility_calls.exchange_parameters, utility_calls.load_from_memory]),
+              then=[learn, utility_calls.show_file, utility_calls.exchange_parameters,
+              utility_calls.load_from_memory]),
     **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
               around=[_MONITOR, around("VecCheckNan")], normalize={}), steps=64,
               then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
@@ -522,8 +524,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
               learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,
               target_update_interval=10, exploration_initial_eps=0.8, exploration_final_eps=0.1,
               exploration_fraction=0.6),
-    # one environment, collected by episodes, as many updates as steps; integer observations
-    **entries("dqn", "episodes", Environments(observations="integer"), train_freq=(1, "episode"),
+    # one environment, collected by two episodes, as many updates as steps; integer observations
+    **entries("dqn", "episodes", Environments(observations="integer"), train_freq=(2, "episode"),
               gradient_steps=-1, target_update_interval=15, then=[evaluate, _evaluate_stochastic]),
     # returns of several steps across every kind of end, in a buffer that wraps around
     **entries("dqn", "n-step", Environments(copies=2), gamma=0.9, n_steps=3,

@@ -26,7 +26,7 @@ _EPISODES = 2
 
 
 def count_episodes(session: Session) -> None:
-    """Steps, returns and lengths as the monitor of an environment has counted them."""
+    """Show what the monitor of an environment has counted, and that it wants to be reset."""
     monitor = library("common.monitor", "Monitor")(session.environments.made(first=0))
     for _ in range(_EPISODES):
         gyms.reset(monitor)
@@ -34,7 +34,8 @@ def count_episodes(session: Session) -> None:
         while not ended:
             _, _, ended = gyms.step(monitor, monitor.action_space.low)
     counted = [monitor.get_total_steps(), monitor.get_episode_lengths()]
-    show([*counted, monitor.get_episode_rewards()])
+    counted += [monitor.get_episode_rewards(), len(monitor.get_episode_times())]
+    show([*counted, _error_of(lambda: gyms.step(monitor, monitor.action_space.low))])
 
 
 def load_vector(session: Session) -> None:
@@ -141,6 +142,34 @@ def exchange_parameters(session: Session) -> None:
         act_alone(model, session.environments)
 
 
+def show_file(session: Session) -> None:
+    """Show which parts of the agent a file holds, and whether each is in the state of training."""
+    model, path = session.model, session.path("parts")
+    model.save(path)
+    data, parameters, variables = library("common.save_util", "load_from_zip_file")(path)
+    objects = ("policy", "actor", "critic", "replay_buffer", "rollout_buffer", "log_ent_coef")
+    show([sorted(parameters), sorted(variables or ()), [name in data for name in objects]])
+    for mode in (True, False):
+        getattr(model.policy, "set_training_mode", model.policy.train)(mode)
+        parts = (model.policy, *model.policy.children())
+        show([int(part.training) for part in parts])
+
+
+def load_listed_layers(session: Session) -> None:
+    """Load an agent whose layers are given in a list, as before 1.8, and show its first rates."""
+    environment, path = session.environments.wrapped(), session.path("listed")
+    layers = {"net_arch": [{"pi": [8], "vf": [4]}]}
+
+    def reload() -> Any:
+        rate = user_code.linear(0.01)
+        model = type(session.model)("MlpPolicy", environment, rate, 16, policy_kwargs=layers)
+        show(user_code.rates(model))
+        model.save(path)
+        act_alone(type(model).load(path, device="cpu"), session.environments)
+
+    show([_error_of(reload)])
+
+
 def look_into_environments(session: Session) -> None:
     """Attributes, methods and wrappers of environments side by side; how they are reset."""
     environment = session.environments.wrapped()
@@ -159,6 +188,8 @@ def look_into_environments(session: Session) -> None:
         environment.seed(3)
         environment.set_options(options)
         show([environment.reset(), environment.reset()])
+        show([environment.get_original_obs(), environment.old_reward, environment.returns])
+    show([str(environment.metadata), str(environment.render_mode)])
     show([environment.unnormalize_reward(np.array([0.25, 7.0]))])
     actions = np.full((environment.num_envs, *environment.action_space.shape), np.nan)
     with warnings.catch_warnings(record=True) as caught:
