@@ -63,13 +63,13 @@ def _load(point: EntryPoint) -> Adapter:
 
 def _meant(name: str) -> str:
     """Which framework a name may stand for: one has the name of its package, too."""
-    for known in names():
-        adapter = get(known)
+    for known_name in names():
+        adapter = get(known_name)
         own = adapter.framework
-        words = (known, own.title, adapter.name, *own.packages[:1], *own.modules[:1])
+        words = (known_name, own.title, adapter.name, *own.packages[:1], *own.modules[:1])
         spelt = {word.lower().replace("-", "_") for word in words}
         if name.lower().replace("-", "_") in spelt:
-            return f"'{name}' is named '{known}' here"
+            return f"'{name}' is named '{known_name}' here"
     return nearest(name, names())
 
 

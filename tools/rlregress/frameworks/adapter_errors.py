@@ -39,6 +39,9 @@ def name_errors(module: str, expected: str, *exempt: type[Exception]) -> Iterato
 def error_place(error: BaseException, module: str) -> str:
     """Return file and line of the adapter where an error was raised, or its module's name."""
     if isinstance(error, SyntaxError) and error.filename:
+        # its text may have been parsed again without its name
+        if error.__context__ is not None and not Path(error.filename).is_file():
+            return error_place(error.__context__, module)
         return f"{error.filename}:{error.lineno}"
     package = module.partition(".")[0]
     spec = importlib.util.find_spec(package) if package else None
@@ -52,16 +55,16 @@ def error_place(error: BaseException, module: str) -> str:
 
 def is_of_type(value: Any, described: Any) -> bool:
     """Return whether a value, and each of its items, is of an annotated type."""
-    kind, of_items = get_origin(described) or described, get_args(described)
+    kind, item_types = get_origin(described) or described, get_args(described)
     if kind is Any:
         return True
     if not isinstance(value, described if kind is UnionType else kind):
         return False
     if kind is Mapping:
-        return all(is_of_type(key_and_value, tuple[of_items]) for key_and_value in value.items())
-    if kind is tuple and ... not in of_items:
-        return len(value) == len(of_items) and all(map(is_of_type, value, of_items))
-    return kind not in (tuple, Sequence) or all(is_of_type(item, of_items[0]) for item in value)
+        return all(is_of_type(key_and_value, tuple[item_types]) for key_and_value in value.items())
+    if kind is tuple and ... not in item_types:
+        return len(value) == len(item_types) and all(map(is_of_type, value, item_types))
+    return kind not in (tuple, Sequence) or all(is_of_type(item, item_types[0]) for item in value)
 
 
 def format_type(described: Any) -> str:

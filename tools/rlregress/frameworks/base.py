@@ -1,4 +1,4 @@
-"""What an adapter is: the only place that knows a framework's API.
+"""Adapters: the only code that knows a framework's API.
 
 It says what the framework is (``Framework``), where its code lies (``Code``), and measures it in
 five ways (``rlregress.frameworks.kinds``). It knows no formulas and no expectations; it meets them
@@ -80,7 +80,7 @@ class Framework:
             raise ValueError("packages is (); expected the package under test, and those beside it")
 
     def is_about(self, algorithm: str, words: Collection[str]) -> bool:
-        """Whether one of some words, of a file or of a training's name, is of an algorithm.
+        """Return whether a word of a file's or a training's name belongs to an algorithm.
 
         It is the algorithm's name, ends with it, as ``recurrentppo`` does, or is ``related``.
         """
@@ -116,7 +116,7 @@ class Adapter:
 
     @property
     def framework(self) -> Framework:
-        """What the framework is."""
+        """The description of the framework."""
         return self._framework
 
     @property
@@ -126,7 +126,7 @@ class Adapter:
 
     @property
     def code(self) -> Code:
-        """Where its code lies, and in which version."""
+        """The location and version of its code."""
         # of another party there is no extra
         extra = self.name if self.package.startswith("rlregress.") else ""
         return Code(self.framework, extra)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import reprlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
@@ -14,6 +15,7 @@ from typing import Any, get_origin
 
 from rlregress.errors import UserError
 from rlregress.frameworks.adapter_errors import REMEDY, format_type, is_of_type, name_errors
+from rlregress.probing import families
 from rlregress.probing.file_kinds import Saving
 from rlregress.probing.interface import (
     Minibatch,
@@ -29,22 +31,26 @@ from rlregress.probing.interface import (
 
 
 def _call_checked(
-    described: Callable[..., Any], function: partial[Any], *arguments: Any, **named: Any
+    described: Callable[..., Any],
+    module: str,
+    function: Callable[..., Any],
+    *arguments: Any,
+    **named: Any,
 ) -> Any:
     """Call a function of an adapter, and check that it returns what its kind describes.
 
     An error of a training is a result. A table is read before anything is measured.
     """
-    name, module = described.__name__, function.func.__module__
-    returned_type = _returned_type(described)
+    name, returned_type = described.__name__, _returned_type(described)
     is_table = get_origin(returned_type) is Mapping
     table = name_errors(module, f"{name}() to return a table", Unsupported)
     with table if is_table else nullcontext():
         returned = function(*arguments, **named)
     if not is_of_type(returned, returned_type):
+        file = getattr(sys.modules.get(module), "__file__", module)
         raise UserError(
-            f"{function.func.__code__.co_filename}: {name}() returned {reprlib.repr(returned)}; "
-            f"expected {format_type(returned_type)}; {REMEDY}"
+            f"{file}: {name}() returned {reprlib.repr(returned)}; expected "
+            f"{format_type(returned_type)}; {REMEDY}"
         )
     return returned
 
@@ -73,11 +79,11 @@ class Kind:
         described = super().__getattribute__(name)
         if name.startswith("_") or self._module is None:
             return described
-        with name_errors(getattr(self._module, "__name__", ""), f"a function {name}"):
+        module = getattr(self._module, "__name__", "")
+        with name_errors(module, f"a function {name}"):
             function = getattr(self._module, name, None)
-        if function is None:
-            return described
-        return partial(_call_checked, described.__func__, partial(function, **self._arguments))
+        own = described if function is None else partial(function, **self._arguments)
+        return partial(_call_checked, described.__func__, module, own)
 
     def __bool__(self) -> bool:
         return self._module is not None
@@ -90,12 +96,24 @@ class Observe(Kind):
     """One update with known inputs, by a probe or a driver."""
 
     def probes(self) -> Mapping[tuple[str, str], Probe]:
-        """The probes by (detail id, scope)."""
-        return {}
+        """Return the probes by (detail id, scope): without the function, ``PROBES`` of a package.
+
+        Each module of the package ``observe`` has a table, with the scope "library" by default.
+        """
+        return families.probes_of(self._package) if self._package else {}
 
     def absent(self) -> Mapping[str, str]:
-        """What this framework does not have: a detail, or a whole family of them -> the reason."""
-        return {}
+        """Return the details and whole families that this framework lacks, each with the reason.
+
+        Without the function, the tables ``ABSENT`` of a package and of its modules.
+        """
+        own = getattr(self._module, "ABSENT", {})
+        return {**(families.absent_in(self._package) if self._package else {}), **own}
+
+    @property
+    def _package(self) -> str:
+        """The name of the module, if it is a package; empty: it is none."""
+        return self._module.__name__ if hasattr(self._module, "__path__") else ""
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
         """A game of ``make_env`` through all that surrounds one in a training on Atari.
@@ -146,7 +164,9 @@ class Train(Kind):
         raise self._missing("train_seeded")
 
     def sources_of_chance(self) -> Mapping[str, str]:
-        """Source, named as in ``seeded_training.Seeds`` -> what draws it, how it is set apart."""
+        """Return how each source of chance, as in ``seeded_training.Seeds``, is drawn and set
+        apart.
+        """
         raise self._missing("sources_of_chance")
 
     def transitions(self, request: TrainingRequest, environments: int) -> Transitions:
@@ -208,7 +228,7 @@ class Train(Kind):
         return {}
 
     def warm_up(self) -> None:
-        """Do once what takes long the first time; traced trainings are forked after it."""
+        """Run slow first-time work once; traced trainings are forked after it."""
 
 
 class Call(Kind):
@@ -223,7 +243,7 @@ class Read(Kind):
     """Defaults, and what the framework calls its hyperparameters."""
 
     def defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-        """What is set if a user sets nothing: (algorithm, scope) -> hyperparameter -> value.
+        """Return the defaults: (algorithm, scope) -> hyperparameter -> value.
 
         Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
         that a scope does not have, or whose value is not in the installed package, is left out.
@@ -239,11 +259,11 @@ class Read(Kind):
         return {}
 
     def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
-        """What the framework calls them: (algorithm, scope) -> hyperparameter -> own name."""
+        """Return the framework's own names: (algorithm, scope) -> hyperparameter -> name."""
         raise self._missing("parameter_names")
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Build an agent with a hyperparameter set and read back what it is set to.
+        """Build an agent with a hyperparameter set, and read its settings.
 
         Raises:
             UserError: the framework cannot be set to it; names every hyperparameter that it cannot
@@ -256,7 +276,9 @@ class Load(Kind):
     """Files that this version, or another one, has saved."""
 
     def saved_files(self) -> Mapping[str, Sequence[Saving]]:
-        """What the framework's documentation saves of built-in trainings, by algorithm."""
+        """Return the kinds of files that the documentation saves of built-in trainings, by
+        algorithm.
+        """
         return {}
 
     def user_agent(self, path: str) -> Any:

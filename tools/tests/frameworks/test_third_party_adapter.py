@@ -14,6 +14,7 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
+from rlregress.probing import families
 from rlregress.training import worker_launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -113,6 +114,7 @@ def make_adapter(monkeypatch, tmp_path):
         monkeypatch.syspath_prepend(tmp_path)
 
     yield make
+    families.load_all.cache_clear()
     for name in [name for name in sys.modules if name.startswith("rlregress_mine")]:
         del sys.modules[name]
 
@@ -136,6 +138,36 @@ def test_a_fault_of_an_adapter_is_one_sentence_that_names_its_file(make_adapter,
     assert words in message
     assert "expected" in message
     assert message.endswith("mend the adapter, or uninstall its package")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("PROBES = {'dqn.loss.kind': 1}", "expected Mapping[tuple[str, str], Callable"),
+        ("PROBES = {", "family.py:1: SyntaxError"),
+        ("", "AttributeError: module 'rlregress_mine.observe.family' has no attribute 'PROBES'"),
+    ],
+)
+def test_tables_of_a_package_are_found_and_checked(make_adapter, tmp_path, text, words):
+    """A package without functions has the tables of its modules; a faulty one is named."""
+    make_adapter()
+    package = tmp_path / "rlregress_mine"
+    (package / "observe.py").unlink()
+    (package / "observe").mkdir()
+    (package / "observe" / "__init__.py").write_text("ABSENT = {'sac': 'has no SAC'}\n")
+    family = package / "observe" / "family.py"
+    family.write_text("PROBES = {'dqn.loss.kind': print}\nABSENT = {'td3': 'has no TD3'}\n")
+    observe = frameworks.get("mine").observe
+    assert observe.probes() == {("dqn.loss.kind", "library"): print}
+    assert observe.absent() == {"sac": "has no SAC", "td3": "has no TD3"}
+    family.write_text(f"{text}\n")
+    families.load_all.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("rlregress_mine.")]:
+        del sys.modules[name]
+    with pytest.raises(UserError) as raised:
+        frameworks.get("mine").observe.probes()
+    assert str(package) in str(raised.value)
+    assert words in str(raised.value)
 
 
 @pytest.mark.parametrize("target", ["rlregress_nowhere:ADAPTER", "no name", ":ADAPTER"])

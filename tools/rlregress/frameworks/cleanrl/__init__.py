@@ -55,7 +55,7 @@ class CleanRL(Adapter):
 
     @property
     def framework(self) -> Framework:
-        """Without what can be trained, of scripts that were written for gym."""
+        """The description; scripts that were written for gym cannot be trained."""
         try:
             for_gym = self._source.for_gym
         except UserError:
@@ -64,7 +64,7 @@ class CleanRL(Adapter):
 
     @property
     def code(self) -> Code:
-        """Where this copy of the scripts lies."""
+        """The location of this copy of the scripts."""
         return ScriptCode(self)
 
     def available(self) -> Sequence[str]:
@@ -105,12 +105,12 @@ class ScriptCode(Code):
         return self._source.digests(f"{name}_continuous_action" for name in trained)
 
     def locate(self, file: str) -> Path | None:
-        """Where a file of this copy is, given below its root."""
+        """Return the path of a file of this copy, given below its root."""
         path = self._source.root / file
         return path if path.is_file() else None
 
     def is_checkout(self, folder: Path) -> bool:
-        """Whether the folder holds the scripts."""
+        """Return whether the folder holds the scripts."""
         return (folder / "cleanrl" / "ppo_continuous_action.py").is_file()
 
     def folders(self) -> Sequence[str]:

@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, library, made
+from rlregress.frameworks.torchrl.compat import action_spec, construct, library
 from rlregress.probing.interface import TraceTraining
 
 _MODELS = "torchrl.modules.models"
@@ -49,33 +49,33 @@ def _use_buffer(
     storage: str = "LazyTensorStorage",
     sampler: Callable[[], Any] | None = None,
     size: int = 13,
-    **given: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     """Add rows, sample, pass over all of it, and go on in a buffer that is given its state."""
     steps = _roll_out(make_env, seed)
 
     def make() -> Any:
         own = {"sampler": sampler()} if sampler is not None else {}
-        return made(
+        return construct(
             library("torchrl.data", kind), storage=library("torchrl.data", storage)(size),
-            batch_size=4, **own, **given,
+            batch_size=4, **own, **options,
         )  # fmt: skip
 
     torch.manual_seed(seed)
-    buffer, other = make(), make()
+    buffer, restored = make(), make()
     outputs: dict[str, Any] = {"added": [buffer.add(row) for row in steps[:3].unbind(0)]}
     for number, rows in enumerate((steps[3:8], steps[8:])):
         # the second one wraps around
         outputs[f"extended {number}"] = buffer.extend(rows)
         outputs[f"sampled {number}"] = [buffer.sample() for _ in range(2)]
     outputs["passes"] = [list(islice(buffer, 5)) for _ in range(2)]
-    other.load_state_dict(buffer.state_dict())
-    outputs["restored"] = other.sample()
-    other.extend(steps[:2])
-    return {**outputs, "content": other[:]}
+    restored.load_state_dict(buffer.state_dict())
+    outputs["restored"] = restored.sample()
+    restored.extend(steps[:2])
+    return {**outputs, "content": restored[:]}
 
 
-def _sample_several(make_env: Callable[..., Any], seed: int, **given: Any) -> dict[str, Any]:
+def _sample_several(make_env: Callable[..., Any], seed: int, **options: Any) -> dict[str, Any]:
     """Sample from an ensemble of buffers."""
     members = []
     for number in range(3):
@@ -83,12 +83,12 @@ def _sample_several(make_env: Callable[..., Any], seed: int, **given: Any) -> di
         members[-1].extend(_roll_out(make_env, seed + number))
     torch.manual_seed(seed)
     kind = library("torchrl.data", "ReplayBufferEnsemble")
-    ensemble = kind(*members, num_buffer_sampled=4, batch_size=12, **given)
+    ensemble = kind(*members, num_buffer_sampled=4, batch_size=12, **options)
     return {"samples": [ensemble.sample() for _ in range(2)]}
 
 
 def _step_schedule(
-    make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **given: Any
+    make_env: Callable[..., Any], seed: int, kind: str, start: float = 0.5, **options: Any
 ) -> dict[str, Any]:
     """Follow a schedule, and go on with another one that is given its state."""
     del make_env, seed
@@ -96,7 +96,7 @@ def _step_schedule(
     schedule = library("torchrl.data.replay_buffers.scheduler", kind)
     # any attribute of a sampler can follow one
     buffer.sampler.beta = start
-    first, second = (schedule(buffer, param_name="beta", **given) for _ in range(2))
+    first, second = (schedule(buffer, param_name="beta", **options) for _ in range(2))
     values = []
     for _ in range(4):
         first.step()
@@ -107,9 +107,9 @@ def _step_schedule(
     return {"values": [*values, float(buffer.sampler.beta)], "state": state}
 
 
-def _slice(**given: Any) -> Any:
+def _slice(**options: Any) -> Any:
     """Return a sampler of parts of trajectories."""
-    return made(library("torchrl.data", "SliceSampler"), **given)
+    return construct(library("torchrl.data", "SliceSampler"), **options)
 
 
 def buffers() -> dict[str, TraceTraining]:
@@ -133,10 +133,13 @@ def buffers() -> dict[str, TraceTraining]:
         "StepScheduler": {"gamma": 0.5, "n_steps": 2, "max_value": 1.0},
     }
     return {
-        **{name: partial(_use_buffer, **given) for name, given in kinds.items()},
+        **{name: partial(_use_buffer, **options) for name, options in kinds.items()},
         "ensemble": _sample_several,
         "ensemble by chance": partial(_sample_several, p=[0.2, 0.5, 0.3]),
-        **{name: partial(_step_schedule, kind=name, **given) for name, given in schedules.items()},
+        **{
+            name: partial(_step_schedule, kind=name, **options)
+            for name, options in schedules.items()
+        },
     }
 
 
@@ -144,7 +147,7 @@ def buffers() -> dict[str, TraceTraining]:
 
 
 def _explore(
-    make_env: Callable[..., Any], seed: int, kind: str, choices: str = "", **given: Any
+    make_env: Callable[..., Any], seed: int, kind: str, choices: str = "", **options: Any
 ) -> dict[str, Any]:
     """Change actions of steps of which some begin an episode, while the noise falls."""
     steps = _roll_out(make_env, seed)
@@ -157,7 +160,7 @@ def _explore(
         steps["action_mask"] = torch.arange(4 * _ROWS).reshape(_ROWS, 4) % 3 > 0
     else:
         spec = action_spec(GymWrapper(make_env(), device="cpu"))
-    noise = made(library("torchrl.modules", kind), spec=spec, **given)
+    noise = construct(library("torchrl.modules", kind), spec=spec, **options)
     outputs = {}
     for turn in range(3):
         outputs[f"rows {turn}"] = noise(steps.clone())["action"]
@@ -172,28 +175,33 @@ def _pass_through(
     kind: str,
     shape: tuple[int, ...],
     layer: str = "",
-    **given: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     """Pass numbers through a network in training and in evaluation, and their gradients back."""
     del make_env
     torch.manual_seed(seed)
     layers = {"layer_class": library(_MODELS, layer)} if layer else {}
-    network = made(library(_MODELS, kind), **layers, **given)
+    network = construct(library(_MODELS, kind), **layers, **options)
     numbers = torch.rand(5, *shape)
     network(numbers)
     results = network(numbers)
     sum(item.sum() for item in (results if isinstance(results, tuple) else (results,))).backward()
-    gradients = {name: each.grad for name, each in network.named_parameters()}
-    drawn = []
+    gradients = {name: parameter.grad for name, parameter in network.named_parameters()}
+    after_draws = []
     for name in ("reset_noise", "reset_parameters"):
         if hasattr(network, name):
             getattr(network, name)()
-            drawn.append(network(numbers))
+            after_draws.append(network(numbers))
     network.eval()
-    return {"results": results, "gradients": gradients, "drawn": drawn, "later": network(numbers)}
+    return {
+        "results": results,
+        "gradients": gradients,
+        "drawn": after_draws,
+        "later": network(numbers),
+    }
 
 
-def _act(make_env: Callable[..., Any], seed: int, safe: bool, **given: Any) -> dict[str, Any]:
+def _act(make_env: Callable[..., Any], seed: int, safe: bool, **options: Any) -> dict[str, Any]:
     """Draw actions of a distribution beyond the bounds of a specification, and within them."""
     steps = _roll_out(make_env, seed)
     spec = action_spec(GymWrapper(make_env(), device="cpu"))
@@ -201,14 +209,14 @@ def _act(make_env: Callable[..., Any], seed: int, safe: bool, **given: Any) -> d
     torch.manual_seed(seed)
     actor = library("torchrl.modules", "SafeProbabilisticModule")(
         spec=spec, in_keys=["loc", "scale"], out_keys=["action"], safe=safe,
-        distribution_class=torch.distributions.Normal, **given,
+        distribution_class=torch.distributions.Normal, **options,
     )  # fmt: skip
-    drawn = actor(TensorDict(numbers, [_ROWS]))
+    actions = actor(TensorDict(numbers, [_ROWS]))
     policy = library("torchrl.modules.tensordict_module.exploration", "RandomPolicy")(spec)
-    one = partial(TensorDict, {}, [])
-    outputs = {"drawn": drawn, "random": actor.random(one()), "policy": policy(one())}
+    empty = partial(TensorDict, {}, [])
+    outputs = {"drawn": actions, "random": actor.random(empty()), "policy": policy(empty())}
     policy.set_action_spec_from_env(GymWrapper(make_env(actions="discrete"), device="cpu"))
-    return {**outputs, "policy later": policy(one())}
+    return {**outputs, "policy later": policy(empty())}
 
 
 #: network -> the shape of what it takes, and its arguments.
@@ -229,8 +237,8 @@ _NETWORKS: Mapping[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 def networks() -> dict[str, TraceTraining]:
     """Return uses of networks, and of policies that act by a specification."""
     passes = {
-        name: partial(_pass_through, kind=name.partition(" ")[0], shape=shape, **given)
-        for name, (shape, given) in _NETWORKS.items()
+        name: partial(_pass_through, kind=name.partition(" ")[0], shape=shape, **options)
+        for name, (shape, options) in _NETWORKS.items()
     }
     return {**passes, "actions": partial(_act, safe=False), "safe": partial(_act, safe=True)}
 
@@ -246,6 +254,6 @@ def noise() -> dict[str, TraceTraining]:
         "EGreedyModule with a mask": {"choices": "one hot", "action_mask_key": "action_mask"},
     }
     return {
-        name: partial(_explore, kind=name.partition(" ")[0], **given)
-        for name, given in kinds.items()
+        name: partial(_explore, kind=name.partition(" ")[0], **options)
+        for name, options in kinds.items()
     }

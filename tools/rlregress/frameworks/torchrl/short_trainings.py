@@ -31,7 +31,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TransformedEnv,
 )
-from rlregress.frameworks.torchrl.compat import library, made
+from rlregress.frameworks.torchrl.compat import construct, library
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicy,
     OnPolicy,
@@ -70,15 +70,15 @@ class _Trainers:
             rotation = files.get("checkpoint_rotation")
             # each has its own, which keeps what it has saved
             own = {name: kind for name, kind in self.files(folder).items() if name == "checkpoint"}
-            again = self.trainer(**own)
-            again.load_from_file(rotation.latest() if rotation else files["save_trainer_file"])
-            states = {"first": _describe(first), "loaded": _describe(again)}
-            again.train()
-            return {**states, "again": _describe(again)}
+            restored = self.trainer(**own)
+            restored.load_from_file(rotation.latest() if rotation else files["save_trainer_file"])
+            states = {"first": _describe(first), "loaded": _describe(restored)}
+            restored.train()
+            return {**states, "again": _describe(restored)}
 
 
 def _describe(trainer: Any) -> dict[str, Any]:
-    """Return what a trainer, its loss and its hooks have come to, and what it has logged."""
+    """Return the state of a trainer, its loss and its hooks, and its log."""
     hooks = {name: hook.state_dict() for name, hook in trainer._modules.items()}
     # times differ from run to run
     log = {name: values for name, values in trainer._log_dict.items() if "time" not in name}
@@ -87,7 +87,12 @@ def _describe(trainer: Any) -> dict[str, Any]:
 
 
 def _trainer(
-    loop: Any, module: str, name: str, policy: Any, collected: Mapping[str, Any] = {}, **given: Any
+    loop: Any,
+    module: str,
+    name: str,
+    policy: Any,
+    collected: Mapping[str, Any] = {},
+    **options: Any,
 ) -> Any:
     """Return a trainer of the library's, by the name of its class.
 
@@ -95,10 +100,10 @@ def _trainer(
         collected: arguments of its collector.
     """
     collector = loop.collector(policy, _FRAMES, **collected)
-    return made(
+    return construct(
         library(module, name), collector=collector, total_frames=_STEPS,
         loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
-        log_interval=1, **given,
+        log_interval=1, **options,
     )  # fmt: skip
 
 
@@ -127,19 +132,19 @@ class Hooked(_Trainers, OnPolicy):
     def trainer(self, **files: Any) -> Any:
         stepper: dict[str, Any] = {}
         if self._is_stepper:
-            stepper["optimization_stepper"] = self._made_hook(None)
+            stepper["optimization_stepper"] = self._make_hook(None)
         if self._hook != "OptimizerHook":
             stepper["optimizer"] = self.adam
         trainer = _trainer(
             self, _ENGINE, "Trainer", self.actor, self._collected, **stepper, **files
         )
         if not self._is_stepper:
-            self._made_hook(trainer).register(trainer)
+            self._make_hook(trainer).register(trainer)
         trainer.register_op("batch_process", self.estimated)
         return trainer
 
-    def _made_hook(self, trainer: Any) -> Any:
-        return made(library(_ENGINE, self._hook), **self._arguments(self, trainer))
+    def _make_hook(self, trainer: Any) -> Any:
+        return construct(library(_ENGINE, self._hook), **self._arguments(self, trainer))
 
     def estimated(self, batch: Any) -> Any:
         """Return a batch with its advantages."""
@@ -172,14 +177,14 @@ class Staged(Hooked):
         self._noted: list[str] = []
         return {**super().run(), "noted": self._noted}
 
-    def _note(self, stage: str, *given: Any, **more: Any) -> None:
+    def _note(self, stage: str, *arguments: Any, **named: Any) -> None:
         self._noted.append(stage)
 
-    def _change(self, stage: str, batch: Any, **more: Any) -> Any:
+    def _change(self, stage: str, batch: Any, **named: Any) -> Any:
         self._noted.append(stage)
         return batch.set("observation", batch["observation"] + 0.1)
 
-    def _log(self, stage: str, batch: Any, **more: Any) -> dict[str, Any]:
+    def _log(self, stage: str, batch: Any, **named: Any) -> dict[str, Any]:
         return {"log_pbar": True, f"mean_{stage}": float(batch["observation"].mean())}
 
 
@@ -220,23 +225,23 @@ class OnPolicyAlgorithm(_Trainers, OnPolicy):
 class OffPolicyAlgorithm(_Trainers, OffPolicy):
     """The trainer of an algorithm that learns from a replay buffer."""
 
-    def __init__(self, environment: Any, name: str, exploring: str = "", **given: Any) -> None:
-        super().__init__(environment, steps=_STEPS, **given)
+    def __init__(self, environment: Any, name: str, exploring: str = "", **options: Any) -> None:
+        super().__init__(environment, steps=_STEPS, **options)
         self._name, self._exploring = name, exploring
 
     def trainer(self, **files: Any) -> Any:
-        given: dict[str, Any] = {self._exploring: self.exploration} if self._exploring else {}
+        parts: dict[str, Any] = {self._exploring: self.exploration} if self._exploring else {}
         if self._name == "TD3Trainer":
             adams = [self.groups[group][0] for group in ("actor", "qvalue")]
             stepper = library(f"{_ALGORITHMS}.td3", "TD3OptimizationStepper")
-            given["optimization_stepper"] = stepper(*adams)
+            parts["optimization_stepper"] = stepper(*adams)
         else:
-            given["optimizer"] = self.optimizer(self.loss.parameters())
+            parts["optimizer"] = self.optimizer(self.loss.parameters())
         # the trainer hands weights to a policy that explores by what it knows
         policy = self.acting if self._exploring else self.actor
         return _trainer(
             self, _ALGORITHMS, self._name, policy, replay_buffer=self.buffer,
-            target_net_updater=self.updater, **given, **files,
+            target_net_updater=self.updater, **parts, **files,
         )  # fmt: skip
 
 
@@ -273,16 +278,16 @@ _STEPPERS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
 
 def hooks() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
-    hooked = {name: {"hook": name, "arguments": given} for name, given in _HOOKS.items()}
+    hooked = {name: {"hook": name, "arguments": options} for name, options in _HOOKS.items()}
     masked = ("LogScalar", "RewardNormalizer", "BatchSubSampler")
     kinds: dict[str, dict[str, Any]] = {
         **hooked,
         **{f"{name} of masked batches": {**hooked[name], "masked": True} for name in masked},
-        **{name: {"hook": name, "arguments": given, "is_stepper": True}
-           for name, given in _STEPPERS.items()},
+        **{name: {"hook": name, "arguments": options, "is_stepper": True}
+           for name, options in _STEPPERS.items()},
     }  # fmt: skip
     return {
-        **{name: train(Hooked, Environments(), **given) for name, given in kinds.items()},
+        **{name: train(Hooked, Environments(), **options) for name, options in kinds.items()},
         **{kind.__name__: train(kind, Environments(), **hooked["CountFramesLog"])
            for kind in (Staged, Rotated, Mapped)},
     }  # fmt: skip
@@ -306,7 +311,7 @@ def algorithms() -> dict[str, TraceTraining]:
         **{name: train(OnPolicyAlgorithm, plain, name=name, loss=loss)
            for name, loss in on.items()},
         **{name: train(OffPolicyAlgorithm, choices if name == "DQNTrainer" else plain, name=name,
-                       **given) for name, given in off.items()},
+                       **options) for name, options in off.items()},
     }  # fmt: skip
 
 
@@ -321,8 +326,8 @@ def _rolled(environment: Any, seed: int) -> dict[str, Any]:
     names = ("observation_spec", "reward_spec", "action_spec", "done_spec")
     specs = {name: getattr(environment, name) for name in names}
     described = {name: f"{tuple(spec.shape)} {spec.dtype}" for name, spec in specs.items()}
-    drawn = [[getattr(environment, name).rand() for _ in range(3)] for name in names[::2]]
-    return {"rolled": rolled, "drawn": drawn, **described}
+    draws = [[getattr(environment, name).rand() for _ in range(3)] for name in names[::2]]
+    return {"rolled": rolled, "drawn": draws, **described}
 
 
 class _Masked(gymnasium.ObservationWrapper):
@@ -391,11 +396,11 @@ def _forked() -> Iterator[None]:
         multiprocessing.set_start_method(before, force=True)
 
 
-def _in_processes(make_env: Callable[..., Any], seed: int, **given: Any) -> dict[str, Any]:
+def _in_processes(make_env: Callable[..., Any], seed: int, **options: Any) -> dict[str, Any]:
     """Roll out in environments that each have a process, and reset one of them."""
-    makers = [partial(Environments().made, make_env, seed + number) for number in range(2)]
+    makers = [partial(Environments().make, make_env, seed + number) for number in range(2)]
     with _forked():
-        environment = library("torchrl.envs", "ParallelEnv")(2, makers, **given)
+        environment = library("torchrl.envs", "ParallelEnv")(2, makers, **options)
         try:
             outputs = _rolled(environment, seed)
             resets = torch.tensor([[False], [True]])
@@ -412,8 +417,10 @@ def _collected_in_a_process(make_env: Callable[..., Any], seed: int) -> dict[str
     torch.manual_seed(seed)
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
     with _forked():
-        collector = made(MultiSyncCollector, [partial(Environments().made, make_env, seed)], policy,
-                         frames_per_batch=_FRAMES, total_frames=_STEPS)  # fmt: skip
+        collector = construct(
+            MultiSyncCollector, [partial(Environments().make, make_env, seed)], policy,
+            frames_per_batch=_FRAMES, total_frames=_STEPS,
+        )  # fmt: skip
         try:
             collector.set_seed(seed)
             batches = [batch.clone() for batch in collector]
@@ -437,12 +444,12 @@ def _transformed(
     inner = GymWrapper(make_env(first=2, **spaces), device="cpu")
     outputs = _rolled(TransformedEnv(inner, Compose(*(make() for make in transforms))), seed)
     # of batches, as a replay buffer transforms them, and with the state of another
-    alone, other = (Compose(*(make() for make in transforms)) for _ in range(2))
+    alone, restored = (Compose(*(make() for make in transforms)) for _ in range(2))
     batch = outputs["rolled"].update({"reward": outputs["rolled"]["next", "reward"]})
     outputs["batches"] = [refused(partial(alone, part.clone())) for part in (batch, batch[:1])]
     outputs["inverse"] = refused(lambda: alone.inv(batch.clone()))
-    outputs["loaded"] = refused(lambda: str(other.load_state_dict(alone.state_dict())))
-    return {**outputs, "later": refused(lambda: other(batch.clone()))}
+    outputs["loaded"] = refused(lambda: str(restored.load_state_dict(alone.state_dict())))
+    return {**outputs, "later": refused(lambda: restored(batch.clone()))}
 
 
 def environments() -> dict[str, TraceTraining]:
@@ -490,20 +497,20 @@ def transforms() -> dict[str, TraceTraining]:
     spaces: dict[str, dict[str, Any]] = {
         "DoubleToFloat": {"observations": "float64", "actions": "float64"}
     }
-    made_by = {
+    by_name = {
         f"{name} {n or ''}".strip(): partial(
-            _transformed, transforms=[transform(name, **given)], **spaces.get(name, {})
+            _transformed, transforms=[transform(name, **transform_options)], **spaces.get(name, {})
         )
-        for name, several in _TRANSFORMS.items()
-        for n, given in enumerate(several)
+        for name, variants in _TRANSFORMS.items()
+        for n, transform_options in enumerate(variants)
     }
     options = {"CatFrames": {"N": 3, "dim": -3}}
     images = [transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
-    return {**made_by, "images": partial(_transformed, transforms=images, observations="image")}
+    return {**by_name, "images": partial(_transformed, transforms=images, observations="image")}
 
 
 def _collected(
-    make_env: Callable[..., Any], seed: int, copies: int = 1, **given: Any
+    make_env: Callable[..., Any], seed: int, copies: int = 1, **options: Any
 ) -> dict[str, Any]:
     """Batches of a collector, and those of another that is given its state after the first."""
     frames = 6 * copies
@@ -511,9 +518,9 @@ def _collected(
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
 
     def collector() -> Any:
-        environment = Environments(copies).made(make_env, seed)
-        own = {name: make() if callable(make) else make for name, make in given.items()}
-        return made(Collector, environment, policy,
+        environment = Environments(copies).make(make_env, seed)
+        own = {name: make() if callable(make) else make for name, make in options.items()}
+        return construct(Collector, environment, policy,
                     frames_per_batch=frames, total_frames=4 * frames, **own)  # fmt: skip
 
     first, second = collector(), collector()
@@ -524,8 +531,8 @@ def _collected(
     outputs += [b.clone() for run in (batches, second) for b in run if b is not None]
     buffer = getattr(first, "replay_buffer", None)
     first.reset()
-    for each in (first, second):
-        each.shutdown()
+    for collector_made in (first, second):
+        collector_made.shutdown()
     stored = {} if buffer is None else {"stored": buffer[:]}
     return {**stored, **{str(number): batch for number, batch in enumerate(outputs)}}
 
@@ -541,4 +548,4 @@ def collectors() -> dict[str, TraceTraining]:
             storage=LazyTensorStorage(_STEPS), batch_size=4)},
         "processed": {"postproc": lambda: lambda data: data.set("twice", 2 * data["action"])},
     }  # fmt: skip
-    return {name: partial(_collected, **given) for name, given in kinds.items()}
+    return {name: partial(_collected, **options) for name, options in kinds.items()}

@@ -26,16 +26,16 @@ _EPISODES = 2
 
 
 def count_episodes(session: Session) -> None:
-    """Show what the monitor of an environment has counted, and that it wants to be reset."""
-    monitor = library("common.monitor", "Monitor")(session.environments.made(first=0))
+    """Show the counts of an environment's monitor, and its error without a reset."""
+    monitor = library("common.monitor", "Monitor")(session.environments.make_one(first=0))
     for _ in range(_EPISODES):
         gyms.reset(monitor)
-        ended = False
-        while not ended:
-            _, _, ended = gyms.step(monitor, monitor.action_space.low)
-    counted = [monitor.get_total_steps(), monitor.get_episode_lengths()]
-    counted += [monitor.get_episode_rewards(), len(monitor.get_episode_times())]
-    show([*counted, _error_of(lambda: gyms.step(monitor, monitor.action_space.low))])
+        is_over = False
+        while not is_over:
+            _, _, is_over = gyms.step(monitor, monitor.action_space.low)
+    counts = [monitor.get_total_steps(), monitor.get_episode_lengths()]
+    counts += [monitor.get_episode_rewards(), len(monitor.get_episode_times())]
+    show([*counts, _error_of(lambda: gyms.step(monitor, monitor.action_space.low))])
 
 
 def load_vector(session: Session) -> None:
@@ -43,14 +43,14 @@ def load_vector(session: Session) -> None:
     if not hasattr(session.model.policy, "load_from_vector"):
         raise Unsupported("a policy takes no vector of parameters")
     session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
-    observation = gyms.reset(session.environments.made(first=0))
+    observation = gyms.reset(session.environments.make_one(first=0))
     show([session.model.predict(observation, deterministic=True)[0]])
 
 
 def show_falling_rate(session: Session) -> None:
     """A rate that falls from 1 to 0.1 in the first half of a training."""
     rate = library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
-    show([float(rate(left)) for left in (1.0, 0.8, 0.5, 0.2)])
+    show([float(rate(progress)) for progress in (1.0, 0.8, 0.5, 0.2)])
 
 
 def draw_noise(session: Session) -> None:
@@ -68,14 +68,14 @@ def save_actor(session: Session) -> None:
     session.model.policy.actor.save(path)
     actor = type(session.model.policy.actor).load(path)
     observation, _ = session.model.policy.obs_to_tensor(
-        gyms.reset(session.environments.made(first=0))
+        gyms.reset(session.environments.make_one(first=0))
     )
     show([actor(observation, deterministic=True).detach().numpy()])
 
 
 def reset_again(session: Session) -> None:
     """Environments side by side that are seeded once and reset three times."""
-    environment = DummyVecEnv([lambda: session.environments.made(first=0)])
+    environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
     environment.seed(3)
     show([np.array(environment.reset()) for _ in range(3)])
 
@@ -83,7 +83,7 @@ def reset_again(session: Session) -> None:
 def add_row(session: Session) -> None:
     """A rollout of two steps that a user fills, with probabilities that are single numbers."""
     kind = library("common.buffers", "RolloutBuffer")
-    environment = session.environments.made(first=0)
+    environment = session.environments.make_one(first=0)
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
     observation = gyms.reset(environment)
     action = environment.action_space.low
@@ -98,12 +98,12 @@ def load_with_environment(session: Session) -> None:
     """An agent that is loaded with an environment, and goes on where it was, or begins anew."""
     path = session.path("whole")
     session.model.save(path)
-    environment = DummyVecEnv([lambda: session.environments.made(first=0)])
-    kept = []
+    environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
+    is_anew = []
     for anew in (True, False):
         loaded = type(session.model).load(path, env=environment, force_reset=anew)
-        kept.append(float(loaded._last_obs is None))
-    show(kept)
+        is_anew.append(float(loaded._last_obs is None))
+    show(is_anew)
 
 
 # -- callbacks and files ------------------------------------------------------------------------
@@ -116,9 +116,11 @@ def checkpoint_callback(session: Session) -> Any:
 
 def listed_callback(session: Session) -> Any:
     """Callbacks in a list, one of them only every few steps."""
-    every, listed = (library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList"))
+    periodic, make_list = (
+        library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList")
+    )
     own = [user_code.CountingCallback(session.steps), user_code.StartingCallback()]
-    return listed([every(7, own[0]), own[1]])
+    return make_list([periodic(7, own[0]), own[1]])
 
 
 def improvement_callback(session: Session) -> Any:
@@ -201,19 +203,19 @@ def look_into_environments(session: Session) -> None:
 
 
 def show_errors(session: Session) -> None:
-    """What the library refuses: other environments, names, policies, files and observations."""
+    """Show the library's errors for wrong environments, names, policies, files and observations."""
     model, path = session.model, session.path("refused")
-    kind, several = type(model), session.environments.wrapped(copies=3)
-    other = user_code.UnboundedActions(session.environments.made(first=0))
+    kind, environments = type(model), session.environments.wrapped(copies=3)
+    other_spaces = user_code.UnboundedActions(session.environments.make_one(first=0))
     model.save(path)
     show([_error_of(call) for call in (
-        lambda: model.set_env(several), lambda: model.set_parameters({"none": {}}),
+        lambda: model.set_env(environments), lambda: model.set_parameters({"none": {}}),
         lambda: model.set_parameters({}), lambda: kind.load(path, policy_kwargs={"net_arch": [3]}),
-        lambda: kind.load(path, env=other),
-        lambda: kind("NoPolicy", several), lambda: kind("MultiInputPolicy", several),
-        lambda: model.predict((several.reset(), {})), lambda: model.predict(np.zeros(7)),
-        lambda: kind("MlpPolicy", several, train_freq=(2, "month")),
-        lambda: kind("MlpPolicy", several, train_freq=(2.5, "step")),
+        lambda: kind.load(path, env=other_spaces),
+        lambda: kind("NoPolicy", environments), lambda: kind("MultiInputPolicy", environments),
+        lambda: model.predict((environments.reset(), {})), lambda: model.predict(np.zeros(7)),
+        lambda: kind("MlpPolicy", environments, train_freq=(2, "month")),
+        lambda: kind("MlpPolicy", environments, train_freq=(2.5, "step")),
     )])  # fmt: skip
 
 
@@ -228,11 +230,13 @@ def _error_of(call: Any) -> str:
 def learn_by_default(session: Session) -> None:
     """An agent of an environment that has a name; the logger is the library's own."""
     name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
-    make = partial(session.environments.made, first=0)
+    make = partial(session.environments.make_one, first=0)
     # it takes no arguments, as most environments
     with gyms.registered(name, lambda: make()), mock.patch.dict(os.environ, folder):
         model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")
-        model.learn(session.steps, callback=lambda known, others: len(known) > 0)
+        model.learn(
+            session.steps, callback=lambda own_variables, global_variables: len(own_variables) > 0
+        )
     act_alone(model, session.environments)
 
 
