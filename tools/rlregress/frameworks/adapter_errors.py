@@ -61,7 +61,8 @@ def is_of_type(value: Any, described: Any) -> bool:
     if not isinstance(value, described if kind is UnionType else kind):
         return False
     if kind is Mapping:
-        return all(is_of_type(key_and_value, tuple[item_types]) for key_and_value in value.items())
+        key_type, value_type = item_types
+        return all(is_of_type(k, key_type) and is_of_type(v, value_type) for k, v in value.items())
     if kind is tuple and ... not in item_types:
         return len(value) == len(item_types) and all(map(is_of_type, value, item_types))
     return kind not in (tuple, Sequence) or all(is_of_type(item, item_types[0]) for item in value)
