@@ -55,7 +55,7 @@ def _pairs() -> dict[str, Any]:
     """Two of a kind, two kinds, and as many choices of other or more actions."""
     sizes = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
     categories = partial(_make_distribution, "MultiCategorical")
-    single, two = (partial(categories, [2] * n, given=(torch.zeros(3, 2 * n),)) for n in (1, 2))
+    single, two = (partial(categories, [2] * n, arguments=(torch.zeros(3, 2 * n),)) for n in (1, 2))
     other_sizes = partial(categories, [4, 2])
     return {
         **{

@@ -236,7 +236,7 @@ def _value(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
             tensor = compat.tensor_of(model.policy, observations)
             if hasattr(model.policy, "value_net"):
                 compat.add_parts(model.policy)
-                memory = library.memory(model.policy, len(tensor), of_values=True)
+                memory = library.memory(model.policy, len(tensor), for_values=True)
                 return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
             if not hasattr(model, "actor"):
                 # values of actions [rows, actions], or their quantiles [rows, quantiles, actions]
