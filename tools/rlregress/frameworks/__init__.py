@@ -6,12 +6,13 @@ import importlib
 import os
 import pkgutil
 from functools import cache
+from importlib.metadata import EntryPoint
 
 from rlregress import files
 from rlregress.errors import UserError, nearest
+from rlregress.frameworks.adapter_errors import name_errors
 from rlregress.frameworks.base import Adapter
 from rlregress.probing import installed_metadata
-from rlregress.probing.families import error_text
 
 ENTRY_POINT_GROUP = "rlregress.frameworks"
 
@@ -43,26 +44,32 @@ def get(name: str) -> Adapter:
         raise UserError(f"unknown framework '{name}'; {_meant(name)}")
     third_party = installed_metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
-        try:
-            adapter = third_party[name].load()
-        except Exception as error:  # of another party's code
-            adapter = error_text(error)
-        if not isinstance(adapter, Adapter):
-            what = f"{third_party[name].value} of the framework '{name}'"
-            raise UserError(f"{what} is no adapter: {adapter}; mend its package, or uninstall it")
-        return adapter
+        return _load(third_party[name])
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
+
+
+def _load(point: EntryPoint) -> Adapter:
+    """Return the adapter that an entry point of another party names."""
+    module = point.value.partition(":")[0]
+    expected = f"'{point.value}' to be the adapter of the framework '{point.name}'"
+    with name_errors(module, expected):
+        adapter = point.load()
+        if not isinstance(adapter, Adapter):
+            raise TypeError(f"it is {adapter!r}")
+        if adapter.name != point.name:
+            raise ValueError(f"the adapter's name is '{adapter.name}'")
+    return adapter
 
 
 def _meant(name: str) -> str:
     """Which framework a name may stand for: one has the name of its package, too."""
-    for known in names():
-        adapter = get(known)
+    for known_name in names():
+        adapter = get(known_name)
         own = adapter.framework
-        words = (known, own.title, adapter.name, *own.packages[:1], *own.modules[:1])
+        words = (known_name, own.title, adapter.name, *own.packages[:1], *own.modules[:1])
         spelt = {word.lower().replace("-", "_") for word in words}
         if name.lower().replace("-", "_") in spelt:
-            return f"'{name}' is named '{known}' here"
+            return f"'{name}' is named '{known_name}' here"
     return nearest(name, names())
 
 

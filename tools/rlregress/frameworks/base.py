@@ -1,4 +1,4 @@
-"""What an adapter is: the only place that knows a framework's API.
+"""Adapters: the only code that knows a framework's API.
 
 It says what the framework is (``Framework``), where its code lies (``Code``), and measures it in
 five ways (``rlregress.frameworks.kinds``). It knows no formulas and no expectations; it meets them
@@ -11,12 +11,14 @@ the framework only, Python 3.10 syntax.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rlregress.errors import UserError
+from rlregress.frameworks.adapter_errors import format_type, is_of_type, name_errors
 from rlregress.frameworks.framework_code import Code
 from rlregress.frameworks.kinds import Call, Kind, Load, Observe, Read, Train
 from rlregress.probing import families
@@ -69,8 +71,16 @@ class Framework:
     checkout: str = ""
     expectations: Path | None = None
 
+    def __post_init__(self) -> None:
+        for name, described in inspect.get_annotations(type(self), eval_str=True).items():
+            value = getattr(self, name)
+            if not is_of_type(value, described):
+                raise TypeError(f"{name} is {value!r}; expected {format_type(described)}")
+        if not self.packages:
+            raise ValueError("packages is (); expected the package under test, and those beside it")
+
     def is_about(self, algorithm: str, words: Collection[str]) -> bool:
-        """Whether one of some words, of a file or of a training's name, is of an algorithm.
+        """Return whether a word of a file's or a training's name belongs to an algorithm.
 
         It is the algorithm's name, ends with it, as ``recurrentppo`` does, or is ``related``.
         """
@@ -106,7 +116,7 @@ class Adapter:
 
     @property
     def framework(self) -> Framework:
-        """What the framework is."""
+        """The description of the framework."""
         return self._framework
 
     @property
@@ -116,7 +126,7 @@ class Adapter:
 
     @property
     def code(self) -> Code:
-        """Where its code lies, and in which version."""
+        """The location and version of its code."""
         # of another party there is no extra
         extra = self.name if self.package.startswith("rlregress.") else ""
         return Code(self.framework, extra)
@@ -146,7 +156,8 @@ class Adapter:
             spec = importlib.util.find_spec(name)
         except ModuleNotFoundError:  # the package is a module
             spec = None
-        return kind(families.load(name) if spec else None, str(self), arguments)
+        with name_errors(name, "a module that can be imported"):
+            return kind(families.load(name) if spec else None, str(self), arguments)
 
     @property
     def observe(self) -> Observe:

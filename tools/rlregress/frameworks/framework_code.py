@@ -1,4 +1,4 @@
-"""Where the code of a framework lies, and in which version."""
+"""Location and version of a framework's code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Code:
         return {}
 
     def locate(self, file: str) -> Path | None:
-        """Where a source file of the framework is, given below the folder of its packages."""
+        """Return the path of a source file, given below the folder of the framework's packages."""
         package, _, below = file.partition("/")
         try:
             spec = importlib.util.find_spec(package)
@@ -83,7 +83,7 @@ class Code:
         return {"PYTHONPATH": str(folder)}
 
     def is_checkout(self, folder: Path) -> bool:
-        """Whether a folder can be named as a checkout of this framework."""
+        """Return whether a folder can be named as a checkout of this framework."""
         return False
 
     def folders(self) -> Sequence[str]:

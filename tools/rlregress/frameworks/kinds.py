@@ -5,11 +5,18 @@ An adapter defines them in its modules ``observe``, ``train``, ``call``, ``read`
 
 from __future__ import annotations
 
+import inspect
+import reprlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from functools import cache, partial
+from typing import Any, get_origin
 
 from rlregress.errors import UserError
+from rlregress.frameworks.adapter_errors import REMEDY, format_type, is_of_type, name_errors
+from rlregress.probing import families
+from rlregress.probing.file_kinds import Saving
 from rlregress.probing.interface import (
     Minibatch,
     Probe,
@@ -22,8 +29,35 @@ from rlregress.probing.interface import (
     Unsupported,
 )
 
-if TYPE_CHECKING:
-    from rlregress.probing.file_kinds import Saving
+
+def _call_checked(
+    described: Callable[..., Any],
+    module: str,
+    function: Callable[..., Any],
+    *arguments: Any,
+    **named: Any,
+) -> Any:
+    """Call a function of an adapter, and check that it returns what its kind describes.
+
+    An error of a training is a result. A table is read before anything is measured.
+    """
+    name, returned_type = described.__name__, _returned_type(described)
+    is_table = get_origin(returned_type) is Mapping
+    table = name_errors(module, f"{name}() to return a table", Unsupported)
+    with table if is_table else nullcontext():
+        returned = function(*arguments, **named)
+    if not is_of_type(returned, returned_type):
+        file = getattr(sys.modules.get(module), "__file__", module)
+        raise UserError(
+            f"{file}: {name}() returned {reprlib.repr(returned)}; expected "
+            f"{format_type(returned_type)}; {REMEDY}"
+        )
+    return returned
+
+
+@cache
+def _returned_type(described: Callable[..., Any]) -> Any:
+    return inspect.get_annotations(described, eval_str=True)["return"]
 
 
 class Kind:
@@ -42,10 +76,14 @@ class Kind:
         self._module, self._title, self._arguments = module, title, arguments
 
     def __getattribute__(self, name: str) -> Any:
-        function = None if name.startswith("_") else getattr(self._module, name, None)
-        if function is None:
-            return super().__getattribute__(name)
-        return partial(function, **self._arguments)
+        described = super().__getattribute__(name)
+        if name.startswith("_") or self._module is None:
+            return described
+        module = getattr(self._module, "__name__", "")
+        with name_errors(module, f"a function {name}"):
+            function = getattr(self._module, name, None)
+        own = described if function is None else partial(function, **self._arguments)
+        return partial(_call_checked, described.__func__, module, own)
 
     def __bool__(self) -> bool:
         return self._module is not None
@@ -58,12 +96,24 @@ class Observe(Kind):
     """One update with known inputs, by a probe or a driver."""
 
     def probes(self) -> Mapping[tuple[str, str], Probe]:
-        """The probes by (detail id, scope)."""
-        return {}
+        """Return the probes by (detail id, scope): without the function, ``PROBES`` of a package.
+
+        Each module of the package ``observe`` has a table, with the scope "library" by default.
+        """
+        return families.probes_of(self._package) if self._package else {}
 
     def absent(self) -> Mapping[str, str]:
-        """What this framework does not have: a detail, or a whole family of them -> the reason."""
-        return {}
+        """Return the details and whole families that this framework lacks, each with the reason.
+
+        Without the function, the tables ``ABSENT`` of a package and of its modules.
+        """
+        own = getattr(self._module, "ABSENT", {})
+        return {**(families.absent_in(self._package) if self._package else {}), **own}
+
+    @property
+    def _package(self) -> str:
+        """The name of the module, if it is a package; empty: it is none."""
+        return self._module.__name__ if hasattr(self._module, "__path__") else ""
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
         """A game of ``make_env`` through all that surrounds one in a training on Atari.
@@ -114,7 +164,9 @@ class Train(Kind):
         raise self._missing("train_seeded")
 
     def sources_of_chance(self) -> Mapping[str, str]:
-        """Source, named as in ``seeded_training.Seeds`` -> what draws it, how it is set apart."""
+        """Return how each source of chance, as in ``seeded_training.Seeds``, is drawn and set
+        apart.
+        """
         raise self._missing("sources_of_chance")
 
     def transitions(self, request: TrainingRequest, environments: int) -> Transitions:
@@ -176,7 +228,7 @@ class Train(Kind):
         return {}
 
     def warm_up(self) -> None:
-        """Do once what takes long the first time; traced trainings are forked after it."""
+        """Run slow first-time work once; traced trainings are forked after it."""
 
 
 class Call(Kind):
@@ -191,7 +243,7 @@ class Read(Kind):
     """Defaults, and what the framework calls its hyperparameters."""
 
     def defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-        """What is set if a user sets nothing: (algorithm, scope) -> hyperparameter -> value.
+        """Return the defaults: (algorithm, scope) -> hyperparameter -> value.
 
         Hyperparameters have the names of ``baselines/hyperparameters``. None: switched off. One
         that a scope does not have, or whose value is not in the installed package, is left out.
@@ -207,11 +259,11 @@ class Read(Kind):
         return {}
 
     def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
-        """What the framework calls them: (algorithm, scope) -> hyperparameter -> own name."""
+        """Return the framework's own names: (algorithm, scope) -> hyperparameter -> name."""
         raise self._missing("parameter_names")
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Build an agent with a hyperparameter set and read back what it is set to.
+        """Build an agent with a hyperparameter set, and read its settings.
 
         Raises:
             UserError: the framework cannot be set to it; names every hyperparameter that it cannot
@@ -224,7 +276,9 @@ class Load(Kind):
     """Files that this version, or another one, has saved."""
 
     def saved_files(self) -> Mapping[str, Sequence[Saving]]:
-        """What the framework's documentation saves of built-in trainings, by algorithm."""
+        """Return the kinds of files that the documentation saves of built-in trainings, by
+        algorithm.
+        """
         return {}
 
     def user_agent(self, path: str) -> Any:

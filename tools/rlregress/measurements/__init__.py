@@ -1,1 +1,1 @@
-"""How details are measured on an agent that can be told what to do, whatever framework it is of."""
+"""Measurements of details on agents that can be controlled, whatever their framework."""

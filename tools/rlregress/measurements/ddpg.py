@@ -31,7 +31,7 @@ def networks(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def target_action(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """Which policy the next action comes from, and what is added to it.
+    """Return the policy of the next action, and the noise that is added to it.
 
     The policy's last layer gives ``online`` in every state, the target policy's ``target``; bounds
     -1 and 1. One update on ``samples`` transitions with parameters of any noise at their defaults:
@@ -53,7 +53,7 @@ def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     loss of the Q networks is lowest as a function of their value: the least of a parabola through
     three losses, so that |y| has to stay below 0.75. Observed, [3]: y of the cases.
     """
-    found = []
+    targets = []
     for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False):
         agent = make(
             Settings(
@@ -64,8 +64,8 @@ def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
             )
         )
         target = float(i["target_q"])
-        found.append(lowest(lambda q, a=agent, t=target: a.losses(q, t)[0]))  # type: ignore[misc]
-    return np.array(found)
+        targets.append(lowest(lambda q, a=agent, t=target: a.losses(q, t)[0]))  # type: ignore[misc]
+    return np.array(targets)
 
 
 def critic_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
@@ -83,7 +83,7 @@ def critic_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def actor_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """What the policy climbs.
+    """Return the slope of the policy's objective.
 
     The Q network says ``online`` and the target Q network ``target``, everywhere. Observed, [1]:
     the loss of the policy that is differentiated.
@@ -140,7 +140,7 @@ def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     constant noise[k] in the units in which the framework takes its noise. Observed, [2]: the first
     action that the environment receives, for k = 0 and 1.
     """
-    found = []
+    deviations = []
     for noise in i["noise"]:
         agent = make(
             Settings(
@@ -149,8 +149,8 @@ def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
         )
         pre_tanh = float(i["pre_tanh"])
         run = agent.run(begin=lambda _, a=agent, p=pre_tanh: a.set_policy(p, p))  # type: ignore[misc]
-        found.append(run.actions[0][-1])
-    return np.array(found)
+        deviations.append(run.actions[0][-1])
+    return np.array(deviations)
 
 
 def exploration_default(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
@@ -182,7 +182,7 @@ def learning_starts(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def warmup_draw(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """Whether each random action of the warm-up is a new one.
+    """Return for each random action of the warm-up whether it is a new one.
 
     As for the start of learning: the policy is at the upper bound, without noise, so that an action
     below it is a random one. Observed, [2]: 1.0 if there are random actions and else 0.0; how many
@@ -198,7 +198,7 @@ def warmup_draw(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def gradient_clip(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """What norm of gradients the optimisers find when they are huge.
+    """Return the norm of huge gradients at the optimisers' steps.
 
     The framework's own loop; the Q network says ``value`` everywhere, so that the norm of its
     gradients is beyond 100. Observed, [1]: one over the norm of all gradients together at the

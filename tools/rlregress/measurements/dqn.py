@@ -16,7 +16,7 @@ from rlregress.measurements.driven_agents import (
     MakeDiscreteAgent,
     Settings,
 )
-from rlregress.measurements.loss_minimum import apart, inverse, lowest
+from rlregress.measurements.loss_minimum import inverse, lowest, mean_distance
 
 Inputs = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ _MANY = 1000
 
 
 def _target(agent: DiscreteAgent, online: Sequence[float], target: Sequence[float]) -> float:
-    """What Q(s, 0) regresses towards."""
+    """Return the target of Q(s, 0)."""
     return lowest(lambda number: agent.loss([number, *online[1:]], target))
 
 
@@ -41,7 +41,7 @@ def _act_greedily(agent: DiscreteAgent) -> LoopRecord:
 
 
 def _random(actions: Sequence[float]) -> np.ndarray:
-    """Whether each action is another one than the greedy one, bool [steps]."""
+    """Return for each action whether it differs from the greedy one, bool [steps]."""
     return np.asarray(actions) != _MANY - 1
 
 
@@ -59,7 +59,7 @@ def target_double(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def target_ties(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """What the next value is where several actions are the best.
+    """Return the next value where several actions are the best.
 
     The target network says ``target``, with several best values, in every state; the Q network
     prefers the first of them. Reward ``reward``; the target y is found as in the detail on double
@@ -80,7 +80,7 @@ def target_terminal(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     reward ``reward``. The target y is found as in the detail on double Q-learning, |y| below 0.75.
     Observed, [3]: y of the cases.
     """
-    found = []
+    targets = []
     for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False):
         agent = make(
             Settings(
@@ -91,8 +91,8 @@ def target_terminal(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
             )
         )
         best = float(i["target_q"])
-        found.append(_target(agent, [0.0, 0.5, 0.4], [best - 1.0, best, best - 1.0]))
-    return np.array(found)
+        targets.append(_target(agent, [0.0, 0.5, 0.4], [best - 1.0, best, best - 1.0]))
+    return np.array(targets)
 
 
 def loss_kind(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
@@ -102,14 +102,14 @@ def loss_kind(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     the target then; the Q network says reward + errors[k] for their action. Observed, [3]: the loss
     that is differentiated, of each error.
     """
-    made = Settings(reward=float(i["reward"]), terminated=1.0, batch_size=int(i["batch_size"]))
-    agent = make(made)
+    settings = Settings(reward=float(i["reward"]), terminated=1.0, batch_size=int(i["batch_size"]))
+    agent = make(settings)
     values = [float(i["reward"]) + error for error in i["errors"]]
     return np.array([agent.loss([value, 0.0, 0.0], [0.0] * 3) for value in values])
 
 
 def gradient_clip(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """What norm of gradients the optimiser finds when they are huge.
+    """Return the norm of huge gradients at the optimiser's step.
 
     The framework's own loop; every parameter of the Q network is ``weight``, so that the gradients
     of whatever loss have a norm beyond 100. Observed, [1]: one over the norm of all gradients
@@ -151,7 +151,7 @@ def target_update_interval(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
         make,
         Settings(steps=int(i["steps"]), every=int(i["every"]), target_every=int(i["interval"])),
     )
-    return np.array([apart([steps for steps, _ in moves])])
+    return np.array([mean_distance([steps for steps, _ in moves])])
 
 
 def target_update_environments(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
@@ -170,7 +170,7 @@ def target_update_environments(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray
             target_every=int(i["interval"]),
         ),
     )
-    return np.array([environments, apart([steps for steps, _ in moves])])
+    return np.array([environments, mean_distance([steps for steps, _ in moves])])
 
 
 def target_update_share(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
@@ -192,7 +192,7 @@ def epsilon_schedule(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     random is the number draws[k], so that an action is random as long as epsilon is above it.
     Observed, [5]: of a run for each draw, the number of steps with a random action.
     """
-    found = []
+    shares = []
     for draw in i["draws"]:
         agent = make(
             Settings(
@@ -203,8 +203,8 @@ def epsilon_schedule(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
             )
         )
         run = _act_greedily(agent)
-        found.append(np.sum(_random(run.actions[0])))
-    return np.array(found, dtype=np.float64)
+        shares.append(np.sum(_random(run.actions[0])))
+    return np.array(shares, dtype=np.float64)
 
 
 def epsilon_deterministic(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
@@ -216,12 +216,12 @@ def epsilon_deterministic(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     -1.0 where there is neither.
     """
     epsilon = float(i["epsilon"])
-    found = []
+    shares = []
     for deterministic in (False, True):
         agent = make(Settings(actions=_MANY, epsilon=(epsilon, epsilon, 1), draw=0.0, steps=4))
         action = agent.act(_greedy(), deterministic)
-        found.append(-1.0 if action is None else float(_random([action])[0]))
-    return np.array(found)
+        shares.append(-1.0 if action is None else float(_random([action])[0]))
+    return np.array(shares)
 
 
 def learning_starts(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
@@ -246,14 +246,14 @@ def train_frequency(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     Observed, [3]: transitions from one update to the next with one environment; environments that
     were stepped; transitions, over all of them, from one update to the next.
     """
-    found = []
+    updates = []
     environments = 1
     for number in (1, int(i["environments"])):
         agent = make(Settings(environments=number, steps=int(i["steps"]), every=int(i["every"])))
         run = agent.run()
-        found.append(apart([steps for steps, _ in run.updates]))
+        updates.append(mean_distance([steps for steps, _ in run.updates]))
         environments = sum(1 for actions in run.actions if len(actions))
-    return np.array([found[0], environments, found[1]], dtype=np.float64)
+    return np.array([updates[0], environments, updates[1]], dtype=np.float64)
 
 
 #: detail -> its measurement

@@ -1,4 +1,4 @@
-"""Drivers: agents that can be told what to do, in the same words whatever framework they are of.
+"""Interfaces of drivers: agents that measurements control, the same for every framework.
 
 A framework gives a class for each of its scopes. Called with ``Settings`` it makes an agent of the
 framework's own parts, which then answers the methods here. A measurement asks nothing else. What a
@@ -16,7 +16,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Settings:
-    """What an agent is made with. None: what the framework does if nobody says.
+    """Settings of an agent. None: the framework's default.
 
     Learning rates are 0, so that an update leaves the networks as they were told to be.
 
@@ -64,7 +64,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class LoopRecord:
-    """What happened in a run of the framework's own loop.
+    """The record of a run of the framework's own loop.
 
     Attributes:
         actions: of each environment that was stepped, those that it received.

@@ -1,4 +1,4 @@
-"""What an off-policy training did, in its order."""
+"""The events of an off-policy training, in their order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass
 class Journal:
-    """What an off-policy training did, in its order.
+    """The events of an off-policy training, in their order.
 
     The parts that an optimiser steps are "critic", "actor" and "temperature".
 

@@ -1,4 +1,4 @@
-"""What measurements of several algorithms have in common."""
+"""Helpers of the measurements of several algorithms."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 #: every distance function is quadratic within 1, and this far from the target on both sides
-_APART = 0.25
+_DISTANCE = 0.25
 #: a norm that no clip lets through
 _UNCLIPPED = 100.0
 
 
 def lowest(loss: Callable[[float], float]) -> float:
-    """Where a loss is lowest, whatever its factor: its values at -1/4, 0 and 1/4 lie on a parabola.
+    """Return the minimum of a loss of any factor, whose values at -1/4, 0, 1/4 lie on a parabola.
 
     Only for a place below 0.75: every documented distance is quadratic up to an error of 1. NaN
     for a loss that is a straight line there.
     """
-    left, middle, right = (loss(number) for number in (-_APART, 0.0, _APART))
-    curvature = left + right - 2.0 * middle
-    return _APART * (left - right) / (2.0 * curvature) if curvature else math.nan
+    lower, middle, right = (loss(number) for number in (-_DISTANCE, 0.0, _DISTANCE))
+    curvature = lower + right - 2.0 * middle
+    return _DISTANCE * (lower - right) / (2.0 * curvature) if curvature else math.nan
 
 
 def inverse(norm: float) -> float:
@@ -29,6 +29,6 @@ def inverse(norm: float) -> float:
     return 0.0 if norm > _UNCLIPPED else 1.0 / norm
 
 
-def apart(steps: Sequence[int]) -> float:
+def mean_distance(steps: Sequence[int]) -> float:
     """Mean distance of neighbouring numbers of steps; 0.0 if there are not two."""
     return float(np.mean(np.diff(steps))) if len(steps) > 1 else 0.0

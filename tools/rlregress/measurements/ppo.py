@@ -45,13 +45,13 @@ class Settings:
     gradients_clipped: bool = True
 
     def named(self, **names: str) -> dict[str, Any]:
-        """What is not as by default, by the names that a framework has for it."""
-        given = {theirs: getattr(self, name) for name, theirs in names.items()}
-        return {theirs: number for theirs, number in given.items() if number is not None}
+        """Return the settings that are not default, by the framework's names."""
+        settings = {theirs: getattr(self, name) for name, theirs in names.items()}
+        return {theirs: number for theirs, number in settings.items() if number is not None}
 
 
 class Effects(NamedTuple):
-    """What the update did.
+    """The effects of an update.
 
     Attributes:
         loss: the total loss that is differentiated.
@@ -141,8 +141,10 @@ def value_clip_gradient(update: Update, i: Inputs) -> np.ndarray:
     def gradients(clip: float) -> np.ndarray:
         fed = {"old_values": i["old_value"], "value_clip": clip, "gradients_clipped": False}
         cases = zip(i["values"], i["returns"], strict=False)
-        made = [Settings(value=float(value), returns=wanted, **fed) for value, wanted in cases]
-        return np.array([update(settings).value_gradient for settings in made])
+        updates = [
+            update(Settings(value=float(value), returns=target, **fed)) for value, target in cases
+        ]
+        return np.array([effects.value_gradient for effects in updates])
 
     return gradients(float(i["clip_range"])) / gradients(0.0)
 
@@ -158,7 +160,7 @@ def entropy_bonus(update: Update, i: Inputs) -> np.ndarray:
 
 
 def entropy_coefficient(update: Update, i: Inputs) -> np.ndarray:
-    """That derivative by default over that with a coefficient of 1."""
+    """Return the derivative of the default coefficient over that of a coefficient of 1."""
     del i
     return np.array([_entropy_gradient(update, None) / _entropy_gradient(update, 1.0)])
 
@@ -172,7 +174,7 @@ def gradient_clip(update: Update, i: Inputs) -> np.ndarray:
 
 
 def loss_sign(update: Update, i: Inputs) -> np.ndarray:
-    """What an advantage, an error and more entropy do to the total loss."""
+    """Return the signs of advantage, error and entropy in the total loss."""
     coefficient = float(i["coefficient"])
 
     def loss(**fed: Any) -> float:

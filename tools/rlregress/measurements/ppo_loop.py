@@ -59,7 +59,7 @@ class Settings:
 
 @dataclass
 class RecordedTraining:
-    """What was recorded; an adapter adds what only it can record.
+    """The record of a training; adapters add fields of their own.
 
     Attributes:
         environments: that were stepped; each has the actions that it ``received``.
@@ -90,23 +90,23 @@ class RecordedTraining:
         advantages = np.concatenate(self.advantages).reshape(-1, steps)
         return np.take_along_axis(advantages, order, axis=1)
 
-    def moved(self) -> list[bool]:
-        """Of each minibatch, whether the policy has left the old one."""
+    def list_moved(self) -> list[bool]:
+        """Return for each minibatch whether the policy has left the old one."""
         return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
 
     def moved_first(self, rollouts: int) -> np.ndarray:
         """The same of the first minibatch of each rollout, [rollouts]."""
-        return np.array(self.moved()[:: len(self.log_ratios) // rollouts], dtype=np.float64)
+        return np.array(self.list_moved()[:: len(self.log_ratios) // rollouts], dtype=np.float64)
 
 
 #: makes an agent of PPO and runs the framework's own loop
 Train = Callable[[Settings], RecordedTraining]
 
 
-def _settings(i: Inputs, steps: int, total: int | None = None, **more: Any) -> Settings:
+def _settings(i: Inputs, steps: int, total: int | None = None, **options: Any) -> Settings:
     minibatches = int(i.get("minibatches", 2))
     size = int(i.get("minibatch_size", steps // minibatches))
-    return Settings(steps, size, minibatches, steps if total is None else total, **more)
+    return Settings(steps, size, minibatches, steps if total is None else total, **options)
 
 
 def minibatches(train: Train, i: Inputs) -> np.ndarray:
@@ -131,15 +131,15 @@ def parameter(train: Train, i: Inputs) -> np.ndarray:
 
 
 def shuffle(train: Train, i: Inputs) -> np.ndarray:
-    """Whether two epochs come in the order of collection, and in the same order."""
+    """Return whether two epochs come in the order of collection, and in the same order."""
     steps = int(i["rollout_steps"])
     evaluated = train(_settings(i, steps, epochs=int(i["epochs"]))).evaluated
     first, second = np.concatenate(evaluated).reshape(2, steps)
     return np.array([np.array_equal(first, np.sort(first)), np.array_equal(second, first)])
 
 
-def _at_ratio(train: Train, i: Inputs, ratio: float, **more: Any) -> RecordedTraining:
-    return train(_settings(i, 4, epochs=int(i["epochs"]), ratio=float(ratio), **more))
+def _at_ratio(train: Train, i: Inputs, ratio: float, **options: Any) -> RecordedTraining:
+    return train(_settings(i, 4, epochs=int(i["epochs"]), ratio=float(ratio), **options))
 
 
 def early_stop_default(train: Train, i: Inputs) -> np.ndarray:
@@ -154,7 +154,7 @@ def early_stop(train: Train, i: Inputs) -> np.ndarray:
 
 
 def recomputed(train: Train, i: Inputs) -> np.ndarray:
-    """Whether the advantages of later epochs are others than those of the first."""
+    """Return whether the advantages of later epochs differ from those of the first."""
     rewards = np.array(i["rewards"])
     settings = _settings(i, len(rewards), epochs=3, rewards=rewards, learning_rate=0.1)
     first, *later = train(settings).by_sample(len(rewards))
@@ -168,7 +168,7 @@ def granularity(train: Train, i: Inputs) -> np.ndarray:
         _settings(i, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
     )
     (a,) = training.by_sample(len(rewards))
-    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.moved()])
+    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.list_moved()])
 
 
 def iterations(train: Train, i: Inputs) -> np.ndarray:

@@ -45,30 +45,30 @@ def loss_fractions(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
 
 
 def loss_reduction(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
-    """What the loss is summed over, and what it is averaged over.
+    """Return which dimensions the loss is summed and averaged over.
 
     The transitions terminate, with reward 0, and every quantile is below the target by ``error``.
     Observed, [2]: the loss of ``quantiles`` quantiles over that of one; the loss of a minibatch of
     ``batch_size`` transitions over that of one.
     """
     error = float(i["error"])
-    one, several, batch = (
+    single, summed, batch = (
         _off_target(make, [error] * quantiles, batch_size=size)
         for quantiles, size in ((1, 1), (int(i["quantiles"]), 1), (1, int(i["batch_size"])))
     )
-    return np.array([several, batch]) / one
+    return np.array([summed, batch]) / single
 
 
 def loss_networks(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
-    """What several Q networks make of the loss.
+    """Return the loss of several Q networks over that of one.
 
     As for the reduction over quantiles, with one quantile. Observed, [1]: the loss of ``networks``
     Q networks over that of one.
     """
-    one, several = (
+    single, both = (
         _off_target(make, [float(i["error"])], networks=count) for count in (1, int(i["networks"]))
     )
-    return np.array([several / one])
+    return np.array([both / single])
 
 
 def target_action(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
@@ -89,12 +89,12 @@ def target_action(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
             discount=float(i["discount"]),
         )
     )
-    rest = list(i["online"][1:])
-    return np.array([lowest(lambda number: agent.loss([number, *rest], i["target"]))])
+    other_values = list(i["online"][1:])
+    return np.array([lowest(lambda number: agent.loss([number, *other_values], i["target"]))])
 
 
 def greedy_action(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """What an action is chosen by, without exploration.
+    """Return the statistic by which an action is chosen, without exploration.
 
     The Q network says the quantiles values[:, a] of action a. Observed, [1]: the number of the
     action that a user gets who asks for one without chance.

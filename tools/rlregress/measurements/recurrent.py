@@ -59,12 +59,12 @@ class Settings:
 
     def weights(self, value: str, entropy: str) -> dict[str, float]:
         """Weights of losses by the framework's names, without those that are as by default."""
-        given = {value: self.value_coefficient, entropy: self.entropy_coefficient}
-        return {name: number for name, number in given.items() if number is not None}
+        coefficients = {value: self.value_coefficient, entropy: self.entropy_coefficient}
+        return {name: number for name, number in coefficients.items() if number is not None}
 
 
 class Rollout(NamedTuple):
-    """What is stored of a rollout before its update, [steps, environments] each.
+    """Stored numbers of a rollout before its update, [steps, environments] each.
 
     Attributes:
         means: of the action.
@@ -81,7 +81,7 @@ class Rollout(NamedTuple):
 
 @dataclass
 class Record:
-    """What was recorded.
+    """The record of a training.
 
     Attributes:
         rollouts: in their order.
@@ -105,7 +105,7 @@ Train = Callable[[Settings], Record]
 Measurement = Callable[[Train, Inputs], np.ndarray]
 
 
-def of_all(measurement: Measurement, *trains: Train) -> Callable[[Inputs], np.ndarray]:
+def measure_all(measurement: Measurement, *trains: Train) -> Callable[[Inputs], np.ndarray]:
     """A probe that gives the result of several agents: no known one where they differ."""
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
@@ -118,7 +118,7 @@ def _ends(steps: int, of: int = 0) -> list[float]:
 
 
 def rollout(train: Train, i: Inputs) -> np.ndarray:
-    """Whether mean and value are those of the very first step, behind an end and a rollout."""
+    """Return whether mean and value equal those of the first step, after an end and a rollout."""
     episode = int(i["episode"])
     scripts = [{"terminated": _ends(episode)}]
     first, second = train(Settings(scripts, int(i["rollout"]), rollouts=2)).rollouts
@@ -131,7 +131,7 @@ def rollout(train: Train, i: Inputs) -> np.ndarray:
 
 
 def update(train: Train, i: Inputs) -> np.ndarray:
-    """Whether ratios and values of a repeated rollout differ, before and behind an end."""
+    """Return whether ratios and values of a repeated rollout differ, before and after an end."""
     steps, episodes = int(i["rollout"]), [int(episode) for episode in i["episodes"]]
     ends = ["terminated"] * (len(episodes) - 1) + ["truncated"]
     # the observation says which environment and step it is of
@@ -147,8 +147,10 @@ def update(train: Train, i: Inputs) -> np.ndarray:
     changes = train(Settings(scripts, steps, rollouts=2)).changes
     # steps of the second rollout before the first end in it
     before = np.arange(steps)[:, None] < -steps % np.array(episodes)
-    moved = np.abs(changes) > _NEGLIGIBLE
-    return np.array([own[rows].any() for own in moved for rows in (before, ~before)], dtype=float)
+    has_moved = np.abs(changes) > _NEGLIGIBLE
+    return np.array(
+        [own[rows].any() for own in has_moved for rows in (before, ~before)], dtype=float
+    )
 
 
 def minibatches(train: Train, i: Inputs) -> np.ndarray:
@@ -160,28 +162,28 @@ def minibatches(train: Train, i: Inputs) -> np.ndarray:
     settings = Settings(
         scripts, int(i["rollout"]), minibatches=int(i["minibatches"]), epochs=_EPOCHS
     )
-    found = train(settings).minibatches
-    epochs = np.concatenate(found).reshape(_EPOCHS, -1)
+    rows = train(settings).minibatches
+    epochs = np.concatenate(rows).reshape(_EPOCHS, -1)
     ordered = [np.array_equal(epochs, np.sort(epochs)), bool((epochs == epochs[0]).all())]
-    share = len(found[0]) / settings.steps
+    share = len(rows[0]) / settings.steps
     return np.array([share, len(np.unique(epochs[0])), *ordered], dtype=np.float64)
 
 
-def padded(i: Inputs, **more: Any) -> Settings:
+def padded(i: Inputs, **options: Any) -> Settings:
     """A rollout of two environments; in one of them an episode ends."""
     steps = int(i["rollout"])
     rewards = [float(i.get("advantage", 0.0))] + [0.0] * (steps - 1)
     ending = {"rewards": 0.0, "terminated": _ends(int(i["episode"]), of=steps)}
     # without a discount the reward is the advantage, and the target of the value
-    return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **more)
+    return Settings([{"rewards": rewards}, ending], steps, discount=0.0, **options)
 
 
 def padding(train: Train, i: Inputs) -> np.ndarray:
     """Steps that the means of losses are of, and that the scale of advantages is of."""
 
-    def updated(**more: Any) -> Record:
+    def updated(**options: Any) -> Record:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
-        return train(padded(i, constant=True, **{**weights, **more}))
+        return train(padded(i, constant=True, **{**weights, **options}))
 
     advantage = float(i["advantage"])
     spread = updated(advantage=0.0, entropy_coefficient=1.0)
@@ -216,19 +218,19 @@ def bootstrap(train: Train, i: Inputs) -> np.ndarray:
     first, second = train(settings).rollouts
     values = first.values[:, 1]
     added = (first.rewards[episode - 1, 1] - reward) / discount
-    ended = (first.returns[-1, 1] - reward) / discount
+    bootstrapped = (first.returns[-1, 1] - reward) / discount
     pairs = [
         (added, values[2 * episode]),
         (added, values[0]),
-        (ended, second.values[0, 1]),
-        (ended, values[0]),
+        (bootstrapped, second.values[0, 1]),
+        (bootstrapped, values[0]),
         (added, values[episode - 1]),
     ]
     return np.array([abs(a - b) < _NEGLIGIBLE for a, b in pairs], dtype=np.float64)
 
 
 def critic(train: Train, i: Inputs) -> np.ndarray:
-    """Whether values differ from step to step, and without what the policy remembers."""
+    """Return whether values differ from step to step, and without the policy's memory."""
     steps = int(i["rollout"])
     # rollouts are whole episodes; the third is without what the policy remembers, and the second
     # begins as it does, where the value after a rollout moves the memory of the next one, too

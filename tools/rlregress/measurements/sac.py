@@ -48,7 +48,7 @@ def tanh_correction(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 
 
 def action_scale(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
-    """What wider bounds add to the log-probability."""
+    """Return the difference that wider bounds make to the log-probability."""
     ones = np.ones(len(i["pre_tanh"]))
     bounds = ((i["low"], i["high"]), (-ones, ones))
     wide, unit = (make(Settings(low=a, high=b)).log_prob(i["pre_tanh"]) for a, b in bounds)
@@ -56,7 +56,7 @@ def action_scale(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 
 
 def update_order(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
-    """What of an update the policy's loss, and the targets, see already."""
+    """Return which parts of an update come before the policy's loss and the targets."""
 
     def first_update(rate: float, log_prob: float) -> tuple[float, float]:
         settings = Settings(
@@ -93,10 +93,10 @@ def update_schedule(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     journal = make(loop(i)).run()
     past = int(i["steps"]) - int(i["counted"])
     counts = [journal.count(part, after=past) for part in ("critic", "actor", "temperature")]
-    critics = [taken for part, taken in journal.updates if part == "critic"]
+    critics = [steps for part, steps in journal.updates if part == "critic"]
     moves = zip(journal.moves, critics, strict=False)
-    moved = sum(targets for (_, targets), taken in moves if taken > past)
-    return np.array([*counts, moved, _longest_burst(journal)], dtype=np.float64)
+    target_moves = sum(targets for (_, targets), steps in moves if steps > past)
+    return np.array([*counts, target_moves, _longest_burst(journal)], dtype=np.float64)
 
 
 def temperature_rate(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
@@ -105,23 +105,23 @@ def temperature_rate(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     critic = policy if make(Settings()).shares_rate else float(i["critic_rate"])
     journal = make(loop(i, log_prob=float(i["log_prob"]), rates=(critic, policy))).run()
     changes = np.abs(np.diff(journal.temperatures))
-    others = [journal.rates["critic"] / critic, journal.rates["actor"] / policy]
-    return np.array([np.log10(changes[0]), changes[-1] / changes[0], *others])
+    ratios = [journal.rates["critic"] / critic, journal.rates["actor"] / policy]
+    return np.array([np.log10(changes[0]), changes[-1] / changes[0], *ratios])
 
 
 def temperature_initial(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     """The temperature by default, and where a number is asked for."""
-    wanted = Settings(temperature=float(i["asked"]), trained_temperature=True)
-    return np.array([make(settings).temperature() for settings in (Settings(), wanted)])
+    configured = Settings(temperature=float(i["asked"]), trained_temperature=True)
+    return np.array([make(settings).temperature() for settings in (Settings(), configured)])
 
 
 def target_interval(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
-    """Whether the targets moved at each update."""
+    """Return for each update whether the targets moved."""
     updates = int(i["updates"])
     # some programs wait for more than a minibatch
     steps = updates + int(i["batch_size"]) + 1
     journal = make(loop(i, steps=steps, target_every=int(i["interval"]))).run()
-    return np.array([moved for _, moved in journal.moves[:updates]], dtype=np.float64)
+    return np.array([has_moved for _, has_moved in journal.moves[:updates]], dtype=np.float64)
 
 
 def reward_scaling(make: MakeTwinAgent, i: Inputs) -> np.ndarray:

@@ -21,9 +21,9 @@ from rlregress.measurements.twin_details import Inputs, Measurement, loop
 _ROUNDING = 1e-6
 
 
-def _smoothed(make: MakeTwinAgent, i: Inputs, own_draws: bool = True, **more: Any) -> np.ndarray:
+def _smoothed(make: MakeTwinAgent, i: Inputs, own_draws: bool = True, **options: Any) -> np.ndarray:
     """Smoothed target actions, [samples, dimensions]."""
-    agent = make(Settings(low=i["low"], high=i["high"], seed=int(i["seed"]), **more))
+    agent = make(Settings(low=i["low"], high=i["high"], seed=int(i["seed"]), **options))
     return agent.smoothed_actions(float(i["squashed"]), int(i["samples"]), own_draws)
 
 
@@ -69,9 +69,9 @@ def noise_parameter(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
 
 
-def _collected(make: MakeTwinAgent, i: Inputs, **more: Any) -> np.ndarray:
+def _collected(make: MakeTwinAgent, i: Inputs, **options: Any) -> np.ndarray:
     """The actions of a collection, [environments, steps]."""
-    return make(loop(i, learns=False, **more)).run().collected()
+    return make(loop(i, learns=False, **options)).run().collected()
 
 
 def _last(make: MakeTwinAgent, i: Inputs, pre_tanh: float, noise: float) -> float:
@@ -96,8 +96,8 @@ def exploration_default(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 
 def exploration_environments(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     """Environments, and the spread between them over that of all actions."""
-    several = {"environments": int(i["environments"]), "per_environment": True}
-    return spread_between_environments(_collected(make, i, pre_tanh=0.0, deviation=0.1, **several))
+    options = {"environments": int(i["environments"]), "per_environment": True}
+    return spread_between_environments(_collected(make, i, pre_tanh=0.0, deviation=0.1, **options))
 
 
 def exploration_warmup(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
@@ -108,7 +108,7 @@ def exploration_warmup(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 
 
 def policy_delay(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
-    """Whether policy and target critics moved in each update."""
+    """Return for each update whether policy and target critics moved."""
     updates = int(i["updates"])
     # some programs wait for a minibatch
     settings = loop(i, delay=int(i["delay"]))

@@ -5,7 +5,7 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,7 +46,7 @@ def kl_bound(step: Step, i: Inputs) -> np.ndarray:
 
 
 def damping(step: Step, i: Inputs) -> np.ndarray:
-    """What the damping by default makes of a step."""
+    """Return the effect of the default damping on a step."""
     bound = float(i["bound"])
     return np.array([_divergence(step, bound=bound) / bound])
 
@@ -60,9 +60,13 @@ def _share(
 
 
 def line_search(step: Step, i: Inputs) -> np.ndarray:
-    """By what steps are shortened that exceed the bound, or make the objective worse."""
+    """Return the factors by which steps that exceed the bound, or worsen the objective, are
+    shortened.
+    """
     cases = zip(i["actions"], i["advantages"], strict=False)
-    return np.array([_share(step, actions, of, float(i["bound"])) for actions, of in cases])
+    return np.array(
+        [_share(step, actions, advantages, float(i["bound"])) for actions, advantages in cases]
+    )
 
 
 def expected_improvement(step: Step, i: Inputs) -> np.ndarray:
@@ -72,6 +76,16 @@ def expected_improvement(step: Step, i: Inputs) -> np.ndarray:
 
 
 def direction(step: Step, i: Inputs) -> np.ndarray:
-    """Whether the policy follows the natural gradient."""
+    """Return whether the policy follows the natural gradient."""
     mean, log_std = step([float(i["action"])] * 2, [1.0, 1.0], bound=1e-3, damping=0.0)
     return np.array([log_std / mean])
+
+
+#: detail id -> its measurement.
+MEASUREMENTS: Mapping[str, Callable[[Step, Inputs], np.ndarray]] = {
+    "trpo.kl.bound": kl_bound,
+    "trpo.damping": damping,
+    "trpo.line_search": line_search,
+    "trpo.line_search.expected": expected_improvement,
+    "trpo.direction": direction,
+}

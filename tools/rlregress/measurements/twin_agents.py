@@ -18,7 +18,7 @@ from rlregress.measurements.loop_journal import Journal
 
 @dataclass(frozen=True)
 class Settings:
-    """What an agent is made with, and acts in. None: as the framework does by default.
+    """Settings of an agent and its environment. None: the framework's default.
 
     Attributes:
         steps: that its own loop is asked for.
@@ -95,9 +95,9 @@ class Settings:
     seed: int = 0
 
     def named(self, **names: str) -> dict[str, Any]:
-        """What is not as by default, by the names that a framework has for it."""
-        given = {theirs: getattr(self, name) for name, theirs in names.items()}
-        return {theirs: number for theirs, number in given.items() if number is not None}
+        """Return the settings that are not default, by the framework's names."""
+        settings = {theirs: getattr(self, name) for name, theirs in names.items()}
+        return {theirs: number for theirs, number in settings.items() if number is not None}
 
 
 class TwinAgent(Protocol):
@@ -120,7 +120,7 @@ class TwinAgent(Protocol):
         """Loss of the policy, as it is differentiated; the Q networks output ``values``."""
 
     def target(self, values: Sequence[float]) -> float:
-        """What the Q networks regress towards; their targets output ``values``."""
+        """Return the target of the Q networks, whose target networks output ``values``."""
 
     def first_update(self, target_value: float) -> tuple[float, float]:
         """Target of the Q networks, and loss of the policy, of the first update with one.

@@ -29,10 +29,12 @@ def soft(i: Inputs) -> dict[str, Any]:
     return {name: i.get(name) for name in ("log_prob", "temperature")}
 
 
-def loop(i: Inputs, **more: Any) -> Settings:
+def loop(i: Inputs, **options: Any) -> Settings:
     """Settings of a run of the framework's own loop."""
     names = ("steps", "batch_size", "starts", "collected_at_once")
-    return Settings(**{"starts": 0, **{name: int(i[name]) for name in names if name in i}, **more})
+    return Settings(
+        **{"starts": 0, **{name: int(i[name]) for name in names if name in i}, **options}
+    )
 
 
 def _critic_loss(
@@ -72,7 +74,7 @@ def critic_loss_distance(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
 
 def _targets(make: MakeTwinAgent, i: Inputs, cases: Any) -> np.ndarray:
     """The target of each case: numbers of the target networks, and flags of every step."""
-    found = []
+    targets = []
     for values, terminated, truncated in cases:
         settings = Settings(
             reward=float(i["reward"]),
@@ -86,8 +88,8 @@ def _targets(make: MakeTwinAgent, i: Inputs, cases: Any) -> np.ndarray:
             smoothing_bound=0.0,
             **soft(i),
         )
-        found.append(make(settings).target(values))
-    return np.array(found)
+        targets.append(make(settings).target(values))
+    return np.array(targets)
 
 
 def target(make: MakeTwinAgent, i: Inputs) -> np.ndarray:

@@ -42,6 +42,8 @@ _LEADING_OUT = re.compile(
 )
 #: CPU time that a training may take, in times of that with all defaults, and seconds more.
 _TIMES, _MORE = 10, 5.0
+#: times of that which may pass by the clock.
+_WAITED = 4
 
 
 class DoesNotEnd(BaseException):
@@ -142,18 +144,29 @@ def _train_with(option: Option, value: Any, seconds: float, train: Callable[[], 
 
 @contextlib.contextmanager
 def _limit(seconds: float) -> Iterator[None]:
-    """Raise DoesNotEnd when so much CPU time has passed."""
+    """Raise DoesNotEnd when so much CPU time has passed, or a few times as much of a clock.
+
+    A training that waits uses no CPU time. On a machine that does other work, one that computes
+    takes longer by the clock.
+    """
 
     def end(*_: Any) -> None:
         raise DoesNotEnd
 
-    before = signal.signal(signal.SIGVTALRM, end)
+    signals = (signal.SIGVTALRM, signal.SIGALRM)
+    handlers = [signal.signal(number, end) for number in signals]
+    begun = time.monotonic()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    # the timer of the process that all trainings share goes on afterwards
+    shared, _ = signal.setitimer(signal.ITIMER_REAL, _WAITED * seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        left = shared - (time.monotonic() - begun)
+        signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6) if shared else 0)
+        for number, handler in zip(signals, handlers, strict=True):
+            signal.signal(number, handler)
 
 
 class CapturedOptions:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -85,12 +87,35 @@ def test_options_are_what_constructors_leave_at_their_defaults(monkeypatch):
     assert training(Ends, 0) == plain, "a default stays changed"
 
 
-def test_a_training_with_an_option_that_goes_on_for_ever_is_ended(monkeypatch):
-    """The answer is that it does not end."""
+@pytest.mark.parametrize("ends", ["twice", "twice and not __import__('time').sleep(60)"])
+def test_a_training_with_an_option_that_goes_on_for_ever_is_ended(monkeypatch, ends):
+    """Whether it computes or sleeps, it is reported that it does not end, and others follow it."""
     monkeypatch.setattr(option_trainings, "_MORE", 0.05)
-    library(monkeypatch, ends="twice")
+    library(monkeypatch, ends=ends)
+    begun = time.monotonic()
     outputs = {name: run() for name, run in SHIFTING(Ends, 0)}
     assert outputs["shift: Shift(twice=True)"] == "does not end"
+    assert len(outputs) == 4
+    assert time.monotonic() - begun < 30
+
+
+def test_the_limit_of_a_training_leaves_that_of_all_trainings(monkeypatch):
+    """The alarm of their process rings when it was to, with its own handler."""
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(time.monotonic()))
+    signal.setitimer(signal.ITIMER_REAL, 0.4)
+    try:
+        begun = time.monotonic()
+        with option_trainings._limit(5.0):
+            time.sleep(0.1)
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 0.3
+        while not rang and time.monotonic() - begun < 10:
+            time.sleep(0.05)
+        assert rang
+        assert rang[0] - begun >= 0.4
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize(

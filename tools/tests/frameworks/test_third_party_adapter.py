@@ -14,6 +14,7 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
+from rlregress.probing import families
 from rlregress.training import worker_launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -66,20 +67,115 @@ def test_it_is_known_and_what_it_needs_is_said(environment):
     assert ended.stderr.endswith(f"is not installed; install it with: pip install {NAME}\n")
 
 
+FRAMEWORK = 'Framework("Mine", ("numpy",), modules=("numpy",))'
+ENTRY = f"""from rlregress.frameworks.base import Adapter, Framework
+ADAPTER = Adapter('mine', __name__, {FRAMEWORK})
+"""
+OBSERVE = "def probes():\n    return {}\n"
+#: what is wrong in an adapter's package: file, text in place of another, words of the message.
+BROKEN = {
+    "it ends the process": (
+        "__init__", "ADAPTER =", "raise SystemExit(3)\nADAPTER =", ":2: SystemExit: 3"),
+    "it is no adapter": (
+        "__init__", "Adapter('mine'", "dict(a=1) #", ": TypeError: it is {'a': 1}"),
+    "it has another name": ("__init__", "'mine'", "'yours'", "the adapter's name is 'yours'"),
+    "it has no name": ("__init__", "ADAPTER", "OTHER", "has no attribute 'ADAPTER'"),
+    "packages are none": ("__init__", '("numpy",), ', "(), ", ":2: ValueError: packages is ()"),
+    "packages is text": ("__init__", '("numpy",), ', '"numpy", ', "expected tuple[str, ...]"),
+    "modules is a list": (
+        "__init__", '("numpy",))', "['numpy'])", "modules is ['numpy']; expected"),
+    "a syntax error": ("observe", "return {}", "return {", "observe.py:2: SyntaxError"),
+    "a missing module": (
+        "observe", "def", "import nowhere\nnowhere.there()\ndef", "observe.py:2: Unsupported"),
+    "probes are None": ("observe", "return {}", "pass", "observe.py: probes() returned None; "),
+    "probes are named": (
+        "observe", "{}", "{'dqn.loss.kind': 1}", "expected Mapping[tuple[str, str], Callable"),
+    "probes fail": ("observe", "{}", "{}['a']", "observe.py:2: KeyError: 'a'; expected probes()"),
+    "probes end it": ("observe", "return", "raise SystemExit #", "observe.py:2: SystemExit"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def make_adapter(monkeypatch, tmp_path):
+    """Write the package of an adapter with one text replaced, and make it a known framework."""
+
+    def make(file: str = "", old: str = "", new: str = "") -> None:
+        package = tmp_path / "rlregress_mine"
+        package.mkdir()
+        for name, text in (("__init__", ENTRY), ("observe", OBSERVE)):
+            assert name != file or old in text
+            changed = text.replace(old, new, 1) if name == file else text
+            (package / f"{name}.py").write_text(changed)
+        point = importlib.metadata.EntryPoint(
+            "mine", "rlregress_mine:ADAPTER", frameworks.ENTRY_POINT_GROUP
+        )
+        table = {"mine": point}
+        monkeypatch.setattr(frameworks.installed_metadata, "entry_points", lambda _: table)
+        monkeypatch.syspath_prepend(tmp_path)
+
+    yield make
+    families.load_all.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("rlregress_mine")]:
+        del sys.modules[name]
+
+
+def test_an_adapter_without_a_fault_is_read(make_adapter):
+    """The package that the other tests break has a table of probes, and no trainings."""
+    make_adapter()
+    adapter = frameworks.get("mine")
+    assert (adapter.observe.probes(), adapter.trace_trainings()) == ({}, {})
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_fault_of_an_adapter_is_one_sentence_that_names_its_file(make_adapter, tmp_path, fault):
+    """The sentence has what was found, what was expected and what to do."""
+    file, old, new, words = BROKEN[fault]
+    make_adapter(file, old, new)
+    with pytest.raises(UserError) as raised:
+        frameworks.get("mine").observe.probes()
+    message = str(raised.value)
+    assert message.startswith(str(tmp_path / "rlregress_mine" / f"{file}.py"))
+    assert words in message
+    assert "expected" in message
+    assert message.endswith("mend the adapter, or uninstall its package")
+
+
 @pytest.mark.parametrize(
-    ("target", "why"),
+    ("text", "words"),
     [
-        ("rlregress_nowhere:ADAPTER", "No module named 'rlregress_nowhere'"),
-        ("rlregress.suite:ADAPTER", "has no attribute 'ADAPTER'"),
-        ("rlregress.suite:root", "<function root"),
-        ("no name", "NoneType"),
+        ("PROBES = {'dqn.loss.kind': 1}", "expected Mapping[tuple[str, str], Callable"),
+        ("PROBES = {", "family.py:1: SyntaxError"),
+        ("", "AttributeError: module 'rlregress_mine.observe.family' has no attribute 'PROBES'"),
     ],
 )
-def test_what_is_no_adapter_is_an_error_in_one_sentence(monkeypatch, target, why):
-    """A package of another party that is broken is named, with the reason."""
+def test_tables_of_a_package_are_found_and_checked(make_adapter, tmp_path, text, words):
+    """A package without functions has the tables of its modules; a faulty one is named."""
+    make_adapter()
+    package = tmp_path / "rlregress_mine"
+    (package / "observe.py").unlink()
+    (package / "observe").mkdir()
+    (package / "observe" / "__init__.py").write_text("ABSENT = {'sac': 'has no SAC'}\n")
+    family = package / "observe" / "family.py"
+    family.write_text("PROBES = {'dqn.loss.kind': print}\nABSENT = {'td3': 'has no TD3'}\n")
+    observe = frameworks.get("mine").observe
+    assert observe.probes() == {("dqn.loss.kind", "library"): print}
+    assert observe.absent() == {"sac": "has no SAC", "td3": "has no TD3"}
+    family.write_text(f"{text}\n")
+    families.load_all.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("rlregress_mine.")]:
+        del sys.modules[name]
+    with pytest.raises(UserError) as raised:
+        frameworks.get("mine").observe.probes()
+    assert str(package) in str(raised.value)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("target", ["rlregress_nowhere:ADAPTER", "no name", ":ADAPTER"])
+def test_an_entry_point_that_names_no_module_is_one_sentence(monkeypatch, target):
+    """There is no file to name: the entry point is named."""
     point = importlib.metadata.EntryPoint("mine", target, frameworks.ENTRY_POINT_GROUP)
     monkeypatch.setattr(frameworks.installed_metadata, "entry_points", lambda _: {"mine": point})
-    with pytest.raises(UserError, match=f"'mine' is no adapter: .*{why}"):
+    with pytest.raises(UserError, match=f"expected '{target}' to be the adapter of the framework"):
         frameworks.get("mine")
 
 

@@ -109,7 +109,7 @@ def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
 
 def test_keywords_are_given_under_the_name_of_the_version():
     """A keyword that was renamed reaches an old class under its old name."""
-    loss = compat.made(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
+    loss = compat.construct(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
     assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
     assert compat.read(loss, "entropy_coeff") == 0.5
     assert compat.parameter(Old.Loss, "critic_coeff").default == 1.0
@@ -118,7 +118,7 @@ def test_keywords_are_given_under_the_name_of_the_version():
 def test_a_keyword_that_a_version_lacks_is_not_offered():
     """A class without a keyword is not called without it."""
     with pytest.raises(Unsupported, match="^Loss of torchrl .* has no keyword 'clip_value'$"):
-        compat.made(Old.Loss, "actor", clip_value=0.2)
+        compat.construct(Old.Loss, "actor", clip_value=0.2)
 
 
 def test_a_keyword_that_only_keeps_from_logging_is_left_out():

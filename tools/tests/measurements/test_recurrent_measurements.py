@@ -224,7 +224,7 @@ def test_a_variant_is_told_apart(id, variant):
 def test_agents_that_differ_have_no_variant():
     """A probe of two agents that do not do the same finds no known variant."""
     detail = catalogue.get("recurrent.rollout")
-    probe = recurrent.of_all(recurrent.rollout, Counting(), Counting(resets=NEITHER))
+    probe = recurrent.measure_all(recurrent.rollout, Counting(), Counting(resets=NEITHER))
     assert judge_observation(detail, probe(detail.copy_inputs())).variant is None
 
 

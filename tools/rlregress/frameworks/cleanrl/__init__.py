@@ -59,7 +59,7 @@ class CleanRL(Adapter):
 
     @property
     def framework(self) -> Framework:
-        """Without what can be trained, of scripts that were written for gym."""
+        """The description; scripts that were written for gym cannot be trained."""
         try:
             for_gym = self._source.for_gym
         except UserError:
@@ -68,7 +68,7 @@ class CleanRL(Adapter):
 
     @property
     def code(self) -> Code:
-        """Where this copy of the scripts lies."""
+        """The location of this copy of the scripts."""
         return ScriptCode(self)
 
     def available(self) -> Sequence[str]:
@@ -109,12 +109,12 @@ class ScriptCode(Code):
         return self._source.digests(f"{name}_continuous_action" for name in trained)
 
     def locate(self, file: str) -> Path | None:
-        """Where a file of this copy is, given below its root."""
+        """Return the path of a file of this copy, given below its root."""
         path = self._source.root / file
         return path if path.is_file() else None
 
     def is_checkout(self, folder: Path) -> bool:
-        """Whether the folder holds the scripts."""
+        """Return whether the folder holds the scripts."""
         return (folder / "cleanrl" / "ppo_continuous_action.py").is_file()
 
     def folders(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""What scripts of CleanRL save with ``--save-model``, and what comes back from it."""
+"""Files that CleanRL's scripts save with ``--save-model``, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FILE = "script.cleanrl_model"
 _NETWORKS = {"ppo": ("agent",), "td3": ("actor", "qf1", "qf2")}
 
 
-def _run(source: Source, algorithm: str, make_env: Any, seed: int, **more: Any) -> ScriptRun:
+def _run(source: Source, algorithm: str, make_env: Any, seed: int, **arguments: Any) -> ScriptRun:
     path = source.script(f"{algorithm}_continuous_action").path
     if "torch.save(" not in read(path):
         raise Unsupported(f"{path.name} saves nothing")
-    return run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **more)
+    return run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **arguments)
 
 
 def _stop(run: ScriptRun) -> None:
@@ -76,7 +76,7 @@ def _acts(algorithm: str, run: ScriptRun) -> Iterator[Item]:
 
 
 def saved_files(source: Source) -> Mapping[str, tuple[Saving, ...]]:
-    """What one copy of the scripts saves, by algorithm; nothing of scripts written for gym."""
+    """Return the files of one copy of the scripts, by algorithm; scripts for gym save none."""
     if source.for_gym:
         return {}
     return {algorithm: (_saving(source, algorithm),) for algorithm in _NETWORKS}

@@ -33,7 +33,7 @@ class Env:
         return self
 
 
-class Made(Env):
+class OldEnvironment(Env):
     """A Gymnasium environment with the interface of gym 0.17.
 
     Args:
@@ -68,8 +68,8 @@ class Made(Env):
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
         """(observation, reward, done for whatever reason, info)."""
-        given = np.asarray(action, dtype=self.action_space.dtype)
-        observation, reward, terminated, truncated, info = self._environment.step(given)
+        numbers = np.asarray(action, dtype=self.action_space.dtype)
+        observation, reward, terminated, truncated, info = self._environment.step(numbers)
         if truncated:
             info["TimeLimit.truncated"] = not terminated
         outcome = (observation, float(reward), bool(terminated or truncated), info)
@@ -89,7 +89,7 @@ class Made(Env):
 
 
 class Wrapper(Env):
-    """Passes on what it does not define."""
+    """Delegates unknown attributes to its environment."""
 
     def __init__(self, env: Any) -> None:
         self.env = env
@@ -126,8 +126,8 @@ class ObservationWrapper(Wrapper):
         return self.observation(self.env.reset(**kwargs))
 
     def step(self, action: Any) -> Any:
-        observation, *others = self.env.step(action)
-        return (self.observation(observation), *others)
+        observation, *results = self.env.step(action)
+        return (self.observation(observation), *results)
 
 
 class RewardWrapper(Wrapper):
@@ -195,9 +195,9 @@ class RecordEpisodeStatistics(Wrapper):
 
 
 def _module(name: str, **content: Any) -> types.ModuleType:
-    made = types.ModuleType(name)
-    vars(made).update(content)
-    return made
+    module = types.ModuleType(name)
+    vars(module).update(content)
+    return module
 
 
 def modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.ModuleType]:
@@ -220,7 +220,7 @@ def modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.Mod
     )
     gym = _module(
         "gym",
-        make=lambda id, **_: Made(make(id), stepped),
+        make=lambda id, **_: OldEnvironment(make(id), stepped),
         spaces=gymnasium.spaces,
         wrappers=wrappers,
         core=_module("gym.core", **kinds),

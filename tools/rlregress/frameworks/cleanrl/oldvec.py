@@ -31,7 +31,7 @@ class VecEnv:
 
 
 class VecEnvWrapper(VecEnv):
-    """Passes on what it does not define."""
+    """Delegates unknown attributes to its environment."""
 
     def __init__(self, venv: Any) -> None:
         self.venv = venv

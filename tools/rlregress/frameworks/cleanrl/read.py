@@ -1,4 +1,4 @@
-"""What CleanRL's scripts are set to: the defaults of their command lines."""
+"""The defaults of CleanRL's scripts: those of their command lines."""
 
 from __future__ import annotations
 
@@ -92,18 +92,18 @@ def parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
     """
     by_cell = {}
     for algorithm, flags in _FLAGS.items():
-        known = _flags(source, algorithm)
+        own_flags = _flags(source, algorithm)
         by_cell[algorithm, "script"] = {
-            name: _first(candidates, known, script_of(algorithm))
+            name: _first(candidates, own_flags, script_of(algorithm))
             for name, candidates in flags.items()
-            if (algorithm, name) not in _OF_SOME_VERSIONS or set(candidates) & set(known)
+            if (algorithm, name) not in _OF_SOME_VERSIONS or set(candidates) & set(own_flags)
         }
     return by_cell
 
 
-def _first(candidates: tuple[str, ...], known: Mapping[str, Any], script: str) -> str:
+def _first(candidates: tuple[str, ...], flags: Mapping[str, Any], script: str) -> str:
     for candidate in candidates:
-        if candidate in known:
+        if candidate in flags:
             return candidate
     raise Unprobed(f"{script} has no flag {' or '.join(candidates)}", known=True)
 
@@ -125,20 +125,20 @@ def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> dict[st
     # here, because a training asks this module for the names
     from rlregress.frameworks.cleanrl.train.training import arguments_of
 
-    known = {**_flags(source, algorithm), **arguments_of(algorithm, given, source)}
-    return _read(algorithm, parameter_names(source)[algorithm, "script"], known)
+    flags = {**_flags(source, algorithm), **arguments_of(algorithm, given, source)}
+    return _read(algorithm, parameter_names(source)[algorithm, "script"], flags)
 
 
-def _read(algorithm: str, named: Mapping[str, str], known: Mapping[str, Any]) -> dict[str, Any]:
-    read = {name: known[flag] for name, flag in named.items()}
+def _read(algorithm: str, named: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Any]:
+    read = {name: flags[flag] for name, flag in named.items()}
     if algorithm == "ppo":
-        collected = known["num_envs"] * known["num_steps"]
+        collected = flags["num_envs"] * flags["num_steps"]
         read["minibatch_size"] = collected // read["minibatch_size"]
-        read["value_clip_range"] = known["clip_coef"] if read["value_clip_range"] else None
+        read["value_clip_range"] = flags["clip_coef"] if read["value_clip_range"] else None
         clip = read["max_gradient_norm"]
         read["max_gradient_norm"] = None if clip == math.inf else clip
         # the older script has a threshold and a switch, which is off
-        read["target_kl"] = known["target_kl"] if known.get("kle_stop", True) else None
+        read["target_kl"] = flags["target_kl"] if flags.get("kle_stop", True) else None
     else:
         read["learning_starts"] = int(read["learning_starts"])
     return read

@@ -1,4 +1,4 @@
-"""What a script finds changed while it runs, and nobody afterwards."""
+"""Changes of the process that last as long as a script runs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def folder_of_its_own() -> Iterator[None]:
 
 @contextlib.contextmanager
 def argument_errors(path: Path, old: bool) -> Iterator[None]:
-    """Turn what ``argparse`` does with a wrong argument into one sentence."""
+    """Turn the exit of ``argparse`` at a wrong argument into one sentence."""
     output = io.StringIO()
     with contextlib.redirect_stderr(output) if old else contextlib.nullcontext():
         try:

@@ -44,7 +44,7 @@ class StopRun(BaseException):
 
 @dataclass
 class ScriptRun:
-    """A script while it runs, and what is left of it.
+    """A script while it runs, and its variables afterwards.
 
     ``run["agent"]`` is the script's own global of that name: ``args``, ``envs``, ``actor``, ``rb``
     and so on.
@@ -72,7 +72,7 @@ class ScriptRun:
         try:
             return self.globals[name]
         except KeyError:
-            raise Script(self.path).lost("a run of the script", name) from None
+            raise Script(self.path).describe_lost("a run of the script", name) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.globals
@@ -172,17 +172,17 @@ def _compiled(text: str, path: str) -> types.CodeType:
 
 
 def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name in ("cuda", "capture_video"):
         spelled = f"'--{name.replace('_', '-')}'" if old else f"    {name}: bool"
         if spelled in text:
-            made[name] = False
+            arguments[name] = False
     if given:
-        made["gym_id" if old else "env_id"] = GIVEN
+        arguments["gym_id" if old else "env_id"] = GIVEN
     if shifted(0):
         # the default of every script is 1
-        made["seed"] = shifted(1)
-    return {**made, **overrides}
+        arguments["seed"] = shifted(1)
+    return {**arguments, **overrides}
 
 
 def _command_line(arguments: Mapping[str, Any]) -> list[str]:
@@ -208,11 +208,11 @@ def _maker(make_env: Callable[[], Any] | None) -> Callable[..., Any]:
 
 def _tyro(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
     def cli(kind: Any) -> Any:
-        known = [spec.name for spec in dataclasses.fields(kind)]
+        names = [spec.name for spec in dataclasses.fields(kind)]
         for name in arguments:
-            if name not in known:
+            if name not in names:
                 raise ArgumentLost(
-                    f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(known))}",
+                    f"{path.name} has no argument '{name}'; it has: {', '.join(sorted(names))}",
                     Script(path).known,
                 )
         return kind(**arguments)

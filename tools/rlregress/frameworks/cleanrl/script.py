@@ -67,7 +67,7 @@ def read(path: Path) -> str:
 
 
 def unreadable(path: Path, error: Exception) -> Unreadable:
-    """What to raise where reading or compiling a file of the scripts has failed."""
+    """Return the error for a file of the scripts that cannot be read or compiled."""
     line = f" at line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     words = error.strerror if isinstance(error, OSError) else str(getattr(error, "msg", error))
     return Unreadable(
@@ -132,13 +132,13 @@ def known_scripts() -> frozenset[str]:
     digests = set()
     for number, line in enumerate(lines, start=1):
         if line.strip() and line[0] != "#":
-            listed = _LISTED.fullmatch(line)
-            if listed is None:
+            entry = _LISTED.fullmatch(line)
+            if entry is None:
                 raise UserError(
                     f"{path}, line {number}: found {line!r}, expected 64 hexadecimal digits, two "
                     f"spaces and a path, as sha256sum writes them"
                 )
-            digests.add(listed.group(1))
+            digests.add(entry.group(1))
     if not digests:
         raise UserError(f"{path} lists no script; restore the list of scripts")
     return frozenset(digests)
@@ -223,8 +223,8 @@ class Script:
                 if name in _binds(statement)
             ]
             if places:
-                return self._one(quantity, name, places, which)
-        raise self.lost(quantity, *candidates)
+                return self._single_anchor(quantity, name, places, which)
+        raise self.describe_lost(quantity, *candidates)
 
     def shaped(self, quantity: str, shape: Shape, described: str, which: str = "") -> Anchor:
         """The statement of a certain shape.
@@ -250,15 +250,15 @@ class Script:
             )
         if which in ("outermost", "innermost"):
             depths = [len(_chain(place.block)) for place in places]
-            wanted = min(depths) if which == "outermost" else max(depths)
-            places = [p for p, depth in zip(places, depths, strict=False) if depth == wanted]
+            wanted_depth = min(depths) if which == "outermost" else max(depths)
+            places = [p for p, depth in zip(places, depths, strict=False) if depth == wanted_depth]
         elif which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         if len(places) > 1:
             raise self._ambiguous(quantity, f"statements that are {described}", places)
         return places[0]
 
-    def _one(self, quantity: str, name: str, places: list[Anchor], which: str) -> Anchor:
+    def _single_anchor(self, quantity: str, name: str, places: list[Anchor], which: str) -> Anchor:
         if which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         common = _common(places)
@@ -277,23 +277,23 @@ class Script:
             return "the suite was written for this file, so this is a fault of the suite"
         return "the suite has not seen this file before"
 
-    def lost(self, quantity: str, *candidates: str) -> AnchorLost:
-        """What to raise where a run or a slice of the script has none of these names."""
-        every = sorted({name for block in self.blocks for name in _touched(block)})
+    def describe_lost(self, quantity: str, *candidates: str) -> AnchorLost:
+        """Return the error for a run or a slice that has none of these names."""
+        names = sorted({name for block in self.blocks for name in _touched(block)})
         near: dict[str, None] = {}
         for name in candidates:
-            near.update(dict.fromkeys(difflib.get_close_matches(name, every, n=3, cutoff=0.5)))
+            near.update(dict.fromkeys(difflib.get_close_matches(name, names, n=3, cutoff=0.5)))
         nearest = f"nearest names: {', '.join(near)}" if near else "no name is near"
         tried = ", ".join(candidates)
         # what is assigned somewhere may not have been reached
-        bound = bool(set(candidates) & set(every))
+        bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
         return AnchorLost(f"{self}: {quantity}: {why}; {nearest}; {self._advice()}", self.known)
 
-    def _ambiguous(self, quantity: str, what: str, places: list[Anchor]) -> AnchorAmbiguous:
+    def _ambiguous(self, quantity: str, problem: str, places: list[Anchor]) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
-            f"{self}: {quantity}: there are several {what} (lines {lines}); {self._advice()}",
+            f"{self}: {quantity}: there are several {problem} (lines {lines}); {self._advice()}",
             self.known,
         )
 
@@ -301,12 +301,12 @@ class Script:
 def _binds(statement: ast.stmt) -> frozenset[str]:
     """Names that a statement of its own binds, not what stands in the lists inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
-        return statement_names.of(statement).binds
+        return statement_names.names_of(statement).binds
     return frozenset()
 
 
 def _touched(block: Block) -> frozenset[str]:
-    return statement_names.of_block(block.statements).touches
+    return statement_names.block_names(block.statements).touches
 
 
 def _chain(block: Block) -> list[tuple[Block, int]]:

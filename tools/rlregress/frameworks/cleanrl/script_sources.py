@@ -1,4 +1,4 @@
-"""Where the scripts are: checkouts, folders made with ``pip --target``, the installed package."""
+"""Copies of the scripts: checkouts, folders made with ``pip --target``, the installed package."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ class Source:
         """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
         digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
-        beside = sorted((self.root / _UTILITIES).rglob("*.py"))
-        for path in beside:
+        utilities = sorted((self.root / _UTILITIES).rglob("*.py"))
+        for path in utilities:
             digest.update(path.relative_to(self.root).as_posix().encode())
             digest.update(path.read_bytes())
-        if beside:
+        if utilities:
             digests[_UTILITIES] = digest.hexdigest()[:16]
         return digests
 
     def copy_into(self, folder: Path) -> Path:
         """A copy in ``folder``, files as links, that is found as this one is; the folder."""
-        beside = [self.root / name for name in (_PACKAGE, _UTILITIES)]
-        beside += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
-        for source in beside:
+        packages = [self.root / name for name in (_PACKAGE, _UTILITIES)]
+        packages += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
+        for source in packages:
             if source.is_dir():
                 shutil.copytree(source, folder / source.name, copy_function=os.symlink)
         for name in _STATES_VERSION:
@@ -100,7 +100,7 @@ class Source:
         return folder
 
     def has(self, name: str) -> bool:
-        """Whether this copy has a file of that path below its root."""
+        """Return whether this copy has a file of that path below its root."""
         return (self.root / name).is_file()
 
     def module(self, name: str) -> ModuleType:
@@ -159,31 +159,31 @@ def _version_of_checkout(root: Path) -> str:
     )
 
 
-def _of_folder(root: Path) -> Source:
+def _read_folder(root: Path) -> Source:
     if not (root / _PACKAGE / _MARK).is_file():
         raise UserError(
             f"{VARIABLE} names {root}, which holds no {_PACKAGE}/{_MARK}; expected a checkout of "
             "CleanRL or a folder made with pip install --target"
         )
-    there = importlib.metadata.distributions(name=_PACKAGE, path=[str(root)])
-    made_by_pip = next(iter(there), None)
-    if made_by_pip is not None:
-        return Source(made_by_pip.version, made_by_pip.version, root)
+    distributions = importlib.metadata.distributions(name=_PACKAGE, path=[str(root)])
+    distribution = next(iter(distributions), None)
+    if distribution is not None:
+        return Source(distribution.version, distribution.version, root)
     return Source(HEAD, _version_of_checkout(root), root)
 
 
 def _installed() -> Source | None:
-    found = installed_metadata.found(_PACKAGE)
-    if found is None:
+    installed = installed_metadata.found(_PACKAGE)
+    if installed is None:
         return None
-    version, root = found
+    version, root = installed
     return Source(version, version, root) if (root / _PACKAGE / _MARK).is_file() else None
 
 
 def all_sources() -> list[Source]:
     """All copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
-    sources = [_of_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]
+    sources = [_read_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]
     installed = _installed()
     if installed is not None:
         sources.append(installed)

@@ -1,4 +1,4 @@
-"""What the scripts expect of Gymnasium 0.28 and 0.29, on top of a newer Gymnasium.
+"""The interface of Gymnasium 0.28 and 0.29, which the scripts expect, on top of a newer one.
 
 Without it a script runs on Gymnasium 1.x and trains on rows that never happened: there an episode
 that has ended is reset by the *next* step, which ignores its action, gives reward 0 and is stored
@@ -22,12 +22,12 @@ Patch = tuple[Any, str, Any]
 
 
 def needed() -> bool:
-    """The installed Gymnasium is newer than what the scripts were written for."""
+    """Return whether the installed Gymnasium is newer than the one the scripts were written for."""
     return int(gymnasium.__version__.partition(".")[0]) >= 1
 
 
 def patches() -> list[Patch]:
-    """What to replace in Gymnasium; nothing where it is as the scripts expect it.
+    """Return the replacements in Gymnasium; none where it is as the scripts expect it.
 
     Raises:
         UserError: this Gymnasium cannot reset an environment within the step that ends an episode.
@@ -74,12 +74,12 @@ def _by_environment(infos: Mapping[str, Any], environments: int) -> np.ndarray:
     """One dictionary per environment, or None where it has said nothing."""
     rows = np.full(environments, None, dtype=object)
     for number in range(environments):
-        info = _of_environment(infos, number)
+        info = _select_infos(infos, number)
         rows[number] = info or None
     return rows
 
 
-def _of_environment(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _select_infos(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
     info: dict[str, Any] = {}
     for key, value in infos.items():
         # "_key" says for which environments "key" holds something
@@ -87,7 +87,7 @@ def _of_environment(infos: Mapping[str, Any], number: int) -> dict[str, Any]:
         if mask is None or not mask[number]:
             continue
         is_table = isinstance(value, dict)
-        info[key] = _of_environment(value, number) if is_table else value[number]
+        info[key] = _select_infos(value, number) if is_table else value[number]
     return info
 
 

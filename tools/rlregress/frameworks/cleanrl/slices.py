@@ -38,7 +38,7 @@ _NOT_IMPORTED = ("torch.utils.tensorboard",)
 
 
 class Sliced(Mapping[str, Any]):
-    """What the names are after the statements ran.
+    """Values by name, after the statements ran.
 
     Attributes:
         guards: tests that stand around the quantity and were not evaluated, from the inside out;
@@ -76,26 +76,26 @@ class Sliced(Mapping[str, Any]):
         for name in candidates:
             if name in self._namespace:
                 return self._namespace[name]
-        raise self.place.script.lost(self.place.quantity, *candidates)
+        raise self.place.script.describe_lost(self.place.quantity, *candidates)
 
     def number(self, *candidates: str) -> float:
-        """That value as a float; of a tensor or array of one element."""
+        """Return the value as a float, from a tensor or array of one element."""
         return float(self.vector(*candidates).reshape(()))
 
     def vector(self, *candidates: str) -> np.ndarray:
-        """That value as a float64 array, copied."""
+        """Return the value as a copied float64 array."""
         value = self.any(*candidates)
         if hasattr(value, "detach"):
             value = value.detach().cpu().numpy()
         return np.array(value, dtype=np.float64)
 
 
-def run(place: Anchor, given: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
+def run(place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
     """Run the statement of a place and those before it that it needs.
 
     Args:
         place: from ``Script.bound`` or ``Script.shaped``.
-        given: names that the statements find bound; nothing that would bind these is run.
+        variables: names that the statements find bound; nothing that would bind these is run.
         used: of these, what stands in for a part that the script would make itself.
 
     Raises:
@@ -104,34 +104,34 @@ def run(place: Anchor, given: Mapping[str, Any], used: Sequence[str] = ()) -> Sl
         SliceUnbound: a name is needed that is neither given nor bound above the place.
         SliceFailed: a statement raised an error.
     """
-    reads = _prepared(place, frozenset(given), whole=True).reads
+    reads = _prepared(place, frozenset(variables), whole=True).reads
     for name in used:
         if name not in reads:
-            raise place.script.lost(place.quantity, name)
-    return _run(place, given, whole=True)
+            raise place.script.describe_lost(place.quantity, name)
+    return _run(place, variables, whole=True)
 
 
-def context(place: Anchor, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Run only what a place needs, not its statement: the names that it is to find bound.
+def context(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the statements that a place needs, without its own, and return the bound names.
 
     Used where a statement is run several times on the same objects:
     ``found = context(place, given)``, then ``run(place, {**found, "global_step": 1})`` and so on.
     """
-    sliced = _run(place, given, whole=False)
+    sliced = _run(place, variables, whole=False)
     return {name: sliced[name] for name in sliced if not name.startswith("__")}
 
 
-def _run(place: Anchor, given: Mapping[str, Any], whole: bool) -> Sliced:
-    script, known = place.script, place.script.known
-    prepared = _prepared(place, frozenset(given), whole)
+def _run(place: Anchor, variables: Mapping[str, Any], whole: bool) -> Sliced:
+    script, is_known = place.script, place.script.known
+    prepared = _prepared(place, frozenset(variables), whole)
     if prepared.missing:
         raise SliceUnbound(
             f"{script}: {place.quantity}: line {place.line} needs "
             f"{', '.join(sorted(prepared.missing))}, which nothing before it binds",
-            known,
+            is_known,
         )
     namespace: dict[str, Any] = {"__name__": "__probe__", "__file__": str(script.path)}
-    namespace.update(given)
+    namespace.update(variables)
     try:
         exec(prepared.code, namespace)  # noqa: S102
     except Exception as error:
@@ -139,7 +139,7 @@ def _run(place: Anchor, given: Mapping[str, Any], whole: bool) -> Sliced:
         raise kind(
             f"{script}: {place.quantity}: {type(error).__name__} at line "
             f"{_line_of(error, script)}: {error}",
-            known,
+            is_known,
         ) from error
     return Sliced(place, namespace, prepared.guards, prepared.lines)
 
@@ -152,17 +152,17 @@ class _Prepared(NamedTuple):
     reads: frozenset[str]
 
 
-def _prepared(place: Anchor, given: frozenset[str], whole: bool) -> _Prepared:
+def _prepared(place: Anchor, variables: frozenset[str], whole: bool) -> _Prepared:
     """The slice, compiled; kept with the script, since loops of probes run the same one again."""
     slices = place.script.slices
-    key = (place.statement, given, whole)
+    key = (place.statement, variables, whole)
     if key not in slices:
         last = [place.statement] if whole else []
-        statements, guards, missing = _whole_slice(place, set(given), last)
+        statements, guards, missing = _whole_slice(place, set(variables), last)
         tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
         lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
         code = compile(tree, str(place.script.path), "exec")
-        reads = statement_names.of_block(statements).reads
+        reads = statement_names.block_names(statements).reads
         slices[key] = _Prepared(code, guards, lines, missing, reads)
     return slices[key]
 
@@ -178,7 +178,7 @@ def _line_of(error: Exception, script: Script) -> Any:
 
 
 def _whole_slice(
-    place: Anchor, given: set[str], last: list[ast.stmt]
+    place: Anchor, variables: set[str], last: list[ast.stmt]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
     """(statements to run with ``last`` at the end, guards, names that stay unbound).
 
@@ -187,7 +187,7 @@ def _whole_slice(
     """
     late: set[str] = set()
     while True:
-        attempt = _slice(place, given, last, late)
+        attempt = _slice(place, variables, last, late)
         defined = {
             statement.name
             for statement in place.script.blocks[0].statements
@@ -200,14 +200,14 @@ def _whole_slice(
 
 
 def _slice(
-    place: Anchor, given: set[str], last: list[ast.stmt], late: set[str]
+    place: Anchor, variables: set[str], last: list[ast.stmt], late: set[str]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
-    ready = given | set(dir(builtins)) | {"__file__", "__name__"}
-    kept: list[ast.stmt] = list(last)
-    need = (set(statement_names.of(place.statement).reads) | late) - ready
+    ready = variables | set(dir(builtins)) | {"__file__", "__name__"}
+    statements: list[ast.stmt] = list(last)
+    need = (set(statement_names.names_of(place.statement).reads) | late) - ready
     guards: list[str] = []
     # bound on some path only, or by a loop's body for its next round: that is for the run to see
-    perhaps = set(statement_names.of(place.statement).touches)
+    perhaps = set(statement_names.names_of(place.statement).touches)
     block, end = place.block, place.index
     while True:
         for index in reversed(range(len(block.statements))):
@@ -217,38 +217,38 @@ def _slice(
                 statement is place.statement or not isinstance(statement, DEFINITIONS)
             ):
                 continue
-            names = statement_names.of(statement)
+            names = statement_names.names_of(statement)
             # a setting made on an imported module ("torch.backends...") is no way to get a quantity
             changes = names.touches - (place.script.origins.keys() - names.binds)
             if not need & changes or not _may_run(statement):
                 continue
-            kept.insert(0, statement)
+            statements.insert(0, statement)
             perhaps |= names.touches
             need = (need - names.binds) | (set(names.reads) - ready)
         if block.outer is None:
-            return kept, guards, need - perhaps
-        kept, need = _climb(block, kept, need, ready, guards)
+            return statements, guards, need - perhaps
+        statements, need = _climb(block, statements, need, ready, guards)
         block, end = block.outer, block.place
 
 
 def _climb(
-    block: Block, kept: list[ast.stmt], need: set[str], ready: set[str], guards: list[str]
+    block: Block, statements: list[ast.stmt], need: set[str], ready: set[str], guards: list[str]
 ) -> tuple[list[ast.stmt], set[str]]:
-    """Out of a block: an ``if`` becomes a guard, a ``with`` stays around what was kept."""
+    """Climb out of a block: an ``if`` becomes a guard, a ``with`` stays around the statements."""
     owner = block.owner
     if isinstance(owner, ast.If):
         test = ast.unparse(owner.test)
         if "__name__" not in test:
             guards.append(f"not ({test})" if block.branch == "orelse" else test)
     elif isinstance(owner, ast.With):
-        head = statement_names.of_with(owner)
-        around = ast.copy_location(ast.With(items=owner.items, body=kept), owner)
+        head = statement_names.with_names(owner)
+        around = ast.copy_location(ast.With(items=owner.items, body=statements), owner)
         return [around], (need - head.binds) | (set(head.reads) - ready)
-    return kept, need
+    return statements, need
 
 
 def _may_run(statement: ast.stmt) -> bool:
-    """Whether an import is one of those that a slice may do; all other statements are."""
+    """Return whether a slice may run a statement: imports only of some modules."""
     if isinstance(statement, ast.Import):
         modules = [alias.name for alias in statement.names]
     elif isinstance(statement, ast.ImportFrom):

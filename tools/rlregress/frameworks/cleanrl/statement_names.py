@@ -15,7 +15,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Names(NamedTuple):
-    """What one statement, or several in a row, does with names.
+    """The names that one statement, or several in a row, reads and binds.
 
     Attributes:
         reads: read before anything in here has bound them on every path.
@@ -36,10 +36,10 @@ def loads(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        return _of_function(node)
+        return _function_names(node)
     if isinstance(node, ast.ClassDef):
         outside = set().union(*map(loads, [*node.bases, *node.keywords, *node.decorator_list]))
-        inside = of_block(node.body)
+        inside = block_names(node.body)
         return outside | set(inside.reads)
     if isinstance(node, _COMPREHENSIONS):
         bound = {n for g in node.generators for n in stores(g.target)}
@@ -47,14 +47,14 @@ def loads(node: ast.AST) -> set[str]:
     return set().union(*map(loads, ast.iter_child_nodes(node)))
 
 
-def _of_function(node: ast.AST) -> set[str]:
+def _function_names(node: ast.AST) -> set[str]:
     arguments: ast.arguments = node.args  # type: ignore[attr-defined]
-    every = [*getattr(arguments, "posonlyargs", []), *arguments.args, *arguments.kwonlyargs]
-    every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    parameters = [*getattr(arguments, "posonlyargs", []), *arguments.args, *arguments.kwonlyargs]
+    parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
     around: list[ast.AST] = [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
     around += getattr(node, "decorator_list", [])
     body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
-    local = {argument.arg for argument in every}
+    local = {argument.arg for argument in parameters}
     for statement in body:
         local |= set(_bound_within(statement))
     inside = set().union(*map(loads, body)) - local
@@ -146,17 +146,17 @@ def _perhaps(names: Names) -> Names:
     return Names(names.reads, frozenset(), names.touches)
 
 
-def of_block(statements: Sequence[ast.stmt]) -> Names:
-    """What statements do one after the other."""
+def block_names(statements: Sequence[ast.stmt]) -> Names:
+    """Return the names of statements that run one after the other."""
     names = _NOTHING
     for statement in statements:
-        names = _then(names, of(statement))
+        names = _then(names, names_of(statement))
     return names
 
 
 @functools.cache
-def of(node: ast.stmt) -> Names:
-    """What one statement does; compound ones with everything inside them."""
+def names_of(node: ast.stmt) -> Names:
+    """Return the names of one statement; of compound ones with everything inside them."""
     if isinstance(node, ast.Assign):
         parts = [t for t in node.targets if not isinstance(t, ast.Name)]
         changed = set().union(*map(_changed_by_target, node.targets))
@@ -175,28 +175,28 @@ def of(node: ast.stmt) -> Names:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return _simple((), origins(node))
     if isinstance(node, ast.If):
-        ways = _either([of_block(node.body), of_block(node.orelse)])
+        ways = _either([block_names(node.body), block_names(node.orelse)])
         return _then(_simple(loads(node.test), (), _changed_by_calls(node.test)), ways)
     if isinstance(node, (ast.For, ast.AsyncFor)):
-        body = of_block(node.body)
+        body = block_names(node.body)
         target = stores(node.target)
         inside = _then(_simple((), target), body)
-        after = _perhaps(of_block(node.orelse))
+        after = _perhaps(block_names(node.orelse))
         return _then(_then(_simple(loads(node.iter), ()), _perhaps(inside)), after)
     if isinstance(node, ast.While):
-        return _then(_simple(loads(node.test), ()), _perhaps(of_block(node.body)))
+        return _then(_simple(loads(node.test), ()), _perhaps(block_names(node.body)))
     if isinstance(node, (ast.With, ast.AsyncWith)):
-        around = of_with(node)
-        return _then(around, of_block(node.body))
+        around = with_names(node)
+        return _then(around, block_names(node.body))
     if isinstance(node, ast.Try):
-        tried = of_block([*node.body, *node.orelse])
-        ends = [tried, *(of_block(handler.body) for handler in node.handlers)]
-        return _then(_perhaps(tried), _then(_either(ends), of_block(node.finalbody)))
+        tried = block_names([*node.body, *node.orelse])
+        ends = [tried, *(block_names(handler.body) for handler in node.handlers)]
+        return _then(_perhaps(tried), _then(_either(ends), block_names(node.finalbody)))
     return _simple(loads(node), (), _changed_by_calls(node))
 
 
-def of_with(node: ast.AST) -> Names:
-    """What the head of a ``with`` does."""
+def with_names(node: ast.AST) -> Names:
+    """Return the names of the head of a ``with``."""
     names = _NOTHING
     for item in node.items:  # type: ignore[attr-defined]
         bound = stores(item.optional_vars) if item.optional_vars is not None else ()

@@ -1,4 +1,4 @@
-"""What stands in for the parts of a script that a probe wants to choose itself."""
+"""Stand-ins for the parts of a script that a probe chooses itself."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def as_tensor(value: Any) -> Any:
 
 
 def spaces(low: Any, high: Any, observations: int = 1) -> Bag:
-    """What scripts ask an environment for its spaces, one or vectorised.
+    """Return an object with the spaces of one environment and of vectorised ones.
 
     Args:
         low, high: action bounds, a number or one for each dimension.
@@ -107,9 +107,9 @@ def _put(defaults: dict[str, Any], name: str, value: Any) -> None:
         defaults.pop(name, None)
 
 
-def arguments(script: Script, **chosen: Any) -> Bag:
+def arguments(script: Script, **flags: Any) -> Bag:
     """``args``: the script's defaults, with some chosen by the probe."""
-    return Bag(**{**defaults(script), **chosen})
+    return Bag(**{**defaults(script), **flags})
 
 
 @contextmanager

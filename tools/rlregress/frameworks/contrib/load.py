@@ -1,4 +1,4 @@
-"""What SB3-Contrib saves: as Stable-Baselines3 does, and by the same code."""
+"""Files that SB3-Contrib saves, by the code of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _STORED_KINDS = (
 
 
 def saved_files() -> Mapping[str, Sequence[Saving]]:
-    """What is saved of built-in trainings, by algorithm."""
+    """Return the files of built-in trainings, by algorithm."""
     return savings(_AGENTS, _STORED_KINDS)
 
 

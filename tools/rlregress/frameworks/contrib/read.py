@@ -1,4 +1,4 @@
-"""What SB3-Contrib's algorithms are set to, read from constructed agents by SB3's code."""
+"""Defaults of SB3-Contrib's algorithms, read from constructed agents by SB3's code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _CELLS: Mapping[tuple[str, str], tuple[Any, bool]] = {
 
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
-    return {cell: of_sb3.names_of(cell[0], made)[0] for cell, (made, _) in _CELLS.items()}
+    return {
+        cell: of_sb3.names_of(cell[0], algorithm_class)[0]
+        for cell, (algorithm_class, _) in _CELLS.items()
+    }
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
@@ -34,6 +37,6 @@ def defaults() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _values(algorithm: str, scope: str) -> dict[str, Any]:
-    made, discrete = _CELLS[algorithm, scope]
-    agent = of_sb3.construct(made, discrete)
+    algorithm_class, discrete = _CELLS[algorithm, scope]
+    agent = of_sb3.construct(algorithm_class, discrete)
     return of_sb3.values_of(algorithm, agent)

@@ -59,7 +59,7 @@ def observed(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
 
 
 class Networks(NamedTuple):
-    """What the networks of an agent are made with; None: as they are by default.
+    """Options of an agent's networks. None: the default.
 
     Attributes:
         memory: kind of the two recurrent layers of each, "gru" or "lstm"; empty: they have none.
@@ -77,25 +77,25 @@ class Networks(NamedTuple):
     law: Mapping[str, Any] = {}
 
     def configured(self, names: tuple[str, str], kinds: tuple[str, str]) -> dict[str, Any]:
-        """What a runner is configured with, of two networks, the first of which acts."""
+        """Return the configuration of two networks, the first of which acts."""
         sizes: dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
         both = {"rnn_type": self.memory, **sizes} if self.memory else {}
-        both.update(_given(activation=self.activation))
+        both.update(_known_options(activation=self.activation))
         if MODELS:
             both["class_name"] = "RNNModel" if self.memory else "MLPModel"
             if IMAGES in self.groups:
                 layers = {"output_channels": [3, 2], "kernel_size": 2, "activation": "elu"}
                 both.update(class_name="CNNModel", cnn_cfg=layers)
-            both.update(_given(hidden_dims=self.hidden, obs_normalization=self.normalised))
+            both.update(_known_options(hidden_dims=self.hidden, obs_normalization=self.normalised))
             law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
             acting = law if DISTRIBUTIONS else {"stochastic": True, **self._deviation()}
             return {names[0]: {**both, **acting}, names[1]: both}
         both.update(self._deviation())
         both["class_name"] = kinds[bool(self.memory)]
         for name in names:
-            both.update(_given(**{f"{name}_hidden_dims": self.hidden}))
+            both.update(_known_options(**{f"{name}_hidden_dims": self.hidden}))
             if GROUPED:
-                both.update(_given(**{f"{name}_obs_normalization": self.normalised}))
+                both.update(_known_options(**{f"{name}_obs_normalization": self.normalised}))
         return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
 
     def _deviation(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Networks(NamedTuple):
         return {"state_dependent_std": True, "noise_std_type": self.law["std_type"]}
 
     def lacking(self) -> list[str]:
-        """What this version does not have of the networks, and of the law of the actions."""
+        """Return the options of networks and distributions that this version lacks."""
         if IMAGES in self.groups and not MODELS:
             return ["CNNModel"]
         if "policy" not in self.groups and not GROUPED:
@@ -115,28 +115,31 @@ class Networks(NamedTuple):
             if "std_type" not in self.law:
                 return [self.law["class_name"]]
             holder = rsl_rl.models.MLPModel if MODELS else rsl_rl.modules.ActorCritic
-            known = {"class_name", "std_type", *inspect.signature(holder).parameters}
-            return sorted({*self.law, *self._deviation()} - known)
+            known_options = {"class_name", "std_type", *inspect.signature(holder).parameters}
+            return sorted({*self.law, *self._deviation()} - known_options)
         name = self.law["class_name"]
-        made = getattr(rsl_rl.modules, name, None)
-        known = {"class_name", *(inspect.signature(made).parameters if made else ())}
-        return sorted(set(self.law) - known) if made else [name]
+        network_class = getattr(rsl_rl.modules, name, None)
+        known_options = {
+            "class_name",
+            *(inspect.signature(network_class).parameters if network_class else ()),
+        }
+        return sorted(set(self.law) - known_options) if network_class else [name]
 
 
 def require(algorithm: Mapping[str, Any], networks: Networks) -> None:
     """Raise Unsupported if this version does not have all of the configuration of an algorithm."""
     name, lacking = algorithm["class_name"], networks.lacking()
     if hasattr(algorithms, name):
-        known = {*inspect.signature(getattr(algorithms, name)).parameters, "class_name"}
+        known_options = {*inspect.signature(getattr(algorithms, name)).parameters, "class_name"}
         # that one the constructor is not given
-        lacking += sorted(set(algorithm) - known - {"share_cnn_encoders"})
+        lacking += sorted(set(algorithm) - known_options - {"share_cnn_encoders"})
     else:
         lacking.insert(0, name)
     if lacking:
         raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _known_options(**options: Any) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not None}
 
 
@@ -189,13 +192,15 @@ def best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
 def drawn_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Actions [environments, dimensions] and log-probabilities [environments] of a rollout."""
     acting = policy(algorithm)
-    drawn = acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
-    actions = drawn.detach()
+    sampled_actions = (
+        acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
+    )
+    actions = sampled_actions.detach()
     return actions, getattr(acting, log_prob_name(algorithm))(actions)
 
 
 def values(algorithm: Any, observations: Any) -> torch.Tensor:
-    """What the critic says, [environments, 1]."""
+    """Return the critic's values, [environments, 1]."""
     if MODELS:
         return algorithm.critic(observations)
     return policy(algorithm).evaluate(observations)
@@ -241,13 +246,13 @@ def curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
 
 
 def losses(reported: Any) -> np.ndarray:
-    """The mean losses that ``update`` returns; those of what is not configured are left out."""
+    """Return the mean losses that ``update`` returns, of all configured components."""
     named = reported if isinstance(reported, dict) else dict(enumerate(reported))
     return np.array([loss for loss in named.values() if loss is not None], dtype=np.float64)
 
 
 class Batch(NamedTuple):
-    """What an update is handed of a minibatch, each [samples, ..]."""
+    """Fields of a minibatch of an update, each [samples, ..]."""
 
     observations: torch.Tensor
     actions: torch.Tensor
@@ -279,8 +284,8 @@ def set_old_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) 
 
 def old_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Means and deviations of the policy of a rollout, [steps, environments, actions] each."""
-    kept = getattr(storage, "distribution_params", None)
-    return (storage.mu, storage.sigma) if kept is None else kept
+    parameters = getattr(storage, "distribution_params", None)
+    return (storage.mu, storage.sigma) if parameters is None else parameters
 
 
 def learn(runner: Any, rollouts: int) -> None:

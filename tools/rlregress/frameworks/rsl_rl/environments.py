@@ -64,8 +64,8 @@ class Vectorised(VecEnv):
     def groups(self) -> dict[str, torch.Tensor]:
         """The observations before the next step, by the name of their group."""
         observations = torch.as_tensor(np.stack(self._observations)).float()
-        made = {name: make(observations) for name, make in self.further.items()}
-        return {**dict.fromkeys(self._plain, observations), **made}
+        groups = {name: make(observations) for name, make in self.further.items()}
+        return {**dict.fromkeys(self._plain, observations), **groups}
 
     def get_observations(self) -> Any:
         """The observations before the next step."""
@@ -78,9 +78,9 @@ class Vectorised(VecEnv):
 
     def bounded(self, actions: torch.Tensor) -> np.ndarray:
         """Actions as they are executed, float32 [environments, dimensions]."""
-        given = actions.detach().numpy()
+        numbers = actions.detach().numpy()
         space = self.environments[0].action_space
-        return np.clip(given, space.low, space.high) if self._clipped else given
+        return np.clip(numbers, space.low, space.high) if self._clipped else numbers
 
     def step(self, actions: torch.Tensor) -> tuple[Any, torch.Tensor, torch.Tensor, dict[str, Any]]:
         """One step of each."""
@@ -88,10 +88,10 @@ class Vectorised(VecEnv):
         ends: list[tuple[bool, bool]] = []
         for number, action in enumerate(self.bounded(actions)):
             environment = self.environments[number]
-            observation, reward, *ended, _ = environment.step(action)
+            observation, reward, *flags, _ = environment.step(action)
             rewards.append(float(reward))
-            ends.append((ended[0], ended[1]))
-            self._observations[number] = environment.reset()[0] if any(ended) else observation
+            ends.append((flags[0], flags[1]))
+            self._observations[number] = environment.reset()[0] if any(flags) else observation
         terminated, truncated = torch.tensor(ends).T
         extras = {"time_outs": truncated.float(), "observations": self.groups()}
         observed = compat.observed(self.groups(), stepped=True)

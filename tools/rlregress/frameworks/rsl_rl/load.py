@@ -1,4 +1,4 @@
-"""What RSL-RL saves: a runner with its optimizer and normalisers, and what comes back from it.
+"""Files that RSL-RL saves: a runner with its optimizer and normalisers.
 
 Names of parameters differ between its versions. What is compared is what an agent does.
 """
@@ -48,7 +48,7 @@ def _runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: in
     environment = Vectorised(make_env(), make_env(), seed=seed, clipped=True)
     # a runner writes into it
     settings = copy.deepcopy(dict(algorithm))
-    return training.made(environment, compat.configuration(_STEPS, settings, networks))
+    return training.make_runner(environment, compat.configuration(_STEPS, settings, networks))
 
 
 def _trained(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
@@ -95,6 +95,6 @@ def _saving(name: str, algorithm: Mapping[str, Any]) -> Saving:
 
 
 def saved_files() -> Mapping[str, Sequence[Saving]]:
-    """What is saved of built-in trainings, by algorithm."""
+    """Return the files of built-in trainings, by algorithm."""
     curious = _saving("ppo runner with curiosity", _CURIOUS)
     return {"ppo": (_saving("ppo runner", _ALGORITHM), curious)}

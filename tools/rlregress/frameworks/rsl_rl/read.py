@@ -1,4 +1,4 @@
-"""What RSL-RL's PPO is set to, read from constructed agents."""
+"""Defaults of RSL-RL's PPO, read from constructed agents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rsl_rl.algorithms import PPO
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS, configured, made
+from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS, configured, make_runner
 from rlregress.probing.families import read_each
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.layers import linear_layers
@@ -61,12 +61,12 @@ def defaults() -> dict[tuple[str, str], dict[str, Any]]:
 
 def _values() -> dict[str, Any]:
     configuration = compat.configuration(2, {"class_name": "PPO"}, compat.Networks())
-    return _values_of(made(_environment(), configuration).alg)
+    return _values_of(make_runner(_environment(), configuration).alg)
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
-    agent = made(_environment(), configured(hyperparameters, 1)).alg
+    agent = make_runner(_environment(), configured(hyperparameters, 1)).alg
     steps = agent.storage.num_transitions_per_env
     rows = {"rollout_steps": steps, "minibatch_size": steps // agent.num_mini_batches}
     return {**_values_of(agent), **rows}

@@ -1,4 +1,4 @@
-"""What older versions of Stable-Baselines3 call otherwise, or do not let a user choose.
+"""Differences of older versions of Stable-Baselines3: names, and options that they lack.
 
 Probes and trainings are written for what is current. Where an older version does the same under
 another name, the agent gets the current name too. What a version does not have stays missing.
@@ -42,10 +42,10 @@ def _signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def taken(function: Any, **arguments: Any) -> dict[str, Any]:
+def known_arguments(function: Any, **arguments: Any) -> dict[str, Any]:
     """Those of the arguments that the function takes: for those that only quieten it."""
-    known = keywords(function)
-    return {name: value for name, value in arguments.items() if name in known}
+    parameters = keywords(function)
+    return {name: value for name, value in arguments.items() if name in parameters}
 
 
 def arguments_of(algorithm: Any, **arguments: Any) -> dict[str, Any]:
@@ -54,21 +54,23 @@ def arguments_of(algorithm: Any, **arguments: Any) -> dict[str, Any]:
     Raises:
         Unsupported: this version cannot do what is asked.
     """
-    known = keywords(algorithm)
-    if "n_episodes_rollout" in known and arguments.get("train_freq", -1) > 0:
+    parameters = keywords(algorithm)
+    if "n_episodes_rollout" in parameters and arguments.get("train_freq", -1) > 0:
         # until 0.10 the number of episodes was an argument of its own, and had to be switched off
         arguments.setdefault("n_episodes_rollout", -1)
-    if "normalize_advantage" not in known:
+    if "normalize_advantage" not in parameters:
         # until 1.4 PPO normalised always: see ``_as_they_are``
         arguments.pop("normalize_advantage", None)
     if arguments.get("policy_kwargs", {}).get("n_critics") and not _counts_critics(algorithm):
         if arguments["policy_kwargs"]["n_critics"] != 2:
             raise Unsupported(f"{algorithm.__name__} of this version has two Q networks, always")
         arguments["policy_kwargs"] = {
-            name: given for name, given in arguments["policy_kwargs"].items() if name != "n_critics"
+            name: option
+            for name, option in arguments["policy_kwargs"].items()
+            if name != "n_critics"
         }
     for name in arguments:
-        if name not in known:
+        if name not in parameters:
             raise Unsupported(f"{algorithm.__name__} of this version has no argument '{name}'")
     return arguments
 
@@ -78,9 +80,9 @@ def _counts_critics(algorithm: Any) -> bool:
 
 
 def policy_name(algorithm: Any, environment: Any) -> str:
-    """What a class calls its policy of dense layers, which may have memory."""
-    several = isinstance(environment.observation_space, gyms.spaces.Dict)
-    kind = "MultiInput" if several else "Mlp"
+    """Return the name of a class's policy of dense layers, which may have memory."""
+    is_dictionary = isinstance(environment.observation_space, gyms.spaces.Dict)
+    kind = "MultiInput" if is_dictionary else "Mlp"
     named = getattr(algorithm, "policy_aliases", {})
     return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
 
@@ -143,9 +145,9 @@ def _add_train(agent: Any) -> None:
     if "n_epochs" not in missing:
         return
 
-    def with_own(*given: Any, **named: Any) -> Any:
-        own = {name: getattr(agent, name) for name in missing[len(given) :]}
-        return train(*given, **{**own, **named})
+    def with_own(*arguments: Any, **named: Any) -> Any:
+        own = {name: getattr(agent, name) for name in missing[len(arguments) :]}
+        return train(*arguments, **{**own, **named})
 
     agent.train = with_own
 
@@ -176,9 +178,9 @@ def _collect_only(agent: Any) -> None:
     """Let ``learn`` not update: until 1.1, no gradient steps meant as many as there were steps."""
     learn = agent.learn
 
-    def collecting(*given: Any, **named: Any) -> Any:
+    def collecting(*arguments: Any, **named: Any) -> Any:
         with mock.patch.object(agent, "train"):
-            return learn(*given, **named)
+            return learn(*arguments, **named)
 
     agent.learn = collecting
 
@@ -216,7 +218,7 @@ def add(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> None:
 
 
 def truncations(buffer: Any) -> np.ndarray:
-    """Whether each row of a replay buffer ended by truncation alone; until 1.0 none counted so."""
+    """Return for each row of a replay buffer whether truncation ended it; none did until 1.0."""
     return getattr(buffer, "timeouts", np.zeros_like(buffer.dones)).astype(bool)
 
 
@@ -229,7 +231,7 @@ def steps_per_collection(agent: Any) -> Any:
 
 
 def episode_starts(agent: Any) -> np.ndarray:
-    """Whether each step of a rollout, and the one after it, starts an episode."""
+    """Return for each step of a rollout, and the one after it, whether it starts an episode."""
     buffer = agent.rollout_buffer
     stored = buffer.episode_starts if hasattr(buffer, "episode_starts") else buffer.dones
     current = hasattr(agent, "_last_episode_starts")

@@ -27,36 +27,36 @@ _SAME = library is gymnasium
 
 
 def native(environment: Any) -> Any:
-    """A gymnasium environment as this version takes it; what it takes already stays as it is."""
+    """Return a gymnasium environment in the form that this version accepts."""
     if _SAME or isinstance(environment, (Env, VecEnv)):
         return environment
     return Native(environment)
 
 
-def space(given: Any) -> Any:
+def space(original: Any) -> Any:
     """A gymnasium space as one of the library.
 
     Raises:
         Unsupported: the library has no such space.
     """
-    known = gymnasium.spaces
-    if _SAME or not isinstance(given, gymnasium.Space):
-        return given
-    if isinstance(given, known.Box):
-        return spaces.Box(given.low, given.high, dtype=given.dtype.type)
-    if isinstance(given, known.Discrete) and int(given.start) == 0:
-        return spaces.Discrete(int(given.n))
-    if isinstance(given, known.MultiDiscrete):
-        return spaces.MultiDiscrete(given.nvec)
-    if isinstance(given, known.MultiBinary):
-        return spaces.MultiBinary(given.n)
-    if isinstance(given, known.Dict):
-        return spaces.Dict({name: space(part) for name, part in given.spaces.items()})
-    raise Unsupported(f"{library.__name__} {library.__version__} has no space {given}")
+    kinds = gymnasium.spaces
+    if _SAME or not isinstance(original, gymnasium.Space):
+        return original
+    if isinstance(original, kinds.Box):
+        return spaces.Box(original.low, original.high, dtype=original.dtype.type)
+    if isinstance(original, kinds.Discrete) and int(original.start) == 0:
+        return spaces.Discrete(int(original.n))
+    if isinstance(original, kinds.MultiDiscrete):
+        return spaces.MultiDiscrete(original.nvec)
+    if isinstance(original, kinds.MultiBinary):
+        return spaces.MultiBinary(original.n)
+    if isinstance(original, kinds.Dict):
+        return spaces.Dict({name: space(part) for name, part in original.spaces.items()})
+    raise Unsupported(f"{library.__name__} {library.__version__} has no space {original}")
 
 
 class Native(Env):
-    """A gymnasium environment with the interface of gym 0.21; what it does not have is asked there.
+    """A gymnasium environment with the interface of gym 0.21; delegates all other attributes.
 
     Args:
         environment: the gymnasium environment, its time limit included.
@@ -107,7 +107,7 @@ class Native(Env):
         return observation, float(reward), bool(terminated or truncated), info
 
     def render(self, mode: str = "human", **options: Any) -> Any:
-        """What the environment was made to show."""
+        """Render the environment in the mode that it was made with."""
         del mode, options
         return self._environment.render()
 
@@ -152,8 +152,8 @@ def registered(name: str, make: Callable[..., Any]) -> Iterator[None]:
 
 def reset(environment: Any) -> Any:
     """The observation of a reset, of an environment or wrapper of the library."""
-    given = environment.reset()
-    return given[0] if _SAME else given
+    result = environment.reset()
+    return result[0] if _SAME else result
 
 
 def step(environment: Any, action: Any) -> tuple[Any, float, bool]:

@@ -32,19 +32,19 @@ def algorithm_named(name: str) -> Any:
 
 def policy_class(algorithm: Any, policy: str) -> Any:
     """The class of a policy by name; Unsupported where the algorithm has none."""
-    found = getattr(algorithm, "policy_aliases", {}).get(policy)
+    policy_type = getattr(algorithm, "policy_aliases", {}).get(policy)
     bases = [base for base in algorithm.__mro__ if "." in base.__module__]
-    for base in bases if found is None else ():
+    for base in bases if policy_type is None else ():
         # before 1.5 an algorithm's policies were only in the module beside it, or its base's
         with contextlib.suppress(ImportError):
             module = importlib.import_module(f"{base.__module__.rpartition('.')[0]}.policies")
-            found = found or getattr(module, policy, None)
-    if found is None:
+            policy_type = policy_type or getattr(module, policy, None)
+    if policy_type is None:
         raise Unsupported(f"{algorithm.__name__} has no {policy}")
-    return found
+    return policy_type
 
 
-def made(
+def make_agent(
     algorithm: Any, policy: Any, environment: Any, device: str = "cpu", **arguments: Any
 ) -> Any:
     """An agent that logs nothing; Unsupported where the class lacks an argument."""
@@ -82,7 +82,7 @@ def silent(model: Any) -> Any:
 
 
 def by_library(error: BaseException) -> bool:
-    """Whether an error comes out of the library's own code."""
+    """Return whether an error was raised in the library's own code."""
     # as they are named and as they are: a copy of a package may be made of links
     ways = (os.path.abspath, os.path.realpath)
     roots = tuple(way(os.path.dirname(stable_baselines3.__file__)) + os.sep for way in ways)

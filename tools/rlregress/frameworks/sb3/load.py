@@ -1,4 +1,4 @@
-"""What Stable-Baselines3 saves, in every way that it documents, and what comes back from it."""
+"""Files that Stable-Baselines3 saves, in every documented way, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.errors import UserError
 from rlregress.frameworks.sb3 import compat, gyms, user_code
-from rlregress.frameworks.sb3.library import algorithm_named, library, made, silent
+from rlregress.frameworks.sb3.library import algorithm_named, library, make_agent, silent
 from rlregress.probing.capabilities import check_arguments
 from rlregress.probing.file_kinds import FileKind, Item, Saving, with_stored
 from rlregress.probing.interface import Unsupported
@@ -99,27 +99,27 @@ _AGENTS = (
 )  # fmt: skip
 
 
-def _environments(of: SavedAgent, make_env: Callable[..., Any]) -> Any:
-    def one() -> Any:
-        return of.around(gyms.native(make_env(discrete=of.discrete)))
+def _environments(saved: SavedAgent, make_env: Callable[..., Any]) -> Any:
+    def make_environment() -> Any:
+        return saved.around(gyms.native(make_env(discrete=saved.discrete)))
 
-    return DummyVecEnv([one] * (2 if of.several else 1))
+    return DummyVecEnv([make_environment] * (2 if saved.several else 1))
 
 
-def _train(of: SavedAgent, make_env: Callable[..., Any], seed: int) -> Any:
-    environment: Any = _environments(of, make_env)
-    if of.normalised:
+def _train(saved: SavedAgent, make_env: Callable[..., Any], seed: int) -> Any:
+    environment: Any = _environments(saved, make_env)
+    if saved.normalised:
         environment = VecNormalize(environment, clip_reward=5.0, clip_obs=2.0, gamma=0.97)
-    agent = _made(of, environment, seed)
+    agent = _make_agent(saved, environment, seed)
     compat.silence(agent)
     agent.learn(_STEPS)
     return agent
 
 
-def _made(of: SavedAgent, environment: Any, seed: int) -> Any:
-    return made(
-        of.algorithm(), of.policy, environment, seed=seed, policy_kwargs=dict(of.networks),
-        **of.settings(),
+def _make_agent(saved: SavedAgent, environment: Any, seed: int) -> Any:
+    return make_agent(
+        saved.algorithm(), saved.policy, environment, seed=seed, policy_kwargs=dict(saved.networks),
+        **saved.settings(),
     )  # fmt: skip
 
 
@@ -188,8 +188,8 @@ def _learn(agent: Any) -> Iterator[Item]:
     steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
     compat.silence(agent)
     agent.set_random_seed(0)
-    for name, more in (("next update", steps), ("continued training", _MORE)):
-        agent.learn(more, reset_num_timesteps=False)
+    for name, further_steps in (("next update", steps), ("continued training", _MORE)):
+        agent.learn(further_steps, reset_num_timesteps=False)
         yield name, [agent.get_parameters(), agent.num_timesteps], learn
 
 
@@ -207,25 +207,25 @@ def _update(agent: Any) -> Iterator[Item]:
 # -- kinds -----------------------------------------------------------------------------------------
 
 
-def _load(of: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
-    environment = _environments(of, make_env)
+def _load(saved: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
+    environment = _environments(saved, make_env)
     path = os.path.join(folder, _MODEL)
-    return silent(of.algorithm().load(path, env=environment, device="cpu"))
+    return silent(saved.algorithm().load(path, env=environment, device="cpu"))
 
 
-def _model(of: SavedAgent) -> FileKind:
+def _model(saved: SavedAgent) -> FileKind:
     return FileKind(
-        f"{of.name} model", f"{of.title}.save, {of.title}.load",
+        f"{saved.name} model", f"{saved.title}.save, {saved.title}.load",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=partial(_load, of), state=_state, go_on=_learn,
+        load=partial(_load, saved), state=_state, go_on=_learn,
     )  # fmt: skip
 
 
-def _parameters_alone(of: SavedAgent) -> FileKind:
+def _parameters_alone(saved: SavedAgent) -> FileKind:
     """Parameters of a file, set in an agent that was made anew."""
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _made(of, _environments(of, make_env), seed=2)
+        agent = _make_agent(saved, _environments(saved, make_env), seed=2)
         agent.set_parameters(os.path.join(folder, _MODEL), device="cpu")
         return agent
 
@@ -234,20 +234,20 @@ def _parameters_alone(of: SavedAgent) -> FileKind:
         yield from _acts(agent, agent.policy)
 
     return FileKind(
-        f"{of.name} parameters", f"{of.title}.save, set_parameters",
+        f"{saved.name} parameters", f"{saved.title}.save, set_parameters",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
         load=load, state=state, go_on=lambda agent: (),
     )  # fmt: skip
 
 
-def _policy(of: SavedAgent) -> FileKind:
+def _policy(saved_agent: SavedAgent) -> FileKind:
     def saved(agent: Any) -> Any:
         if not hasattr(agent.policy, "save"):
             raise Unsupported("a policy cannot be saved alone")
         return agent.policy
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _made(of, _environments(of, make_env), seed=2)
+        agent = _make_agent(saved_agent, _environments(saved_agent, make_env), seed=2)
         return type(agent.policy).load(os.path.join(folder, _POLICY), device="cpu")
 
     def state(policy: Any) -> Iterator[Item]:
@@ -255,36 +255,36 @@ def _policy(of: SavedAgent) -> FileKind:
         yield from _acts(policy, policy)
 
     return FileKind(
-        f"{of.name} policy", "policy.save, policy.load", of=saved, load=load, state=state,
+        f"{saved_agent.name} policy", "policy.save, policy.load", of=saved, load=load, state=state,
         save=lambda policy, folder: policy.save(os.path.join(folder, _POLICY)),
         go_on=lambda policy: (),
     )  # fmt: skip
 
 
-def _replay_buffer(of: SavedAgent) -> FileKind:
+def _replay_buffer(saved: SavedAgent) -> FileKind:
     def save(agent: Any, folder: str) -> None:
         agent.save(os.path.join(folder, _MODEL))
         agent.save_replay_buffer(os.path.join(folder, _ROWS))
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        agent = _load(of, make_env, folder)
+        agent = _load(saved, make_env, folder)
         agent.load_replay_buffer(os.path.join(folder, _ROWS))
         return agent
 
     def state(agent: Any) -> Iterator[Item]:
         rows = agent.replay_buffer
-        held = {name: value for name, value in vars(rows).items() if name != "device"}
-        yield "rows", held, type(agent).load_replay_buffer
+        attributes = {name: value for name, value in vars(rows).items() if name != "device"}
+        yield "rows", attributes, type(agent).load_replay_buffer
         set_random_seed(0)
         yield "sampled rows", tuple(rows.sample(8)), type(rows).sample
 
     return FileKind(
-        f"{of.name} replay buffer", "save_replay_buffer, load_replay_buffer",
+        f"{saved.name} replay buffer", "save_replay_buffer, load_replay_buffer",
         save=save, load=load, state=state, go_on=_update,
     )  # fmt: skip
 
 
-def _normaliser(of: SavedAgent, frozen: bool) -> FileKind:
+def _normaliser(saved_agent: SavedAgent, frozen: bool) -> FileKind:
     def saved(agent: Any) -> Any:
         normaliser = agent.get_vec_normalize_env()
         # as the documentation evaluates
@@ -292,13 +292,15 @@ def _normaliser(of: SavedAgent, frozen: bool) -> FileKind:
         return normaliser
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        environment = _environments(of, make_env)
+        environment = _environments(saved_agent, make_env)
         return VecNormalize.load(os.path.join(folder, _STATISTICS), environment)
 
     def state(normaliser: Any) -> Iterator[Item]:
         # what is loaded; ``__setattr__`` of no release adds to it
-        held = {k: v for k, v in vars(normaliser).items() if k not in ("venv", "class_attributes")}
-        settings = {name: value for name, value in held.items() if not name.startswith("_")}
+        attributes = {
+            k: v for k, v in vars(normaliser).items() if k not in ("venv", "class_attributes")
+        }
+        settings = {name: value for name, value in attributes.items() if not name.startswith("_")}
         yield "statistics and settings", settings, VecNormalize.load
         yield "observations", normaliser.normalize_obs(_observations()), VecNormalize.normalize_obs
         rewards = np.linspace(-3.0, 3.0, 4)
@@ -314,42 +316,42 @@ def _normaliser(of: SavedAgent, frozen: bool) -> FileKind:
         yield "statistics after steps", after, VecNormalize.step_wait
 
     return FileKind(
-        f"{of.name} {'frozen ' if frozen else ''}normaliser",
+        f"{saved_agent.name} {'frozen ' if frozen else ''}normaliser",
         "VecNormalize.save, VecNormalize.load", of=saved, load=load, state=state, go_on=go_on,
         save=lambda normaliser, folder: normaliser.save(os.path.join(folder, _STATISTICS)),
     )  # fmt: skip
 
 
-def _checkpoint(of: SavedAgent) -> FileKind:
-    """What the library's own callback writes amid a training."""
-    normalised = of.normalised
-    what = "save_vecnormalize" if normalised else "save_replay_buffer"
+def _checkpoint(saved: SavedAgent) -> FileKind:
+    """Return the kind of files that the library's checkpoint callback writes."""
+    normalised = saved.normalised
+    option = "save_vecnormalize" if normalised else "save_replay_buffer"
 
     def save(agent: Any, folder: str) -> None:
         callback = library("common.callbacks", "CheckpointCallback")
-        check_arguments(callback, {what: True})
-        writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{what: True})
+        check_arguments(callback, {option: True})
+        writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{option: True})
         writing.init_callback(agent)
         writing.num_timesteps, writing.n_calls = agent.num_timesteps, 1
         writing._on_step()
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
-        environment: Any = _environments(of, make_env)
+        environment: Any = _environments(saved, make_env)
         files = sorted(os.listdir(folder))
         # agent_64_steps.zip, agent_replay_buffer_64_steps.pkl or agent_vecnormalize_64_steps.pkl
-        model, beside = (
+        model, companion = (
             os.path.join(folder, next(name for name in files if name.endswith(ending)))
             for ending in (".zip", ".pkl")
         )
         if normalised:
-            environment = VecNormalize.load(beside, environment)
-        agent = silent(of.algorithm().load(model, env=environment, device="cpu"))
+            environment = VecNormalize.load(companion, environment)
+        agent = silent(saved.algorithm().load(model, env=environment, device="cpu"))
         if not normalised:
-            agent.load_replay_buffer(beside)
+            agent.load_replay_buffer(companion)
         return agent
 
     return FileKind(
-        f"{of.name} checkpoint", f"CheckpointCallback({what})",
+        f"{saved.name} checkpoint", f"CheckpointCallback({option})",
         save=save, load=load, state=_state, go_on=_learn if normalised else _update,
     )  # fmt: skip
 
@@ -388,29 +390,30 @@ def user_agent(path: str) -> Any:
     raise Unsupported(f"{name} is not installed")
 
 
-def _kinds(of: SavedAgent) -> Iterator[FileKind]:
-    yield _model(of)
-    yield _parameters_alone(of)
-    yield _policy(of)
-    if of.rows:
-        yield _replay_buffer(of)
-    if of.normalised:
-        yield _normaliser(of, frozen=False)
-        yield _normaliser(of, frozen=True)
-    if of.name in ("ppo", "sac"):
-        yield _checkpoint(of)
+def _kinds(saved: SavedAgent) -> Iterator[FileKind]:
+    yield _model(saved)
+    yield _parameters_alone(saved)
+    yield _policy(saved)
+    if saved.rows:
+        yield _replay_buffer(saved)
+    if saved.normalised:
+        yield _normaliser(saved, frozen=False)
+        yield _normaliser(saved, frozen=True)
+    if saved.name in ("ppo", "sac"):
+        yield _checkpoint(saved)
 
 
 def savings(
     agents: Sequence[SavedAgent], stored: Sequence[str]
 ) -> Mapping[str, tuple[Saving, ...]]:
-    """What the trainings of agents save, by algorithm.
+    """Return the files of the trainings of agents, by algorithm.
 
     Args:
         stored: names of the kinds that ``baselines/saved`` keeps of each release.
     """
     return {
-        of.name: (Saving(partial(_train, of), with_stored(_kinds(of), stored)),) for of in agents
+        saved.name: (Saving(partial(_train, saved), with_stored(_kinds(saved), stored)),)
+        for saved in agents
     }
 
 
@@ -422,5 +425,5 @@ _STORED_KINDS = (
 
 
 def saved_files() -> Mapping[str, Sequence[Saving]]:
-    """What is saved of built-in trainings, by algorithm."""
+    """Return the files of built-in trainings, by algorithm."""
     return savings(_AGENTS, _STORED_KINDS)

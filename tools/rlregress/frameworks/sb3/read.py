@@ -1,4 +1,4 @@
-"""What Stable-Baselines3's PPO, SAC, TD3, DDPG and DQN are set to, read from constructed agents."""
+"""Defaults of Stable-Baselines3's PPO, SAC, TD3, DDPG and DQN, read from constructed agents."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
         Unprobed: the class has no such keyword.
     """
     by_cell = {}
-    for algorithm, made in ALGORITHMS.items():
-        named, lacking = names_of(algorithm, made)
+    for algorithm, algorithm_class in ALGORITHMS.items():
+        named, lacking = names_of(algorithm, algorithm_class)
         for own in lacking.values():
-            raise Unprobed(f"{made.__name__} has no keyword '{own}'", known=True)
+            raise Unprobed(f"{algorithm_class.__name__} has no keyword '{own}'", known=True)
         by_cell[algorithm, "library"] = named
     return by_cell
 
@@ -62,13 +62,13 @@ def names_of(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str], 
 _BOUND = np.ones(2)
 
 
-def construct(made: Any, discrete: bool, **arguments: Any) -> Any:
+def construct(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
     """An agent of three observations and two actions, or, ``discrete``, of two to choose from."""
     actions = len(_BOUND) if discrete else 0
     environment = gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions))
-    policy = compat.policy_name(made, environment)
+    policy = compat.policy_name(algorithm_class, environment)
     # a buffer takes no memory before something is written to it
-    return made(policy, environment, device="cpu", seed=0, **arguments)
+    return algorithm_class(policy, environment, device="cpu", seed=0, **arguments)
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
@@ -85,8 +85,8 @@ def _values(algorithm: str) -> dict[str, Any]:
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
     arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
-    made = construct(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
-    return values_of(algorithm, made)
+    agent = construct(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
+    return values_of(algorithm, agent)
 
 
 def _sizes(network: nn.Module) -> list[int]:
@@ -102,8 +102,8 @@ def values_of(algorithm: str, model: Any) -> dict[str, Any]:
 
     One that is no keyword of its class is left out.
     """
-    known, _ = names_of(algorithm, type(model))
-    return {name: read(model) for name, read in _READERS[algorithm].items() if name in known}
+    names, _ = names_of(algorithm, type(model))
+    return {name: read(model) for name, read in _READERS[algorithm].items() if name in names}
 
 
 def _value_clip(model: Any) -> Any:
@@ -199,17 +199,22 @@ _PLAIN = (bool, int, float, str, tuple, type(None))
 def other_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
     return read_each(
-        {(name, "library"): partial(_all_arguments, made) for name, made in _OTHERS.items()}
+        {
+            (name, "library"): partial(_all_arguments, algorithm_class)
+            for name, algorithm_class in _OTHERS.items()
+        }
     )
 
 
-def _all_arguments(made: Any) -> dict[str, Any]:
-    known = compat.keywords(made)
+def _all_arguments(algorithm_class: Any) -> dict[str, Any]:
+    parameters = compat.keywords(algorithm_class)
     # a buffer of the default size would take memory for a million transitions
-    small: dict[str, Any] = {"buffer_size": 1} if "buffer_size" in known else {}
-    agent = construct(made, made is DQN, **small)
-    settings = dict(_arguments(agent, set(known) - {"policy", "env", "device", "seed", *small}))
-    settings.update({name: known[name].default for name in small})
+    small: dict[str, Any] = {"buffer_size": 1} if "buffer_size" in parameters else {}
+    agent = construct(algorithm_class, algorithm_class is DQN, **small)
+    settings = dict(
+        _arguments(agent, set(parameters) - {"policy", "env", "device", "seed", *small})
+    )
+    settings.update({name: parameters[name].default for name in small})
     settings["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))
     for name, optimizer in _optimizers(agent.policy):
         settings[f"{name} optimizer"] = type(optimizer).__name__

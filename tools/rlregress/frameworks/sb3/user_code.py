@@ -1,4 +1,4 @@
-"""What users write around Stable-Baselines3: wrappers, networks, schedules, callbacks."""
+"""User code around Stable-Baselines3: wrappers, networks, schedules, callbacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlregress.frameworks.sb3.library import library
 
 
 class Capture:
-    """What a user looks at: a trace sees what ``capture`` hands back."""
+    """Numbers that a user looks at: a trace records the result of ``capture``."""
 
     def capture(self, numbers: list[Any]) -> list[Any]:
         return numbers
@@ -31,7 +31,7 @@ class Changed(gyms.Wrapper):
         return observation
 
     def extra_info(self, observation: Any) -> dict[str, Any]:
-        """What the informations of a step say beside their own."""
+        """Return further fields of a step's infos."""
         del observation
         return {}
 
@@ -44,10 +44,10 @@ class Changed(gyms.Wrapper):
 
     def step(self, action: Any) -> Any:
         """The step of the environment, as it is shown."""
-        observation, *rest, info = self.env.step(action)
+        observation, *results, info = self.env.step(action)
         return (
             self.transformed_observation(observation),
-            *rest,
+            *results,
             {**info, **self.extra_info(observation)},
         )
 
@@ -103,10 +103,10 @@ class FloatImages(Changed):
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
-        known = env.observation_space.spaces
-        height, width, channels = known["view"].shape
+        spaces = env.observation_space.spaces
+        height, width, channels = spaces["view"].shape
         view = gyms.spaces.Box(0.0, 1.0, (channels, height, width), np.float32)
-        self.observation_space = gyms.spaces.Dict({**known, "view": view})
+        self.observation_space = gyms.spaces.Dict({**spaces, "view": view})
 
     def transformed_observation(self, observation: Any) -> Any:
         """The image in other numbers."""
@@ -115,7 +115,7 @@ class FloatImages(Changed):
 
 
 class LopsidedGoals(Changed):
-    """A reward that tells what was achieved from what was desired."""
+    """A reward that is not symmetric in the achieved and the desired goal."""
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """Zero beyond the goal, otherwise minus one."""
@@ -124,9 +124,9 @@ class LopsidedGoals(Changed):
         return beyond.astype(np.float32) - 1.0
 
     def step(self, action: Any) -> Any:
-        observation, _, *rest = super().step(action)
+        observation, _, *results = super().step(action)
         goals = observation["achieved_goal"], observation["desired_goal"]
-        return (observation, float(self.compute_reward(*goals, {})), *rest)
+        return (observation, float(self.compute_reward(*goals, {})), *results)
 
 
 class Informations(Changed):
@@ -138,8 +138,8 @@ class Informations(Changed):
 
     def step(self, action: Any) -> Any:
         """A step whose reward is one of NumPy's numbers."""
-        observation, reward, *rest = super().step(action)
-        return (observation, np.float32(reward), *rest)
+        observation, reward, *results = super().step(action)
+        return (observation, np.float32(reward), *results)
 
 
 class Successes(Informations):
@@ -180,7 +180,7 @@ class Game(gyms.Env):
         return self._environment.seed(seed)
 
     def get_action_meanings(self) -> list[str]:
-        """What the buttons do."""
+        """Return the meanings of the buttons."""
         return ["NOOP", "FIRE", "RIGHT"]
 
     def lives(self) -> int:
@@ -264,15 +264,15 @@ def _extractor(make: Callable[[int], Any]) -> Any:
 
 
 def rows(name: str) -> Any:
-    """A buffer of the library's by name, as a user derives one that looks at what it is given."""
+    """Return a user's subclass of a buffer of the library's, which records its arguments."""
     base = library("common.buffers", name)
 
     class Own(base):  # type: ignore[misc, valid-type]
         """The same rows."""
 
-        def add(self, *given: Any, **named: Any) -> None:
-            Capture().capture([value for value in given if not isinstance(value, list)])
-            super().add(*given, **named)
+        def add(self, *arguments: Any, **named: Any) -> None:
+            Capture().capture([value for value in arguments if not isinstance(value, list)])
+            super().add(*arguments, **named)
 
     return Own
 
@@ -299,7 +299,7 @@ class SilentCallback(BaseCallback):
 
 
 class StartingCallback(BaseCallback):
-    """A callback that looks at what it is given when the training begins."""
+    """A callback that records its local variables when the training begins."""
 
     def _on_training_start(self) -> None:
         Capture().capture([int(self.locals["total_timesteps"])])
@@ -327,9 +327,13 @@ class CountingCallback(BaseCallback):
 def optimizers(model: Any) -> list[Any]:
     """The optimisers of an agent's policy, of its parts and of its temperature."""
     parts = [model.policy, *model.policy.children()]
-    found = [getattr(part, "optimizer", None) for part in parts]
+    candidates = [getattr(part, "optimizer", None) for part in parts]
     # a part that no optimiser moves has none, and so has a temperature that is given
-    return [one for one in (*found, getattr(model, "ent_coef_optimizer", None)) if one is not None]
+    return [
+        optimizer
+        for optimizer in (*candidates, getattr(model, "ent_coef_optimizer", None))
+        if optimizer is not None
+    ]
 
 
 def rates(model: Any) -> list[float]:

@@ -55,7 +55,7 @@ _OPTIMIZERS: Mapping[str, Mapping[str, str]] = {
 
 
 class Layers(NamedTuple):
-    """Of each network.
+    """Options of the layers of each network.
 
     Attributes:
         sizes: units of the hidden layers, from the first one on.
@@ -83,12 +83,12 @@ class _Network(Model):
         self._memory = layers.memory
         if layers.memory is not None:
             self.recurrent = RecurrentLayers(_width(spaces), layers.memory)
-        made = []
+        layers_in_order = []
         for size in layers.sizes:
-            made += [nn.Linear(inputs, size), layers.activation()]
-            made += [nn.Dropout(layers.dropout)] if layers.dropout else []
+            layers_in_order += [nn.Linear(inputs, size), layers.activation()]
+            layers_in_order += [nn.Dropout(layers.dropout)] if layers.dropout else []
             inputs = size
-        self.net = nn.Sequential(*made, nn.Linear(inputs, outputs))
+        self.net = nn.Sequential(*layers_in_order, nn.Linear(inputs, outputs))
         self._squash = layers.squash
         if layers.initialised:
             self.init_parameters("normal_", mean=0.0, std=0.1)
@@ -96,58 +96,60 @@ class _Network(Model):
             self.init_biases("constant_", val=0.1)
 
     def get_specification(self) -> dict[str, Any]:
-        """What an agent has to know of its memory."""
+        """Return the sizes of its memory, as agents read them."""
         return {} if self._memory is None else self._memory.specification()
 
     def outputs(self, inputs: Any) -> tuple[torch.Tensor, dict[str, Any]]:
-        """What the layers say of observations, states beside them, and actions; what they keep."""
-        given, kept = [compat.observations(inputs)], {}
+        """Return the outputs of the layers for observations, states and actions, and the new
+        states.
+        """
+        tensors, states = [compat.observations(inputs)], {}
         if self._sees_states:
-            given.append(inputs["states"])
+            tensors.append(inputs["states"])
         if self._memory is not None:
-            remembered, kept["rnn"] = self.recurrent(torch.cat(given, dim=1), inputs)
-            given = [remembered]
+            remembered, states["rnn"] = self.recurrent(torch.cat(tensors, dim=1), inputs)
+            tensors = [remembered]
         actions = inputs.get("taken_actions")
         if actions is not None and not isinstance(self, GaussianMixin):
-            given.append(actions)
-        outputs = self.net(torch.cat(given, dim=1))
+            tensors.append(actions)
+        outputs = self.net(torch.cat(tensors, dim=1))
         if not self._squash:
-            return outputs, kept
+            return outputs, states
         low, high = (torch.as_tensor(getattr(self.action_space, end)) for end in ("low", "high"))
-        return low + 0.5 * (high - low) * (torch.tanh(outputs) + 1.0), kept
+        return low + 0.5 * (high - low) * (torch.tanh(outputs) + 1.0), states
 
 
 class Deterministic(DeterministicMixin, _Network):
     """A model of values, or of actions."""
 
-    def __init__(self, *made: Any) -> None:
-        _Network.__init__(self, *made)
+    def __init__(self, *arguments: Any) -> None:
+        _Network.__init__(self, *arguments)
         DeterministicMixin.__init__(self)
 
     def compute(self, inputs: Any, role: str = "") -> Any:
-        """What its layers say."""
+        """Return the output of its layers."""
         return self.outputs(inputs)
 
 
 class Gaussian(GaussianMixin, _Network):
     """A model of a normal distribution whose deviation no state changes."""
 
-    def __init__(self, *made: Any) -> None:
-        _Network.__init__(self, *made)
+    def __init__(self, *arguments: Any) -> None:
+        _Network.__init__(self, *arguments)
         GaussianMixin.__init__(self)
         self.log_std = nn.Parameter(torch.zeros(self.num_actions))
 
     def compute(self, inputs: Any, role: str = "") -> Any:
-        """What its layers say, as the mean."""
-        mean, kept = self.outputs(inputs)
-        return compat.gaussian(mean, self.log_std, kept)
+        """Return the output of its layers as the mean."""
+        mean, states = self.outputs(inputs)
+        return compat.gaussian(mean, self.log_std, states)
 
 
 class Shared(GaussianMixin, DeterministicMixin, _Network):
     """A model of both: the last output of its layers is the value."""
 
-    def __init__(self, inputs: int, outputs: int, *made: Any) -> None:
-        _Network.__init__(self, inputs, outputs + 1, *made)
+    def __init__(self, inputs: int, outputs: int, *arguments: Any) -> None:
+        _Network.__init__(self, inputs, outputs + 1, *arguments)
         DeterministicMixin.__init__(self)
         GaussianMixin.__init__(self)
         self.log_std = nn.Parameter(torch.zeros(self.num_actions))
@@ -160,10 +162,10 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
 
     def compute(self, inputs: Any, role: str = "") -> Any:
         """The value, or the mean."""
-        outputs, kept = self.outputs(inputs)
+        outputs, states = self.outputs(inputs)
         if role == "value":
-            return outputs[:, -1:], kept
-        return compat.gaussian(outputs[:, :-1], self.log_std, kept)
+            return outputs[:, -1:], states
+        return compat.gaussian(outputs[:, :-1], self.log_std, states)
 
 
 class Training:
@@ -213,8 +215,8 @@ class Training:
             layers = layers._replace(memory=acted_in)
         self.models = {name: _model(kind, name, spaces, layers) for name in names or MODELS[kind]}
         if shared:
-            given, plain = _given(spaces, layers), layers._replace(squash=False)
-            both = Shared(given, spaces["action_space"].shape[0], plain, spaces)
+            width, plain = _input_width(spaces, layers), layers._replace(squash=False)
+            both = Shared(width, spaces["action_space"].shape[0], plain, spaces)
             self.models = dict.fromkeys(self.models, both)
         self.agent = compat.agent(
             kind,
@@ -233,7 +235,7 @@ class Training:
 
     @property
     def action_space(self) -> Any:
-        """Of one environment, which models draw random actions from."""
+        """The action space of one environment, which models draw random actions from."""
         return self._env.action_space
 
     def trainer(self, steps: int) -> Any:
@@ -245,7 +247,7 @@ class Training:
         self.trainer(steps).train()
 
     def update(self) -> None:
-        """One update of what is stored."""
+        """Run one update on the stored rows."""
         compat.update(self.agent)
 
     def targets(self) -> Any:
@@ -258,18 +260,20 @@ class Training:
         return compat.stored(self.memory, name)
 
 
-def together(trainings: Sequence[Training], steps: int) -> Any:
+def train_together(trainings: Sequence[Training], steps: int) -> Any:
     """A trainer for ``steps`` steps of all environments, in which each agent has its own."""
-    environment = wrapped([one for made in trainings for one in made.environments], {})
-    counts = [len(made.environments) for made in trainings]
-    agents = [made.agent for made in trainings]
+    environment = wrapped(
+        [single for training in trainings for single in training.environments], {}
+    )
+    counts = [len(training.environments) for training in trainings]
+    agents = [training.agent for training in trainings]
     return _trainer(environment, agents, steps, **{compat.SCOPES: counts})
 
 
-def _trainer(environment: Any, agents: Any, steps: int, **more: Any) -> Any:
+def _trainer(environment: Any, agents: Any, steps: int, **further: Any) -> Any:
     options = {"timesteps": steps, "headless": True, "disable_progressbar": True}
     options["close_environment_at_exit"] = False
-    return SequentialTrainer(env=environment, agents=agents, cfg=options, **more)
+    return SequentialTrainer(env=environment, agents=agents, cfg=options, **further)
 
 
 def wrapped(environments: Any, vectorised: Mapping[str, Any] | None) -> Any:
@@ -280,25 +284,27 @@ def wrapped(environments: Any, vectorised: Mapping[str, Any] | None) -> Any:
     """
     if len(environments) == 1 and vectorised is None:
         return wrap_env(environments[0], wrapper="gymnasium", verbose=False)
-    made = [lambda environment=one: environment for one in environments]
-    together = gymnasium.vector.SyncVectorEnv(made, **(vectorised or {}))
-    return wrap_env(together, wrapper="gymnasium", verbose=False)
+    makers = [lambda environment=single: environment for single in environments]
+    side_by_side = gymnasium.vector.SyncVectorEnv(makers, **(vectorised or {}))
+    return wrap_env(side_by_side, wrapper="gymnasium", verbose=False)
 
 
 def _width(spaces: Any) -> int:
     """Numbers of an observation, and of the state beside it."""
-    given = (spaces["observation_space"], spaces.get("state_space"))
+    observed_spaces = (spaces["observation_space"], spaces.get("state_space"))
     # one of several choices is a number
-    return sum(sum(space.shape) if space.shape else 1 for space in given if space is not None)
+    return sum(
+        sum(space.shape) if space.shape else 1 for space in observed_spaces if space is not None
+    )
 
 
-def _given(spaces: Any, layers: Layers) -> int:
-    """Numbers that the layers of a network get for what is observed."""
+def _input_width(spaces: Any, layers: Layers) -> int:
+    """Return the width of a network's input."""
     return _width(spaces) if layers.memory is None else layers.memory.size
 
 
 def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
-    observed, plain = _given(spaces, layers), layers._replace(squash=False)
+    observed, plain = _input_width(spaces, layers), layers._replace(squash=False)
     if kind == "dqn":
         return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]
@@ -313,9 +319,9 @@ def report(policy: Any, log_prob: float) -> None:
     act = policy.act
 
     def reporting(inputs: Any, **role: Any) -> Any:
-        actions, *rest = acted = act(inputs, **role)
+        actions, *further = acted = act(inputs, **role)
         number = 0.0 * compat.log_prob(acted) + log_prob
-        return compat.with_log_prob((0.0 * actions, *rest), number)
+        return compat.with_log_prob((0.0 * actions, *further), number)
 
     policy.act = reporting
 

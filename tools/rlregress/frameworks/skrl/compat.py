@@ -1,4 +1,4 @@
-"""What skrl 1 and skrl 2 call differently; settings have the names of skrl 2."""
+"""Differences between skrl 1 and skrl 2; settings have the names of skrl 2."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ _RATES: Mapping[str, tuple[str, ...]] = {
 _NOISY = ("td3", "ddpg")
 
 
-def _of_first(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    given = {_RENAMED.get(name, name): value for name, value in settings.items()}
-    rates = given.pop("learning_rate", None)
+def _settings_of_first(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    own_settings = {_RENAMED.get(name, name): value for name, value in settings.items()}
+    rates = own_settings.pop("learning_rate", None)
     if rates is not None:
         names = _RATES.get(kind, ("learning_rate",))
-        given.update(
+        own_settings.update(
             zip(names, rates if isinstance(rates, tuple) else (rates,) * len(names), strict=False)
         )
     for name in ("learning_rate_scheduler", "learning_rate_scheduler_kwargs"):
-        if isinstance(given.get(name), tuple):
+        if isinstance(own_settings.get(name), tuple):
             # one for all of them
-            given[name] = given[name][0]
-    if "value_clip" in given:
-        given["clip_predicted_values"] = given["value_clip"] > 0
+            own_settings[name] = own_settings[name][0]
+    if "value_clip" in own_settings:
+        own_settings["clip_predicted_values"] = own_settings["value_clip"] > 0
     for noise in ("exploration_noise", "smooth_regularization_noise"):
-        if noise in given:
-            given[noise] = given[noise](**given.pop(f"{noise}_kwargs"))
+        if noise in own_settings:
+            own_settings[noise] = own_settings[noise](**own_settings.pop(f"{noise}_kwargs"))
     if kind in _NOISY:
-        noise = given.pop("exploration_noise", None)
+        noise = own_settings.pop("exploration_noise", None)
         # in skrl 2 noise does not fall unless a schedule is set
         steady = {"initial_scale": 1.0, "final_scale": 1.0, "timesteps": None}
-        given["exploration"] = {"noise": noise, **steady}
-    if "exploration_scheduler" in given:
-        given["exploration"] = given.pop("exploration_scheduler")
-    return given
+        own_settings["exploration"] = {"noise": noise, **steady}
+    if "exploration_scheduler" in own_settings:
+        own_settings["exploration"] = own_settings.pop("exploration_scheduler")
+    return own_settings
 
 
 def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any) -> Any:
@@ -77,32 +77,32 @@ def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **par
         remembers: it is the one for models with memory.
     """
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
-    given = _of_first(kind, settings) if FIRST else dict(settings)
+    own_settings = _settings_of_first(kind, settings) if FIRST else dict(settings)
     silent = {"write_interval": 0, "checkpoint_interval": 0}
-    given["experiment"] = {**silent, **given.get("experiment", {})}
+    own_settings["experiment"] = {**silent, **own_settings.get("experiment", {})}
     if FIRST:
         defaults = getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
-        unknown = set(given) - set(defaults)
+        unknown = set(own_settings) - set(defaults)
         if unknown:
             raise Unsupported(f"{kind.upper()} has no setting {', '.join(sorted(unknown))}")
-        given["experiment"] = {**defaults["experiment"], **given["experiment"]}
+        own_settings["experiment"] = {**defaults["experiment"], **own_settings["experiment"]}
     name = kind.upper() + ("_RNN" if remembers else "")
-    return getattr(module, name)(cfg=given, device="cpu", **parts)
+    return getattr(module, name)(cfg=own_settings, device="cpu", **parts)
 
 
-def sampling(of: Any) -> str:
+def sampling(algorithm_agent: Any) -> str:
     """Method of a memory by which an on-policy agent reads minibatches: a release began to shuffle.
 
     Agents for models with memory do not.
     """
     # not of the class: to find its end in its file takes a tenth of a second
-    text = inspect.getsource(getattr(type(of), UPDATE))
+    text = inspect.getsource(getattr(type(algorithm_agent), UPDATE))
     return "sample_all" if "sample_all(" in text else "sample"
 
 
-def update(of: Any) -> None:
-    """One update of what an agent has stored."""
-    getattr(of, UPDATE)(timestep=0, timesteps=1)
+def update(algorithm_agent: Any) -> None:
+    """Run one update on the rows that an agent has stored."""
+    getattr(algorithm_agent, UPDATE)(timestep=0, timesteps=1)
 
 
 def epsilon(first: float, last: float, falls: float) -> Callable[[int, int], float]:
@@ -115,34 +115,36 @@ def epsilon(first: float, last: float, falls: float) -> Callable[[int, int], flo
     return numbers if FIRST else schedule  # type: ignore[return-value]
 
 
-def act(of: Any, given: Any) -> tuple[Any, ...]:
-    """What an agent returns for observations; the actions are first."""
+def act(algorithm_agent: Any, observations: Any) -> tuple[Any, ...]:
+    """Return the result of an agent for observations; the actions are first."""
     if FIRST:
-        return of.act(given, timestep=0, timesteps=1)
-    return of.act(given, None, timestep=0, timesteps=1)
+        return algorithm_agent.act(observations, timestep=0, timesteps=1)
+    return algorithm_agent.act(observations, None, timestep=0, timesteps=1)
 
 
-def record(of: Any, given: Any, actions: Any, ended: bool) -> None:
+def record(algorithm_agent: Any, observations: Any, actions: Any, terminated: bool) -> None:
     """Hand an agent that trains what followed one action: the same observation, a reward of 0."""
     flags = {name: torch.zeros(1, 1, dtype=torch.bool) for name in ("terminated", "truncated")}
-    flags["terminated"] |= ended
+    flags["terminated"] |= terminated
     step = {"actions": actions, "rewards": torch.zeros(1, 1), **flags, "infos": {}}
     step.update(timestep=0, timesteps=1)
     if FIRST:
-        of.record_transition(states=given, next_states=given, **step)
+        algorithm_agent.record_transition(states=observations, next_states=observations, **step)
         return
-    of.enable_training_mode(True)
+    algorithm_agent.enable_training_mode(True)
     step.update(states=None, next_states=None)
-    of.record_transition(observations=given, next_observations=given, **step)
+    algorithm_agent.record_transition(
+        observations=observations, next_observations=observations, **step
+    )
 
 
-def gaussian(mean: Any, log_std: Any, kept: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What the ``compute`` of a Gaussian model returns.
+def gaussian(mean: Any, log_std: Any, states: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the results of ``compute`` of a Gaussian model.
 
     Args:
-        kept: further outputs, such as the states of its memory.
+        states: further outputs, such as the states of its memory.
     """
-    return (mean, log_std, dict(kept)) if FIRST else (mean, {"log_std": log_std, **kept})
+    return (mean, log_std, dict(states)) if FIRST else (mean, {"log_std": log_std, **states})
 
 
 def log_prob(acted: tuple[Any, ...]) -> Any:
@@ -156,14 +158,14 @@ def mean(acted: tuple[Any, ...]) -> Any:
 
 
 def with_log_prob(acted: tuple[Any, ...], number: Any) -> tuple[Any, ...]:
-    """What ``act`` returned, with another log-probability."""
+    """Return the results of ``act`` with another log-probability."""
     if FIRST:
         return (acted[0], number, *acted[2:])
     return acted[0], {**acted[1], "log_prob": number}
 
 
 def observations(inputs: Mapping[str, Any]) -> Any:
-    """What a model is given to act on."""
+    """Return the observations among a model's inputs."""
     return inputs[OBSERVATIONS]
 
 
@@ -179,11 +181,11 @@ def state_space(environment: Any) -> dict[str, Any]:
     return {} if space is None else {"state_space": space}
 
 
-def setting(of: Any, name: str) -> Any:
+def setting(algorithm_agent: Any, name: str) -> Any:
     """A setting of an agent, by its name in skrl 2."""
     if FIRST:
-        return of.cfg[_RENAMED.get(name, name)]
-    return getattr(of.cfg, name)
+        return algorithm_agent.cfg[_RENAMED.get(name, name)]
+    return getattr(algorithm_agent.cfg, name)
 
 
 def own_name(kind: str, name: str, number: int = 0) -> str:
@@ -196,22 +198,22 @@ def own_name(kind: str, name: str, number: int = 0) -> str:
 
 
 def has_setting(kind: str, name: str) -> bool:
-    """Whether an agent has a setting, by its name in this version."""
+    """Return whether an agent has a setting, by its name in this version."""
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
     if FIRST:
         return name in getattr(module, f"{kind.upper()}_DEFAULT_CONFIG")
     return name in inspect.signature(getattr(module, f"{kind.upper()}_CFG")).parameters
 
 
-def value_clip(of: Any) -> Any:
+def value_clip(algorithm_agent: Any) -> Any:
     """The range that the values of an agent are clipped to, or None."""
-    if FIRST and not of.cfg["clip_predicted_values"]:
+    if FIRST and not algorithm_agent.cfg["clip_predicted_values"]:
         return None
-    return setting(of, "value_clip") or None
+    return setting(algorithm_agent, "value_clip") or None
 
 
 def by_name(names: Any, tensors: Any) -> dict[str, Any]:
-    """What a memory hands out, by the names of skrl 2."""
+    """Return the tensors of a memory by the names of skrl 2."""
     if FIRST:
         names = [
             {"states": "observations", "next_states": "next_observations"}.get(n, n) for n in names

@@ -1,4 +1,4 @@
-"""What skrl saves: an agent with its optimizers and preprocessors, and the rows of its memory."""
+"""Files that skrl saves: an agent with optimizers and preprocessors, and rows of its memory."""
 
 from __future__ import annotations
 
@@ -19,52 +19,52 @@ _STEPS, _FILE = 48, "agent.pt"
 _LAYERS = Layers(sizes=(8, 8))
 
 
-def _made(kind: str, make_env: Callable[..., Any], seed: int) -> Training:
+def _make_training(kind: str, make_env: Callable[..., Any], seed: int) -> Training:
     set_seed(seed)
-    made = Training(kind, make_env(discrete=kind == "dqn"), layers=_LAYERS, **SETTINGS[kind]())
-    made.action_space.seed(seed)
-    return made
+    training = Training(kind, make_env(discrete=kind == "dqn"), layers=_LAYERS, **SETTINGS[kind]())
+    training.action_space.seed(seed)
+    return training
 
 
 def _trained(kind: str, make_env: Callable[..., Any], seed: int) -> Training:
-    made = _made(kind, make_env, seed)
-    made.run(_STEPS)
-    return made
+    training = _make_training(kind, make_env, seed)
+    training.run(_STEPS)
+    return training
 
 
-def _save(made: Training, folder: str) -> None:
-    made.agent.save(os.path.join(folder, _FILE))
+def _save(training: Training, folder: str) -> None:
+    training.agent.save(os.path.join(folder, _FILE))
 
 
 def _load(kind: str, make_env: Callable[..., Any], folder: str) -> Training:
     # of another seed: what is not loaded is another number
-    made = _made(kind, make_env, 7)
+    training = _make_training(kind, make_env, 7)
     # preprocessors and optimizers may be made with the first step
-    made.trainer(_STEPS)
-    made.agent.load(os.path.join(folder, _FILE))
-    return made
+    training.trainer(_STEPS)
+    training.agent.load(os.path.join(folder, _FILE))
+    return training
 
 
-def _state(made: Training) -> Iterator[Item]:
-    load, agent = type(made.agent).load, training.trained(made, 0, {})
+def _state(trained: Training) -> Iterator[Item]:
+    load, agent = type(trained.agent).load, training.trained(trained, 0, {})
     observations = np.random.default_rng(0).normal(size=(8, 3))
     yield "parameters", dict(agent.parameters), load
-    yield "preprocessors", _preprocessors(made), load
+    yield "preprocessors", _preprocessors(trained), load
     yield "deterministic actions", agent.policy(observations), load
     yield "values", agent.value(observations), load
 
 
-def _preprocessors(made: Training) -> dict[str, Any]:
-    modules = made.agent.checkpoint_modules
+def _preprocessors(training: Training) -> dict[str, Any]:
+    modules = training.agent.checkpoint_modules
     return {name: module.state_dict() for name, module in modules.items()
             if name.endswith("preprocessor") and hasattr(module, "state_dict")}  # fmt: skip
 
 
-def _go_on(made: Training) -> Iterator[Item]:
+def _go_on(trained: Training) -> Iterator[Item]:
     set_seed(3)
-    made.run(_STEPS)
-    parameters = dict(training.trained(made, 0, {}).parameters)
-    yield "continued training", parameters, type(made.agent).load
+    trained.run(_STEPS)
+    parameters = dict(training.trained(trained, 0, {}).parameters)
+    yield "continued training", parameters, type(trained.agent).load
 
 
 def _saving(kind: str) -> tuple[Saving]:
@@ -74,5 +74,5 @@ def _saving(kind: str) -> tuple[Saving]:
 
 
 def saved_files() -> Mapping[str, Sequence[Saving]]:
-    """What is saved of built-in trainings, by algorithm."""
+    """Return the files of built-in trainings, by algorithm."""
     return {kind: _saving(kind) for kind in SETTINGS}

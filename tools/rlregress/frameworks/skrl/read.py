@@ -1,4 +1,4 @@
-"""What skrl's PPO, SAC, TD3, DDPG and DQN are set to, read from constructed agents.
+"""Defaults of skrl's PPO, SAC, TD3, DDPG and DQN, read from constructed agents.
 
 Sizes of networks and of a memory are the user's, and have no default.
 """
@@ -48,8 +48,8 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """
     by_cell = {}
     for algorithm, settings in SETTINGS.items():
-        given, own = {**settings, **_OTHERS[algorithm]}, {}
-        for name, setting in given.items():
+        all_settings, own = {**settings, **_OTHERS[algorithm]}, {}
+        for name, setting in all_settings.items():
             own[name] = compat.own_name(algorithm, setting, _RATES.get(name, 0))
             if not compat.has_setting(algorithm, own[name]):
                 raise Unprobed(f"{algorithm.upper()} has no setting '{own[name]}'", known=True)
@@ -57,7 +57,7 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     return by_cell
 
 
-def _made(algorithm: str, **arguments: Any) -> Training:
+def _make_training(algorithm: str, **arguments: Any) -> Training:
     discrete = len(_BOUND) if algorithm == "dqn" else 0
     environment = Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=discrete)
     return Training(algorithm, environment, **arguments)
@@ -71,45 +71,45 @@ def defaults() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _default(algorithm: str) -> dict[str, Any]:
-    return _values_of(algorithm, _made(algorithm))
+    return _values_of(algorithm, _make_training(algorithm))
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
-    made = _made(algorithm, **arguments_of(algorithm, hyperparameters))
-    policy = next(iter(made.models.values()))
+    training = _make_training(algorithm, **arguments_of(algorithm, hyperparameters))
+    policy = next(iter(training.models.values()))
     sizes = [layer.out_features for layer in policy.net if isinstance(layer, nn.Linear)][:-1]
-    memory = {} if algorithm == "ppo" else {"replay_size": made.memory.memory_size}
-    return {**_values_of(algorithm, made), **memory, "hidden_sizes": sizes}
+    memory = {} if algorithm == "ppo" else {"replay_size": training.memory.memory_size}
+    return {**_values_of(algorithm, training), **memory, "hidden_sizes": sizes}
 
 
-def _values_of(algorithm: str, made: Training) -> dict[str, Any]:
-    agent = made.agent
-    found = {
+def _values_of(algorithm: str, training: Training) -> dict[str, Any]:
+    agent = training.agent
+    values = {
         name: compat.setting(agent, setting)
         for name, setting in SETTINGS[algorithm].items()
         if not name.endswith("learning_rate")
     }
-    for name in set(SWITCHED_OFF_BY_ZERO) & set(found):
-        found[name] = found[name] or None
-    optimizers = list(made.optimizers.values())
+    for name in set(SWITCHED_OFF_BY_ZERO) & set(values):
+        values[name] = values[name] or None
+    optimizers = list(training.optimizers.values())
     for number, optimizer in enumerate(optimizers if algorithm == "sac" else optimizers[:1]):
-        found[list(_RATES)[number]] = optimizer.param_groups[0]["lr"]
+        values[list(_RATES)[number]] = optimizer.param_groups[0]["lr"]
     if algorithm == "ppo":
-        found["anneal_learning_rate"] = getattr(agent, "scheduler", None) is not None
-        found["minibatch_size"] = found["rollout_steps"] // compat.setting(agent, "mini_batches")
-        found["value_clip_range"] = compat.value_clip(agent)
+        values["anneal_learning_rate"] = getattr(agent, "scheduler", None) is not None
+        values["minibatch_size"] = values["rollout_steps"] // compat.setting(agent, "mini_batches")
+        values["value_clip_range"] = compat.value_clip(agent)
     if algorithm == "sac":
-        found["target_entropy"] = compat.setting(agent, "target_entropy") or "auto"
+        values["target_entropy"] = compat.setting(agent, "target_entropy") or "auto"
     if algorithm in ("td3", "ddpg"):
-        found["exploration_noise"] = _deviation(agent._exploration_noise)
+        values["exploration_noise"] = _deviation(agent._exploration_noise)
     if algorithm == "td3":
-        found["target_noise"] = _deviation(agent._smooth_regularization_noise)
+        values["target_noise"] = _deviation(agent._smooth_regularization_noise)
     if algorithm == "dqn":
-        found["target_update_interval"] = compat.setting(agent, "target_update_interval")
-    return found
+        values["target_update_interval"] = compat.setting(agent, "target_update_interval")
+    return values
 
 
 def _deviation(noise: Any) -> Any:
-    """Of a Gaussian noise; in single precision, without the digits of the nearest neighbour."""
+    """Return the deviation of Gaussian noise, in single precision."""
     return None if noise is None else float(f"{float(noise.distribution.scale):.6g}")

@@ -15,7 +15,7 @@ _KINDS: Mapping[str, Any] = {"gru": (nn.GRU, 1), "lstm": (nn.LSTM, 2), "rnn": (n
 
 
 class Memory(NamedTuple):
-    """Of a model.
+    """Memory of a model.
 
     Attributes:
         kind: "gru", "lstm" or "rnn".
@@ -33,7 +33,7 @@ class Memory(NamedTuple):
         return _SIZE
 
     def specification(self) -> dict[str, Any]:
-        """What ``get_specification`` of a model returns."""
+        """Return the result of ``get_specification`` of a model."""
         sizes = [(_LAYERS, self.environments, _SIZE)] * _KINDS[self.kind][1]
         return {"rnn": {"sequence_length": self.steps, "sizes": sizes}}
 
@@ -47,33 +47,35 @@ class RecurrentLayers(nn.Module):
         self.layers = _KINDS[memory.kind][0](inputs, _SIZE, num_layers=_LAYERS, batch_first=True)
 
     def forward(
-        self, given: torch.Tensor, inputs: Mapping[str, Any]
+        self, numbers: torch.Tensor, inputs: Mapping[str, Any]
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Outputs [rows, size] and the states behind them, [layers, environments, size] each.
 
         Args:
-            given: [rows, numbers]; in training mode rows are sequences of ``steps``, one behind the
+            numbers: [rows, n]; in training mode rows are sequences of ``steps``, one behind the
                 other, else one step of each environment.
             inputs: of the model: the states "rnn" before each row, and "terminated", "truncated".
         """
         states = inputs["rnn"]
         if not self.training:
-            outputs, states = self._step(given[:, None], states)
+            outputs, states = self._step(numbers[:, None], states)
             return outputs[:, 0], states
-        sequences = given.view(-1, self._steps, given.shape[-1])
+        sequences = numbers.view(-1, self._steps, numbers.shape[-1])
         states = [state.reshape(_LAYERS, -1, self._steps, _SIZE)[:, :, 0] for state in states]
         ends = [inputs[name] for name in ("terminated", "truncated") if name in inputs]
         goes_on = ~torch.stack(ends).any(dim=0).view(-1, self._steps)
-        made = []
+        outputs_in_order = []
         for step in range(self._steps):
             outputs, states = self._step(sequences[:, step : step + 1], states)
-            made.append(outputs)
+            outputs_in_order.append(outputs)
             states = [state * goes_on[None, :, step, None] for state in states]
-        return torch.cat(made, dim=1).flatten(0, 1), states
+        return torch.cat(outputs_in_order, dim=1).flatten(0, 1), states
 
     def _step(
-        self, given: torch.Tensor, states: Sequence[torch.Tensor]
+        self, numbers: torch.Tensor, states: Sequence[torch.Tensor]
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        held = [state.contiguous() for state in states]
-        outputs, new = self.layers(given, tuple(held) if len(held) > 1 else held[0])
-        return outputs, list(new) if len(held) > 1 else [new]
+        contiguous = [state.contiguous() for state in states]
+        outputs, new = self.layers(
+            numbers, tuple(contiguous) if len(contiguous) > 1 else contiguous[0]
+        )
+        return outputs, list(new) if len(contiguous) > 1 else [new]

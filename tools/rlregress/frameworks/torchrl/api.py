@@ -1,4 +1,4 @@
-"""What the adapter uses of TorchRL and tensordict, whatever the installed versions call it.
+"""Names of TorchRL and tensordict that the adapter uses, in any installed version.
 
 This is the only module that imports them. Every other one takes its names from here, as the newest
 version has them. A name that the installed version does not have is an ``Absent``: whoever uses it
@@ -122,11 +122,11 @@ def __getattr__(name: str) -> Any:
     """The class or function of that name."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    member = globals()[name] = _found(name)
+    member = globals()[name] = _find(name)
     return member
 
 
-def _found(name: str) -> Any:
+def _find(name: str) -> Any:
     error: BaseException = ImportError()
     for place in _PLACES[name]:
         module, _, own = place.partition(":")

@@ -1,4 +1,4 @@
-"""What a TorchRL trainer is set to that was made with a hyperparameter set."""
+"""Settings of a TorchRL trainer that was made with a hyperparameter set."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any
     Raises:
         UserError: the trainers cannot be set to it.
     """
-    given = checked(algorithm, hyperparameters)
+    settings = checked(algorithm, hyperparameters)
     request = TrainingRequest(
-        algorithm, lambda: gymnasium.make("Pendulum-v1"), given, total_steps=10**9, seed=0
+        algorithm, lambda: gymnasium.make("Pendulum-v1"), settings, total_steps=10**9, seed=0
     )
     with isolated(), quiet():
         environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
-        made = BUILDERS[algorithm](request, environment, Space(environment), given)
-        used = _READERS[algorithm](*made)
-        made[0].collector.shutdown()
+        parts = BUILDERS[algorithm](request, environment, Space(environment), settings)
+        used = _READERS[algorithm](*parts)
+        parts[0].collector.shutdown()
     return used
 
 

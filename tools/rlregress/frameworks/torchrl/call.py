@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.frameworks.torchrl import short_trainings
+from rlregress.frameworks.torchrl import module_trainings, short_trainings
 from rlregress.frameworks.torchrl.train.builtin_trainings import TRAININGS
 from rlregress.probing.interface import TraceTraining
 from rlregress.probing.option_trainings import OptionTrainings
@@ -38,14 +38,17 @@ def generated_calls() -> Mapping[str, TraceTraining]:
         "ppo calls-collectors": _options(short_trainings.collectors(), "collectors"),
         "ppo calls-hooks": _options(short_trainings.hooks(), "trainers.trainers"),
         "ppo calls-trainers": _options(short_trainings.algorithms(), "trainers.algorithms"),
+        # without options: each would start processes again
+        "dqn calls-processes": _options(short_trainings.processes()),
         "sac calls-buffers": _options(
-            _named("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"), "data"),
+            {**_named("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
+             **module_trainings.buffers()}, "data"),
         "sac calls-noise": _options(
-            _named("sac vectorised-noise, td3 one-environment, dqn one-environment"),
-            "modules.tensordict_module.exploration"),
+            {**_named("sac vectorised-noise, td3 one-environment, dqn one-environment"),
+             **module_trainings.noise()}, "modules.tensordict_module.exploration"),
         "dqn calls-networks": _options(
-            _named("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
-            "modules.models", "modules.tensordict_module"),
+            {**_named("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
+             **module_trainings.networks()}, "modules.models", "modules.tensordict_module"),
         **{
             f"{algorithm} calls-{part.lower()}": GeneratedCalls(_CASES, part)
             for algorithm, parts in _PARTS.items()

@@ -1,4 +1,4 @@
-"""Where the interface of older versions differs from the newest: adapted here, and nowhere else.
+"""Differences between the interfaces of older versions and the newest.
 
 Everything else of the adapter calls TorchRL as its newest version is called, through these
 functions where that was once different.
@@ -51,14 +51,14 @@ def _version() -> str:
 
 
 def keyword(called: Any, name: str) -> str:
-    """What the installed version calls a keyword.
+    """Return the installed version's name of a keyword.
 
     Raises:
         Unsupported: it has no such keyword.
     """
-    known = parameters_of(called)
+    parameters = parameters_of(called)
     for candidate in (name, _RENAMED.get(name, name)):
-        if candidate in known:
+        if candidate in parameters:
             return candidate
     raise Unsupported(f"{called.__name__} of {_version()} has no keyword '{name}'")
 
@@ -68,18 +68,18 @@ def parameter(called: Any, name: str) -> inspect.Parameter:
     return parameters_of(called)[keyword(called, name)]
 
 
-def options(called: Any, **given: Any) -> dict[str, Any]:
+def options(called: Any, **arguments: Any) -> dict[str, Any]:
     """Keyword arguments, in the names of the installed version."""
-    known = parameters_of(called)
+    parameters = parameters_of(called)
     return {
         keyword(called, name): value
-        for name, value in given.items()
-        if name in known or name not in _QUIETENING
+        for name, value in arguments.items()
+        if name in parameters or name not in _QUIETENING
     }
 
 
 def library(module: str, *names: str) -> Any:
-    """What a version calls by one of these names; Unsupported where it has none."""
+    """Return a module's value of one of these names; Unsupported where it has none."""
     try:
         imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -93,16 +93,16 @@ def library(module: str, *names: str) -> Any:
     raise Unsupported(f"this version has no {names[0]}")
 
 
-def made(called: Any, *arguments: Any, **given: Any) -> Any:
+def construct(called: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a class or a function with keywords of the newest version."""
-    return called(*arguments, **options(called, **given))
+    return called(*arguments, **options(called, **keywords))
 
 
 def silent_trainer(
-    kind: Any, collector: Any, loss: Any, total_steps: int, counting: bool = False, **given: Any
+    kind: Any, collector: Any, loss: Any, total_steps: int, counting: bool = False, **options: Any
 ) -> Any:
     """A trainer that draws no bar and logs nothing but, if ``counting``, its updates."""
-    return made(
+    return construct(
         kind,
         collector=collector,
         loss_module=loss,
@@ -111,7 +111,7 @@ def silent_trainer(
         progress_bar=False,
         enable_logging=False,
         auto_log_optim_steps=counting,
-        **given,
+        **options,
     )
 
 
@@ -138,38 +138,38 @@ def action_spec(environment: Any) -> Any:
     return spec
 
 
-def ppo_loss(actor: Any, critic: Any, **given: Any) -> Any:
+def ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     """A ``ClipPPOLoss``."""
-    if given.get("clip_value", False) is None and "clip_value" not in parameters_of(ClipPPOLoss):
+    if options.get("clip_value", False) is None and "clip_value" not in parameters_of(ClipPPOLoss):
         # until 0.3 there was nothing to switch off
-        del given["clip_value"]
-    return made(ClipPPOLoss, actor, critic, **given)
+        del options["clip_value"]
+    return construct(ClipPPOLoss, actor, critic, **options)
 
 
-def sac_loss(actor: Any, critics: Sequence[Any], **given: Any) -> Any:
+def sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
     """A ``SACLoss`` of these Q networks."""
-    return _off_policy_loss(SACLoss, actor, critics, given)
+    return _off_policy_loss(SACLoss, actor, critics, options)
 
 
-def td3_loss(actor: Any, critics: Sequence[Any], **given: Any) -> Any:
+def td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
     """A ``TD3Loss`` of these Q networks."""
-    return _off_policy_loss(TD3Loss, actor, critics, given)
+    return _off_policy_loss(TD3Loss, actor, critics, options)
 
 
-def _off_policy_loss(kind: Any, actor: Any, critics: Any, given: dict[str, Any]) -> Any:
+def _off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
     if not isinstance(critics, (list, tuple)) or numbers("torchrl") >= (0, 14):
-        return made(kind, actor, critics, **given)
+        return construct(kind, actor, critics, **options)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
     # network is multiplied, and what the others hold is copied into the multiples
-    held = [
+    tensors = [
         {name: parameter.detach().clone() for name, parameter in critic.named_parameters()}
         for critic in critics
     ]
-    loss = made(kind, actor, critics[0], **{"num_qvalue_nets": len(critics), **given})
+    loss = construct(kind, actor, critics[0], **{"num_qvalue_nets": len(critics), **options})
     for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
         for key, stacked in parameters.items(True, True):
             name = key if isinstance(key, str) else ".".join(key)
-            stacked.data.copy_(torch.stack([own[name] for own in held]))
+            stacked.data.copy_(torch.stack([own[name] for own in tensors]))
     return loss
 
 
@@ -191,7 +191,7 @@ def deterministic() -> Any:
 
 
 def entry(output: Any, name: str) -> Any:
-    """What a loss returns under a name.
+    """Return an entry of a loss's output by name.
 
     Raises:
         Unsupported: the loss of the installed version returns no such thing.
@@ -202,13 +202,13 @@ def entry(output: Any, name: str) -> Any:
 
 
 def next_values(loss: Any, batch: Any) -> torch.Tensor:
-    """What the target networks of a ``TD3Loss`` say of each next state, [batch]."""
+    """Return the values of each next state by the target networks of a ``TD3Loss``, [batch]."""
     recorded: list[torch.Tensor] = []
     estimate = loss.value_estimator.value_estimate
 
-    def noted(given: Any, *arguments: Any, **more: Any) -> Any:
-        recorded.append(given["next", "state_action_value"].detach().reshape(-1))
-        return estimate(given, *arguments, **more)
+    def noted(batch_of_values: Any, *arguments: Any, **named: Any) -> Any:
+        recorded.append(batch_of_values["next", "state_action_value"].detach().reshape(-1))
+        return estimate(batch_of_values, *arguments, **named)
 
     # until 0.3 the loss returns their mean alone
     loss.value_estimator.value_estimate = noted
@@ -219,11 +219,11 @@ def next_values(loss: Any, batch: Any) -> torch.Tensor:
     return recorded[-1]
 
 
-def with_gaussian_noise(actor: Any, spec: Any, **given: Any) -> tuple[Any, Any]:
+def with_gaussian_noise(actor: Any, spec: Any, **options: Any) -> tuple[Any, Any]:
     """A policy that explores around another, and what holds the noise."""
     if not absent(AdditiveGaussianModule):
-        noise = made(AdditiveGaussianModule, spec=spec, **given)
+        noise = construct(AdditiveGaussianModule, spec=spec, **options)
         return TensorDictSequential(actor, noise), noise
     # until 0.4 it is wrapped
-    wrapper = made(AdditiveGaussianWrapper, actor, spec=spec, **given)
+    wrapper = construct(AdditiveGaussianWrapper, actor, spec=spec, **options)
     return wrapper, wrapper

@@ -48,8 +48,8 @@ class Pinned(Constant):
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
         """The action value of an observation and an action."""
         observation, action = inputs
-        taken = -observation if self._of_policy else 0.5 * (1.0 - observation)
-        return self.numbers + action - taken
+        pinned_action = -observation if self._of_policy else 0.5 * (1.0 - observation)
+        return self.numbers + action - pinned_action
 
 
 class Numbers(nn.Module):

@@ -1,4 +1,4 @@
-"""What TorchRL saves, in every way that it documents, and what comes back from it.
+"""Files that TorchRL saves, in every documented way, and how they are loaded.
 
 Losses are put together of layers that are the same on every version: what is saved of them, their
 optimizers, replay buffers, normalisers and trainers is the library's.
@@ -91,25 +91,27 @@ class _Learner:
         """One step of the optimizer on a batch of its own, or on a given one."""
         torch.manual_seed(number)
         self.optimizer.zero_grad()
-        given = _batch(self.algorithm) if batch is None else batch
-        sum_of_losses(self.loss(given)).backward()
+        rows = _batch(self.algorithm) if batch is None else batch
+        sum_of_losses(self.loss(rows)).backward()
         self.optimizer.step()
         if self._follow is not None:
             self._follow.step()
 
     @property
     def state(self) -> Any:
-        """Of the loss and of the optimizer."""
+        """Return the state of the loss and of the optimizer."""
         return [_tensors(self.loss), self.optimizer.state_dict()]
 
 
 def _tensors(module: Any) -> dict[str, Any]:
-    """What a module holds, without what tensordict until 0.11 notes beside it: sizes, devices."""
+    """Return the tensors of a module, without the sizes and devices that tensordict noted until
+    0.11.
+    """
     state = module.state_dict()
-    return {name: held for name, held in state.items() if isinstance(held, torch.Tensor)}
+    return {name: item for name, item in state.items() if isinstance(item, torch.Tensor)}
 
 
-def _steps(count: int, **more: Any) -> Any:
+def _steps(count: int, **options: Any) -> Any:
     """Random steps with continuous actions, in which nothing ends."""
     ends = torch.zeros(count, 1, dtype=torch.bool)
     following = {
@@ -123,7 +125,7 @@ def _steps(count: int, **more: Any) -> Any:
         "action": torch.tanh(torch.randn(count, ACTIONS)),
         "done": ends.clone(),
         "terminated": ends.clone(),
-        **more,
+        **options,
     }
     return dictionary({**items, "next": dictionary(following, [count])}, [count])
 
@@ -173,27 +175,27 @@ def _state(learner: _Learner) -> Iterator[Item]:
 
 def _actor(learner: _Learner) -> Any:
     name = "value_network" if learner.algorithm == "dqn" else "actor_network"
-    network, held = getattr(learner.loss, name), getattr(learner.loss, f"{name}_params")
-    return network, held
+    network, parameters = getattr(learner.loss, name), getattr(learner.loss, f"{name}_params")
+    return network, parameters
 
 
 def _acts(actor: Any) -> Iterator[Item]:
-    network, held = actor
+    network, parameters = actor
     types = library("torchrl.envs.utils", "ExplorationType")
     exploration = library("torchrl.envs.utils", "set_exploration_type")
     torch.manual_seed(0)
     observed = _steps(8).select("observation")
     for name, kind in (("deterministic", types.DETERMINISTIC), ("sampled", types.RANDOM)):
         torch.manual_seed(1)
-        with torch.no_grad(), exploration(kind), held.to_module(network):
+        with torch.no_grad(), exploration(kind), parameters.to_module(network):
             acted = network(observed.clone())
         yield f"{name} actions", acted["action"], type(network).forward
 
 
 def _go_on(learner: _Learner) -> Iterator[Item]:
     forward = type(learner.loss).forward
-    for name, more in (("next update", 1), ("continued training", _MORE)):
-        for number in range(more):
+    for name, further_updates in (("next update", 1), ("continued training", _MORE)):
+        for number in range(further_updates):
             learner.update(100 + number)
         yield name, learner.state, forward
 
@@ -241,9 +243,9 @@ def _with_optimizer(algorithm: str) -> FileKind:
 
 
 def _policy(algorithm: str) -> FileKind:
-    def of(learner: _Learner) -> Any:
-        network, held = _actor(learner)
-        with held.to_module(network):
+    def extract(learner: _Learner) -> Any:
+        network, parameters = _actor(learner)
+        with parameters.to_module(network):
             return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
@@ -257,11 +259,11 @@ def _policy(algorithm: str) -> FileKind:
 
     def state(network: Any) -> Iterator[Item]:
         yield "parameters", network.state_dict(), type(network).load_state_dict
-        held = library("tensordict", "TensorDict").from_module(network)
-        yield from _acts((network, held))
+        parameters = library("tensordict", "TensorDict").from_module(network)
+        yield from _acts((network, parameters))
 
     return FileKind(
-        f"{algorithm} policy", "state_dict of the actor, torch.save", of=of,
+        f"{algorithm} policy", "state_dict of the actor, torch.save", of=extract,
         save=save, load=load, state=state, go_on=lambda it: (),
     )  # fmt: skip
 
@@ -370,7 +372,7 @@ class _SavedTrainer:
         self.written: Any = None
 
     def save(self, folder: str) -> None:
-        """Save it, or hand over what was saved: its collector is shut down at the end."""
+        """Save the trainer, or copy its saved file: its collector is shut down at the end."""
         if self.written is not None:
             shutil.copytree(self.written.name, folder, dirs_exist_ok=True)
             return
@@ -382,9 +384,9 @@ class _SavedTrainer:
 
 def _new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
     request = _request(algorithm, make_env, seed)
-    made = training.new(request)
-    made.serves(request)
-    return _SavedTrainer(made.trainer, made.loss)
+    created = training.new(request)
+    created.serves(request)
+    return _SavedTrainer(created.trainer, created.loss)
 
 
 def _train_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
@@ -404,9 +406,9 @@ def _train_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _
 
 def _trainer(algorithm: str) -> FileKind:
     def load(make_env: Callable[..., Any], folder: str) -> _SavedTrainer:
-        again = _new_trainer(algorithm, make_env, 7)
-        again.trainer.load_from_file(os.path.join(folder, _TRAINER))
-        return again
+        restored = _new_trainer(algorithm, make_env, 7)
+        restored.trainer.load_from_file(os.path.join(folder, _TRAINER))
+        return restored
 
     def state(it: _SavedTrainer) -> Iterator[Item]:
         loading = type(it.trainer).load_from_file
@@ -452,5 +454,5 @@ def _savings(algorithm: str) -> Iterator[Saving]:
 
 
 def saved_files() -> Mapping[str, Sequence[Saving]]:
-    """What is saved of built-in trainings, by algorithm."""
+    """Return the files of built-in trainings, by algorithm."""
     return {algorithm: tuple(_savings(algorithm)) for algorithm in _DELAYED}

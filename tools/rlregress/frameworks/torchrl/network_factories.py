@@ -37,7 +37,7 @@ def composite(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
 # -- networks -----------------------------------------------------------------------------------
 
 
-class Together(nn.Sequential):
+class Joined(nn.Sequential):
     """Layers that take several inputs side by side."""
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
@@ -46,26 +46,26 @@ class Together(nn.Sequential):
 
 
 def value(*layers: nn.Module) -> Any:
-    """A state-value network: one linear layer, behind what is given."""
+    """Return a state-value network: one linear layer, and further layers."""
     return ValueOperator(nn.Sequential(nn.Linear(OBSERVATIONS, 1), *layers), ["observation"])
 
 
 def critic(layer: nn.Module, *keys: str) -> Any:
-    """A value of what is read by these names."""
+    """Return a value network of the entries with these names."""
     return ValueOperator(layer, list(keys))
 
 
 def action_value(*layers: nn.Module) -> Any:
     """An action-value network of continuous actions."""
-    network = Together(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
+    network = Joined(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
 def q_values(*layers: nn.Module, **options: Any) -> Any:
     """An actor that takes the choice of the greatest value."""
     network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
-    given = {"action_space": "one_hot", **options}
-    return QValueActor(network, in_keys=["observation"], **given)
+    arguments = {"action_space": "one_hot", **options}
+    return QValueActor(network, in_keys=["observation"], **arguments)
 
 
 def choice_values() -> Any:

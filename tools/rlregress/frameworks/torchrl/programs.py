@@ -72,11 +72,11 @@ def _stand_ins() -> dict[str, ModuleType]:
         "omegaconf": {"DictConfig": dict, "OmegaConf": _NoConf},
         "tqdm": {"tqdm": _NoBar},
     }
-    made = {}
+    modules = {}
     for name, attributes in contents.items():
-        made[name] = ModuleType(name)
-        vars(made[name]).update(attributes)
-    return made
+        modules[name] = ModuleType(name)
+        vars(modules[name]).update(attributes)
+    return modules
 
 
 @functools.lru_cache(maxsize=64)
@@ -220,7 +220,7 @@ def settings(sections: Mapping[str, dict[str, Any]], changed: Mapping[str, Any])
 
 
 class PPORun:
-    """What the PPO program did in one rollout and one epoch, learning rate 0.
+    """A run of the PPO program with one rollout and one epoch, learning rate 0.
 
     Attributes:
         losses: policy loss of each minibatch.

@@ -50,11 +50,11 @@ def _no_mark() -> AbstractContextManager[Any]:
 
 def _versions_compared_once() -> AbstractContextManager[Any]:
     """Every environment compares the version of gymnasium with those of some hundred functions."""
-    known: Any = getattr(sys.modules.get("torchrl.envs.libs.gym"), "implement_for", None)
-    compare = getattr(known, "check_version", None)
+    implementations: Any = getattr(sys.modules.get("torchrl.envs.libs.gym"), "implement_for", None)
+    compare = getattr(implementations, "check_version", None)
     if compare is None or hasattr(compare, "cache_info"):
         return contextlib.nullcontext()
-    return mock.patch.object(known, "check_version", _remembering(compare))
+    return mock.patch.object(implementations, "check_version", _remembering(compare))
 
 
 @functools.lru_cache(maxsize=1)

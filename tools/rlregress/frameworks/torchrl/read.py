@@ -1,4 +1,4 @@
-"""What TorchRL is set to: losses, modules and trainers, and what its programs call it.
+"""Defaults of TorchRL's losses, modules and trainers, and their names in its programs.
 
 The values of the programs stand in YAML files that the wheel does not ship: of the scope "script"
 only the names can be read.
@@ -252,11 +252,11 @@ def defaults() -> dict[tuple[str, str], dict[str, Any]]:
     }
     with isolated(), quiet():
         supported = _supported(cells)
-    return {cell: given for cell, given in supported.items() if given}
+    return {cell: values for cell, values in supported.items() if values}
 
 
 def _supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
-    """What each reader reads; those of what the installed version does not have are left out."""
+    """Return the result of each reader that the installed version supports."""
     supported = {}
     for name, read_one in readers.items():
         with contextlib.suppress(Unsupported):

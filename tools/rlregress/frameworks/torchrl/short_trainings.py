@@ -6,12 +6,17 @@ collectors are run without a training.
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
+import gymnasium
+import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import (
@@ -19,13 +24,14 @@ from rlregress.frameworks.torchrl.api import (
     Compose,
     GymWrapper,
     LazyTensorStorage,
+    MultiSyncCollector,
     SamplerWithoutReplacement,
     SerialEnv,
     TensorDictModule,
     TensorDictReplayBuffer,
     TransformedEnv,
 )
-from rlregress.frameworks.torchrl.compat import library, made
+from rlregress.frameworks.torchrl.compat import construct, library
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicy,
     OnPolicy,
@@ -35,6 +41,7 @@ from rlregress.frameworks.torchrl.train.recorded_training import (
 )
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, transform
 from rlregress.probing.interface import TraceTraining
+from rlregress.probing.option_variants import refused
 
 _ENGINE, _ALGORITHMS = "torchrl.trainers.trainers", "torchrl.trainers.algorithms"
 #: environment steps of a training, of one of its collections, and of a rollout.
@@ -50,22 +57,53 @@ class _Trainers:
         """Return the trainer of the algorithm, or of any loss."""
         raise NotImplementedError
 
-    def run(self) -> None:
-        """Train, and go on with what the file holds."""
+    def files(self, folder: str) -> dict[str, Any]:
+        """Return arguments of a trainer that writes files into a folder."""
+        return {"save_trainer_file": os.path.join(folder, "trainer")}
+
+    def run(self) -> Any:
+        """Train, and go on with what the last file holds."""
         with TemporaryDirectory(prefix="rlregress-") as folder:
-            file = os.path.join(folder, "trainer")
-            self.trainer(save_trainer_file=file, save_trainer_interval=1).train()
-            again = self.trainer()
-            again.load_from_file(file)
-            again.train()
+            files = self.files(folder)
+            first = self.trainer(save_trainer_interval=1, **files)
+            first.train()
+            rotation = files.get("checkpoint_rotation")
+            # each has its own, which keeps what it has saved
+            own = {name: kind for name, kind in self.files(folder).items() if name == "checkpoint"}
+            restored = self.trainer(**own)
+            restored.load_from_file(rotation.latest() if rotation else files["save_trainer_file"])
+            states = {"first": _describe(first), "loaded": _describe(restored)}
+            restored.train()
+            return {**states, "again": _describe(restored)}
 
 
-def _trainer(loop: Any, module: str, name: str, policy: Any, **given: Any) -> Any:
-    """A trainer of the library's, by the name of its class."""
-    return made(
-        library(module, name), collector=loop.collector(policy, _FRAMES), total_frames=_STEPS,
+def _describe(trainer: Any) -> dict[str, Any]:
+    """Return the state of a trainer, its loss and its hooks, and its log."""
+    hooks = {name: hook.state_dict() for name, hook in trainer._modules.items()}
+    # times differ from run to run
+    log = {name: values for name, values in trainer._log_dict.items() if "time" not in name}
+    counts = {"frames": trainer.collected_frames, "updates": trainer._optim_count}
+    return {"loss": trainer.loss_module, "log": log, **counts, **hooks}
+
+
+def _trainer(
+    loop: Any,
+    module: str,
+    name: str,
+    policy: Any,
+    collected: Mapping[str, Any] = {},
+    **options: Any,
+) -> Any:
+    """Return a trainer of the library's, by the name of its class.
+
+    Args:
+        collected: arguments of its collector.
+    """
+    collector = loop.collector(policy, _FRAMES, **collected)
+    return construct(
+        library(module, name), collector=collector, total_frames=_STEPS,
         loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
-        log_interval=1, **given,
+        log_interval=1, **options,
     )  # fmt: skip
 
 
@@ -76,32 +114,95 @@ class Hooked(_Trainers, OnPolicy):
         hook: name of its class.
         arguments: returns those of the hook, of this loop and the trainer.
         is_stepper: it makes the steps of the optimizer, and is given to the trainer.
+        masked: batches are padded trajectories, with masks.
     """
 
-    def __init__(self, environment: Any, hook: str, arguments: Any, is_stepper: bool) -> None:
+    def __init__(
+        self,
+        environment: Any,
+        hook: str,
+        arguments: Any,
+        is_stepper: bool = False,
+        masked: bool = False,
+    ) -> None:
         super().__init__(environment, loss="ClipPPOLoss", steps=_STEPS)
         self._hook, self._arguments, self._is_stepper = hook, arguments, is_stepper
+        self._collected = {"split_trajs": True} if masked else {}
 
     def trainer(self, **files: Any) -> Any:
         stepper: dict[str, Any] = {}
         if self._is_stepper:
-            stepper["optimization_stepper"] = self._made_hook(None)
+            stepper["optimization_stepper"] = self._make_hook(None)
+        if self._hook != "OptimizerHook":
+            stepper["optimizer"] = self.adam
         trainer = _trainer(
-            self, _ENGINE, "Trainer", self.actor, optimizer=self.adam, **stepper, **files
+            self, _ENGINE, "Trainer", self.actor, self._collected, **stepper, **files
         )
         if not self._is_stepper:
-            self._made_hook(trainer).register(trainer)
+            self._make_hook(trainer).register(trainer)
         trainer.register_op("batch_process", self.estimated)
         return trainer
 
-    def _made_hook(self, trainer: Any) -> Any:
-        return made(library(_ENGINE, self._hook), **self._arguments(self, trainer))
+    def _make_hook(self, trainer: Any) -> Any:
+        return construct(library(_ENGINE, self._hook), **self._arguments(self, trainer))
 
     def estimated(self, batch: Any) -> Any:
         """Return a batch with its advantages."""
         with torch.no_grad():
             self._estimate(batch)
         return batch
+
+
+#: stages of a trainer whose hooks are given nothing, a batch, and a batch of which they log.
+_SILENT = ("pre_optim_steps", "post_steps", "post_optim", "post_epoch", "setup", "shutdown")
+_CHANGING = ("batch_process", "process_optim_batch", "pre_epoch", "post_loss")
+_LOGGING = (
+    "pre_steps_log", "post_steps_log", "post_optim_log", "pre_epoch_log", "post_epoch_log",
+)  # fmt: skip
+
+
+class Staged(Hooked):
+    """The trainer of any loss, with a function at each of its stages."""
+
+    def trainer(self, **files: Any) -> Any:
+        trainer = super().trainer(**files)
+        kinds = ((_SILENT, self._note), (_CHANGING, self._change), (_LOGGING, self._log))
+        for stages, function in kinds:
+            for stage in stages:
+                trainer.register_op(stage, partial(function, stage))
+        trainer.register_op("process_loss", lambda batch, losses: losses.apply(lambda x: 3 * x))
+        return trainer
+
+    def run(self) -> Any:
+        self._noted: list[str] = []
+        return {**super().run(), "noted": self._noted}
+
+    def _note(self, stage: str, *arguments: Any, **named: Any) -> None:
+        self._noted.append(stage)
+
+    def _change(self, stage: str, batch: Any, **named: Any) -> Any:
+        self._noted.append(stage)
+        return batch.set("observation", batch["observation"] + 0.1)
+
+    def _log(self, stage: str, batch: Any, **named: Any) -> dict[str, Any]:
+        return {"log_pbar": True, f"mean_{stage}": float(batch["observation"].mean())}
+
+
+class Rotated(Hooked):
+    """The trainer of any loss, which keeps its last two files."""
+
+    def files(self, folder: str) -> dict[str, Any]:
+        kinds = partial(library, "torchrl.checkpoint")
+        rotation = kinds("CheckpointRotation")(folder, keep_last=2)
+        return {"checkpoint": kinds("Checkpoint")(), "checkpoint_rotation": rotation}
+
+
+class Mapped(Hooked):
+    """The trainer of any loss, whose file is mapped into memory."""
+
+    def run(self) -> Any:
+        with mock.patch.dict(os.environ, {"CKPT_BACKEND": "memmap"}):
+            return super().run()
 
 
 class OnPolicyAlgorithm(_Trainers, OnPolicy):
@@ -124,23 +225,23 @@ class OnPolicyAlgorithm(_Trainers, OnPolicy):
 class OffPolicyAlgorithm(_Trainers, OffPolicy):
     """The trainer of an algorithm that learns from a replay buffer."""
 
-    def __init__(self, environment: Any, name: str, exploring: str = "", **given: Any) -> None:
-        super().__init__(environment, steps=_STEPS, **given)
+    def __init__(self, environment: Any, name: str, exploring: str = "", **options: Any) -> None:
+        super().__init__(environment, steps=_STEPS, **options)
         self._name, self._exploring = name, exploring
 
     def trainer(self, **files: Any) -> Any:
-        given: dict[str, Any] = {self._exploring: self.exploration} if self._exploring else {}
+        parts: dict[str, Any] = {self._exploring: self.exploration} if self._exploring else {}
         if self._name == "TD3Trainer":
             adams = [self.groups[group][0] for group in ("actor", "qvalue")]
             stepper = library(f"{_ALGORITHMS}.td3", "TD3OptimizationStepper")
-            given["optimization_stepper"] = stepper(*adams)
+            parts["optimization_stepper"] = stepper(*adams)
         else:
-            given["optimizer"] = self.optimizer(self.loss.parameters())
+            parts["optimizer"] = self.optimizer(self.loss.parameters())
         # the trainer hands weights to a policy that explores by what it knows
         policy = self.acting if self._exploring else self.actor
         return _trainer(
             self, _ALGORITHMS, self._name, policy, replay_buffer=self.buffer,
-            target_net_updater=self.updater, **given, **files,
+            target_net_updater=self.updater, **parts, **files,
         )  # fmt: skip
 
 
@@ -158,6 +259,10 @@ _HOOKS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
     "ValueEstimatorHook": lambda loop, trainer: {"value_estimator": loop.estimated},
     "EarlyStopping": lambda loop, trainer: {
         "monitor": "loss_critic", "patience": 0, "wait_for": 0},
+    "OptimizerHook": lambda loop, trainer: {
+        "optimizer": loop.adam, "loss_components": ["loss_objective"]},
+    "ReplayBufferTrainer": lambda loop, trainer: {
+        "replay_buffer": TensorDictReplayBuffer(storage=LazyTensorStorage(24), batch_size=8)},
     "LRSchedulerHook": lambda loop, trainer: {
         "scheduler": torch.optim.lr_scheduler.ExponentialLR(loop.adam, 0.5)},
     "LogValidationReward": lambda loop, trainer: {
@@ -173,13 +278,19 @@ _STEPPERS: Mapping[str, Callable[[Any, Any], Mapping[str, Any]]] = {
 
 def hooks() -> dict[str, TraceTraining]:
     """Return trainings with each hook and each stepper of the library's trainer."""
+    hooked = {name: {"hook": name, "arguments": options} for name, options in _HOOKS.items()}
+    masked = ("LogScalar", "RewardNormalizer", "BatchSubSampler")
+    kinds: dict[str, dict[str, Any]] = {
+        **hooked,
+        **{f"{name} of masked batches": {**hooked[name], "masked": True} for name in masked},
+        **{name: {"hook": name, "arguments": options, "is_stepper": True}
+           for name, options in _STEPPERS.items()},
+    }  # fmt: skip
     return {
-        name: train(
-            Hooked, Environments(), hook=name, arguments=given, is_stepper=table is _STEPPERS
-        )
-        for table in (_HOOKS, _STEPPERS)
-        for name, given in table.items()
-    }
+        **{name: train(Hooked, Environments(), **options) for name, options in kinds.items()},
+        **{kind.__name__: train(kind, Environments(), **hooked["CountFramesLog"])
+           for kind in (Staged, Rotated, Mapped)},
+    }  # fmt: skip
 
 
 def algorithms() -> dict[str, TraceTraining]:
@@ -200,7 +311,7 @@ def algorithms() -> dict[str, TraceTraining]:
         **{name: train(OnPolicyAlgorithm, plain, name=name, loss=loss)
            for name, loss in on.items()},
         **{name: train(OffPolicyAlgorithm, choices if name == "DQNTrainer" else plain, name=name,
-                       **given) for name, given in off.items()},
+                       **options) for name, options in off.items()},
     }  # fmt: skip
 
 
@@ -210,28 +321,135 @@ def algorithms() -> dict[str, TraceTraining]:
 def _rolled(environment: Any, seed: int) -> dict[str, Any]:
     """Several episodes, and what the environment says of itself."""
     environment.set_seed(seed)
+    torch.manual_seed(seed)
     rolled = environment.rollout(_ROLLED, break_when_any_done=False)
     names = ("observation_spec", "reward_spec", "action_spec", "done_spec")
     specs = {name: getattr(environment, name) for name in names}
     described = {name: f"{tuple(spec.shape)} {spec.dtype}" for name, spec in specs.items()}
-    return {"rolled": rolled, **described}
+    draws = [[getattr(environment, name).rand() for _ in range(3)] for name in names[::2]]
+    return {"rolled": rolled, "drawn": draws, **described}
+
+
+class _Masked(gymnasium.ObservationWrapper):
+    """Tells which combinations of two choices are allowed, and takes the number of one."""
+
+    def __init__(self, environment: Any) -> None:
+        super().__init__(environment)
+        counts = tuple(map(int, environment.action_space.nvec))
+        self._mask = np.indices(counts).sum(0) % 2 == 0
+        mask = gymnasium.spaces.Box(0, 1, counts, bool)  # type: ignore[arg-type]
+        inner = {"observation": environment.observation_space, "action_mask": mask}
+        self.observation_space = gymnasium.spaces.Dict(inner)
+
+    def observation(self, observation: Any) -> Any:
+        return {"observation": observation, "action_mask": self._mask}
+
+    def step(self, action: Any) -> Any:
+        return super().step(np.unravel_index(int(np.ravel(action)[-1]), self._mask.shape))
+
+
+def _side_by_side(makers: Sequence[Callable[[], Any]]) -> Any:
+    """Return a vector environment of gymnasium, which resets as TorchRL asks for."""
+    modes = getattr(gymnasium.vector, "AutoresetMode", None)
+    mode = {"autoreset_mode": modes.SAME_STEP} if modes else {}
+    return gymnasium.vector.SyncVectorEnv(makers, **mode)
 
 
 def _in_spaces(
-    make_env: Callable[..., Any], seed: int, copies: int = 1, **spaces: Any
+    make_env: Callable[..., Any],
+    seed: int,
+    copies: int = 1,
+    vector: bool = False,
+    masked: bool = False,
+    wrapped: Mapping[str, Any] = {},
+    **spaces: Any,
 ) -> dict[str, Any]:
-    makers = [
-        partial(lambda first: GymWrapper(make_env(first=first, **spaces), device="cpu"), first)
-        for first in range(copies)
-    ]
-    return _rolled(SerialEnv(copies, makers) if copies > 1 else makers[0](), seed)
+    """Roll out in copies side by side: of TorchRL, or in a vector environment of gymnasium.
+
+    Args:
+        masked: the environment tells which choices are allowed.
+        wrapped: arguments of TorchRL's wrapper.
+    """
+
+    def make(first: int) -> Any:
+        environment = make_env(first=first, **spaces)
+        return _Masked(environment) if masked else environment
+
+    def wrap(environment: Any) -> Any:
+        return GymWrapper(environment, device="cpu", **wrapped)
+
+    makers = [partial(make, first) for first in range(copies)]
+    if vector:
+        return _rolled(wrap(_side_by_side(makers)), seed)
+    own = [partial(lambda make: wrap(make()), maker) for maker in makers]
+    return _rolled(SerialEnv(copies, own) if copies > 1 else own[0](), seed)
+
+
+@contextlib.contextmanager
+def _forked() -> Iterator[None]:
+    """Let processes start as copies of this one: others import everything again."""
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("fork", force=True)
+    try:
+        yield
+    finally:
+        multiprocessing.set_start_method(before, force=True)
+
+
+def _in_processes(make_env: Callable[..., Any], seed: int, **options: Any) -> dict[str, Any]:
+    """Roll out in environments that each have a process, and reset one of them."""
+    makers = [partial(Environments().make, make_env, seed + number) for number in range(2)]
+    with _forked():
+        environment = library("torchrl.envs", "ParallelEnv")(2, makers, **options)
+        try:
+            outputs = _rolled(environment, seed)
+            resets = torch.tensor([[False], [True]])
+            return {
+                **outputs,
+                "reset": environment.reset(environment.reset().set("_reset", resets)),
+            }
+        finally:
+            environment.close()
+
+
+def _collected_in_a_process(make_env: Callable[..., Any], seed: int) -> dict[str, Any]:
+    """Collect in another process: in one, as of several the first to end an episode is first."""
+    torch.manual_seed(seed)
+    policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
+    with _forked():
+        collector = construct(
+            MultiSyncCollector, [partial(Environments().make, make_env, seed)], policy,
+            frames_per_batch=_FRAMES, total_frames=_STEPS,
+        )  # fmt: skip
+        try:
+            collector.set_seed(seed)
+            batches = [batch.clone() for batch in collector]
+            return {"batches": batches, "state": sorted(map(str, collector.state_dict()))}
+        finally:
+            collector.shutdown()
+
+
+def processes() -> dict[str, TraceTraining]:
+    """Return rollouts and collections in other processes."""
+    return {
+        "ParallelEnv": _in_processes,
+        "ParallelEnv without buffers": partial(_in_processes, use_buffers=False),
+        "MultiSyncCollector": _collected_in_a_process,
+    }
 
 
 def _transformed(
     make_env: Callable[..., Any], seed: int, transforms: Sequence[Any], **spaces: Any
 ) -> dict[str, Any]:
     inner = GymWrapper(make_env(first=2, **spaces), device="cpu")
-    return _rolled(TransformedEnv(inner, Compose(*(make() for make in transforms))), seed)
+    outputs = _rolled(TransformedEnv(inner, Compose(*(make() for make in transforms))), seed)
+    # of batches, as a replay buffer transforms them, and with the state of another
+    alone, restored = (Compose(*(make() for make in transforms)) for _ in range(2))
+    batch = outputs["rolled"].update({"reward": outputs["rolled"]["next", "reward"]})
+    outputs["batches"] = [refused(partial(alone, part.clone())) for part in (batch, batch[:1])]
+    outputs["inverse"] = refused(lambda: alone.inv(batch.clone()))
+    outputs["loaded"] = refused(lambda: str(restored.load_state_dict(alone.state_dict())))
+    return {**outputs, "later": refused(lambda: restored(batch.clone()))}
 
 
 def environments() -> dict[str, TraceTraining]:
@@ -240,6 +458,11 @@ def environments() -> dict[str, TraceTraining]:
         **{name: {"observations": name} for name in ("box", "integer", "float64", "image", "dict")},
         **{name: {"actions": name} for name in ("discrete", "multi-discrete", "multi-binary")},
         "several": {"copies": 3}, "several choices": {"copies": 2, "actions": "discrete"},
+        "vector": {"copies": 3, "vector": True}, "vector of one": {"vector": True},
+        "vector of choices": {"copies": 2, "vector": True, "actions": "discrete"},
+        "masked": {"masked": True, "actions": "multi-discrete"},
+        "masked by number": {"masked": True, "actions": "multi-discrete",
+                             "wrapped": {"categorical_action_encoding": True}},
     }  # fmt: skip
     return {name: partial(_in_spaces, **kind) for name, kind in kinds.items()}
 
@@ -264,7 +487,7 @@ _TRANSFORMS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "RenameTransform": [{**_SEEN, "out_keys": ["seen"]}],
     "ClipTransform": [{"low": -0.3, "high": 0.2, **_SEEN}], "TimeMaxPool": [{"T": 3, **_SEEN}],
     "CatTensors": [{**_SEEN, "out_key": "all", "del_keys": False}],
-    "ActionDiscretizer": [{"num_intervals": 4}],
+    "ActionDiscretizer": [{"num_intervals": 4}, {"num_intervals": 49}],
 }  # fmt: skip
 _IMAGES = ("ToTensorImage", "CatFrames", "GrayScale")
 
@@ -274,20 +497,20 @@ def transforms() -> dict[str, TraceTraining]:
     spaces: dict[str, dict[str, Any]] = {
         "DoubleToFloat": {"observations": "float64", "actions": "float64"}
     }
-    made_by = {
+    by_name = {
         f"{name} {n or ''}".strip(): partial(
-            _transformed, transforms=[transform(name, **given)], **spaces.get(name, {})
+            _transformed, transforms=[transform(name, **transform_options)], **spaces.get(name, {})
         )
-        for name, several in _TRANSFORMS.items()
-        for n, given in enumerate(several)
+        for name, variants in _TRANSFORMS.items()
+        for n, transform_options in enumerate(variants)
     }
     options = {"CatFrames": {"N": 3, "dim": -3}}
     images = [transform(name, **_SEEN, **options.get(name, {})) for name in _IMAGES]
-    return {**made_by, "images": partial(_transformed, transforms=images, observations="image")}
+    return {**by_name, "images": partial(_transformed, transforms=images, observations="image")}
 
 
 def _collected(
-    make_env: Callable[..., Any], seed: int, copies: int = 1, **given: Any
+    make_env: Callable[..., Any], seed: int, copies: int = 1, **options: Any
 ) -> dict[str, Any]:
     """Batches of a collector, and those of another that is given its state after the first."""
     frames = 6 * copies
@@ -295,20 +518,23 @@ def _collected(
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])
 
     def collector() -> Any:
-        environment = Environments(copies).made(make_env, seed)
-        own = {name: make() if callable(make) else make for name, make in given.items()}
-        return made(Collector, environment, policy,
+        environment = Environments(copies).make(make_env, seed)
+        own = {name: make() if callable(make) else make for name, make in options.items()}
+        return construct(Collector, environment, policy,
                     frames_per_batch=frames, total_frames=4 * frames, **own)  # fmt: skip
 
     first, second = collector(), collector()
     batches = iter(first)
-    outputs = [next(batches).clone()]
+    # a collector writes into a batch again, and returns none of what it stores
+    outputs = [batch.clone() for batch in (next(batches),) if batch is not None]
     second.load_state_dict(first.state_dict())
-    outputs += [batch.clone() for batch in (*batches, *second) if batch is not None]
+    outputs += [b.clone() for run in (batches, second) for b in run if b is not None]
+    buffer = getattr(first, "replay_buffer", None)
     first.reset()
-    for each in (first, second):
-        each.shutdown()
-    return {str(number): batch for number, batch in enumerate(outputs)}
+    for collector_made in (first, second):
+        collector_made.shutdown()
+    stored = {} if buffer is None else {"stored": buffer[:]}
+    return {**stored, **{str(number): batch for number, batch in enumerate(outputs)}}
 
 
 def collectors() -> dict[str, TraceTraining]:
@@ -318,6 +544,8 @@ def collectors() -> dict[str, TraceTraining]:
         "random": {"init_random_frames": 12}, "ended": {"max_frames_per_traj": 3},
         "reset": {"copies": 2, "reset_at_each_iter": True},
         "split": {"copies": 2, "split_trajs": True},
+        "stored": {"replay_buffer": lambda: TensorDictReplayBuffer(
+            storage=LazyTensorStorage(_STEPS), batch_size=4)},
         "processed": {"postproc": lambda: lambda data: data.set("twice", 2 * data["action"])},
     }  # fmt: skip
-    return {name: partial(_collected, **given) for name, given in kinds.items()}
+    return {name: partial(_collected, **options) for name, options in kinds.items()}

@@ -49,8 +49,8 @@ def probes(source: Source) -> Mapping[tuple[str, str], Probe]:
 
 
 def absent(source: Source) -> Mapping[str, str]:
-    """Detail id, or family -> what this copy of the scripts does not have, or cannot be asked."""
-    ended = dict.fromkeys(OF_DDPG, _ENDS_FOR_GYM) if source.for_gym else {}
+    """Return the details and families that this copy lacks, or that cannot be probed."""
+    unprobed = dict.fromkeys(OF_DDPG, _ENDS_FOR_GYM) if source.for_gym else {}
     return {
         **families.absent_in(__name__),
         "qrdqn": "has no QR-DQN",
@@ -67,5 +67,5 @@ def absent(source: Source) -> Mapping[str, str]:
         "curiosity": "of its script with random network distillation nothing is probed yet",
         "distillation": "has no distillation",
         "normaliser": "normalises around its environments, step by step",
-        **ended,
+        **unprobed,
     }

@@ -27,14 +27,14 @@ _EVALUATOR = "cleanrl_utils/evals/ppo_eval.py"
 
 
 def _observations(source: Source, observations: Any) -> np.ndarray:
-    made = environments(source, {"observations": observations})
-    return Walk(made, len(observations) - 1).observations[:, 0]
+    wrapped = environments(source, {"observations": observations})
+    return Walk(wrapped, len(observations) - 1).observations[:, 0]
 
 
-def _rewards(source: Source, i: Inputs, **chosen: Any) -> np.ndarray:
+def _rewards(source: Source, i: Inputs, **flags: Any) -> np.ndarray:
     ends = {key: i[key] for key in ("terminated", "truncated") if key in i}
-    made = environments(source, {"rewards": i["rewards"], **ends}, **chosen)
-    return Walk(made, len(i["rewards"])).rewards[:, 0]
+    wrapped = environments(source, {"rewards": i["rewards"], **ends}, **flags)
+    return Walk(wrapped, len(i["rewards"])).rewards[:, 0]
 
 
 def _epsilon(source: Source, i: Inputs) -> np.ndarray:
@@ -48,8 +48,8 @@ def _discount(source: Source, i: Inputs) -> np.ndarray:
 def _episode_return(source: Source, i: Inputs) -> np.ndarray:
     length = len(i["rewards"])
     ends = np.arange(length) == length - 1
-    made = environments(source, {"rewards": i["rewards"], "terminated": ends})
-    return np.array(Walk(made, length).returns)
+    wrapped = environments(source, {"rewards": i["rewards"], "terminated": ends})
+    return np.array(Walk(wrapped, length).returns)
 
 
 def _default(script: str, steps: list[int]) -> SourceProbe:
@@ -62,7 +62,7 @@ def _default(script: str, steps: list[int]) -> SourceProbe:
 
 
 class _Noting:
-    """In the place of an agent: writes down what it is given."""
+    """An agent that records its observations."""
 
     def __init__(self, envs: Any) -> None:
         self.inputs: list[float] = []
@@ -86,7 +86,7 @@ class _Noting:
 
 
 def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
-    """What the evaluator of a checkout gives an agent, in an environment that it makes itself."""
+    """Return the observations that the evaluator of a checkout passes to an agent."""
     script = source.script("ppo_continuous_action")
     length = len(i["evaluation"])
     playback = {
@@ -96,7 +96,7 @@ def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
     evaluate = source.module(_EVALUATOR).evaluate
     agents: list[_Noting] = []
 
-    def made(envs: Any) -> _Noting:
+    def make_noting(envs: Any) -> _Noting:
         agents.append(_Noting(envs))
         return agents[-1]
 
@@ -111,7 +111,7 @@ def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
                 "Playback-v0",
                 eval_episodes=1,
                 run_name="run",
-                Model=made,
+                Model=make_noting,
                 capture_video=False,
             )
     return np.array(agents[-1].inputs)

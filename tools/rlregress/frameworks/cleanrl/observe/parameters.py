@@ -15,8 +15,8 @@ _SAC = "sac_continuous_action"
 
 
 def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
-    ended = small_runs.off_policy(source, _SAC, int(inputs["steps"]), ending_both_ways())
-    buffer = ended["rb"]
+    script_run = small_runs.off_policy(source, _SAC, int(inputs["steps"]), ending_both_ways())
+    buffer = script_run["rb"]
     if hasattr(buffer, "buffer"):
         stored = [float(np.ravel(transition[3])[0]) for transition in buffer.buffer]
     else:

@@ -26,11 +26,11 @@ def policy_loss(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _losses_of_policy(
-    source: Source, inputs: Inputs, minibatch: int = 0, **chosen: Any
+    source: Source, inputs: Inputs, minibatch: int = 0, **flags: Any
 ) -> Sequence[float]:
     """The loss of each minibatch, which is the policy's alone, nothing moves."""
     advantages = inputs["advantages"]
-    part = Optimiser(source, len(advantages), minibatch, vf_coef=0.0, ent_coef=0.0, **chosen)
+    part = Optimiser(source, len(advantages), minibatch, vf_coef=0.0, ent_coef=0.0, **flags)
     part.freeze()
     part.feed_ratio(np.full(len(advantages), float(inputs["ratio"])))
     part.feed(advantages=advantages)
@@ -50,9 +50,9 @@ def normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def _value_loss(
-    source: Source, value: float, returns: Any, old_values: Any = 0.0, **chosen: Any
+    source: Source, value: float, returns: Any, old_values: Any = 0.0, **flags: Any
 ) -> float:
-    part = Optimiser(source, len(returns), **chosen)
+    part = Optimiser(source, len(returns), **flags)
     part.fix_value(value)
     part.feed(returns=returns, values=old_values)
     return part.value("value loss", "v_loss").number("v_loss")
@@ -67,8 +67,8 @@ def value_loss_scale(source: Source, inputs: Inputs) -> np.ndarray:
 def _total_loss(source: Source, **terms: float) -> float:
     """The total loss where each term is a number."""
     names = {"pg_loss": 0.0, "v_loss": 0.0, "entropy_loss": 0.0, **terms}
-    given = {name: torch.tensor(number) for name, number in names.items()}
-    return Optimiser(source, 2).value("total loss", "loss", **given).number("loss")
+    variables = {name: torch.tensor(number) for name, number in names.items()}
+    return Optimiser(source, 2).value("total loss", "loss", **variables).number("loss")
 
 
 def value_loss_coefficient(source: Source, inputs: Inputs) -> np.ndarray:
@@ -88,9 +88,9 @@ def value_loss_distance(source: Source, inputs: Inputs) -> np.ndarray:
     return losses[1:] / losses[0]
 
 
-def _value_clip(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
+def _value_clip(source: Source, inputs: Inputs, **flags: Any) -> np.ndarray:
     losses = [
-        _value_loss(source, inputs["value"], returns, old_values, **chosen)
+        _value_loss(source, inputs["value"], returns, old_values, **flags)
         for returns, old_values in zip(inputs["returns"], inputs["old_values"], strict=False)
     ]
     return np.array([losses[0] / losses[2], losses[1] / losses[2]])

@@ -26,11 +26,11 @@ from rlregress.probing.scripted import end_after
 
 def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
     """See ``measurements.ppo_loop.Train``."""
-    chosen: dict[str, Any] = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
+    flags: dict[str, Any] = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
     if settings.target is not None:
-        chosen["target_kl"] = settings.target
+        flags["target_kl"] = settings.target
         if "kle_stop" in defaults(source.script(SCRIPT)):
-            chosen["kle_stop"] = True
+            flags["kle_stop"] = True
 
     def at_end(run: Any, number: int) -> None:
         del number
@@ -49,11 +49,11 @@ def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
         update_epochs=settings.epochs,
         learning_rate=settings.learning_rate,
         norm_adv=False,
-        **chosen,
+        **flags,
     )
 
 
-def _of_script(measure: Callable[..., np.ndarray]) -> Callable[[Source, Inputs], np.ndarray]:
+def _bind_source(measure: Callable[..., np.ndarray]) -> Callable[[Source, Inputs], np.ndarray]:
     return lambda source, inputs: measure(partial(_train, source), inputs)
 
 
@@ -74,8 +74,8 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **{id: _of_script(measure) for id, measure in loop.MEASUREMENTS.items()},
-    "ppo.parallel_gradient": _of_script(parallel_gradient),
+    **{id: _bind_source(measure) for id, measure in loop.MEASUREMENTS.items()},
+    "ppo.parallel_gradient": _bind_source(parallel_gradient),
     "ppo.segments": segments,
 }
 

@@ -59,9 +59,9 @@ def _value_gradients(source: Source, inputs: Inputs, clip: bool) -> np.ndarray:
     agent: Any = part.agent
     bias = last_linear(agent.critic).bias
     gradients = []
-    for value, wanted in zip(inputs["values"], inputs["returns"], strict=False):
+    for value, expected in zip(inputs["values"], inputs["returns"], strict=False):
         part.fix_value(float(value))
-        part.feed(returns=wanted, values=inputs["old_value"])
+        part.feed(returns=expected, values=inputs["old_value"])
         loss = part.value("value loss", "v_loss")["v_loss"]
         gradients.append(float(torch.autograd.grad(loss, bias)[0]))
     return np.array(gradients)
@@ -92,7 +92,7 @@ def loss_sign(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
-    """What the script compares with its threshold."""
+    """Return the divergence that the script compares with its threshold."""
     part = Optimiser(source, len(inputs["ratios"]))
     part.feed_ratio(inputs["ratios"])
     return np.array([part.value("divergence", "approx_kl").number("approx_kl")])

@@ -21,10 +21,10 @@ from rlregress.probing.interface import Inputs
 _NO_CLIP = 1e9
 
 
-def _training(source: Source, inputs: Inputs, **chosen: Any) -> ScriptTraining:
+def _training(source: Source, inputs: Inputs, **flags: Any) -> ScriptTraining:
     steps = int(inputs["rollout_steps"])
     total = steps * int(inputs["rollouts"])
-    return train(source, total, steps, int(inputs["minibatches"]), **chosen)
+    return train(source, total, steps, int(inputs["minibatches"]), **flags)
 
 
 def rates(source: Source, inputs: Inputs) -> np.ndarray:
@@ -68,7 +68,7 @@ def adaptive(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(training.rates[1:]) / start
 
 
-def _clip_ranges(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
+def _clip_ranges(source: Source, inputs: Inputs, **flags: Any) -> np.ndarray:
     def feed(run: Any, number: int) -> None:
         del number
         no_values(run)
@@ -84,7 +84,7 @@ def _clip_ranges(source: Source, inputs: Inputs, **chosen: Any) -> np.ndarray:
         norm_adv=False,
         learning_rate=0.0,
         clip_coef=float(inputs["clip_range"]),
-        **chosen,
+        **flags,
     )
     return (-np.array(training.policy_losses) - 1.0) / float(inputs["clip_range"])
 
@@ -95,7 +95,9 @@ def clip_range(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def requested_clip_range(source: Source, inputs: Inputs) -> np.ndarray:
-    """Clip ranges of two trainings; what can be asked for is a schedule of the learning rate."""
+    """Return clip ranges of two trainings; the only schedule that can be set is of the learning
+    rate.
+    """
     alone = _clip_ranges(source, inputs, anneal_lr=False)
     return np.concatenate([alone, _clip_ranges(source, inputs, anneal_lr=True)])
 

@@ -23,24 +23,24 @@ _BUFFERS = "cleanrl_utils/buffers.py"
 def _buffer(source: Source, capacity: int) -> Any:
     """The replay buffer as the script makes it."""
     script = source.script(_SCRIPT)
-    one = spaces(-1.0, 1.0)
-    given = {
+    space = spaces(-1.0, 1.0)
+    variables = {
         "args": arguments(script, buffer_size=capacity, num_envs=1),
         "device": CPU,
-        "envs": one,
-        "env": one,
+        "envs": space,
+        "env": space,
     }
     if source.has(_BUFFERS):
-        given["ReplayBuffer"] = source.module(_BUFFERS).ReplayBuffer
-    return run(script.bound("replay buffer", "rb"), given)["rb"]
+        variables["ReplayBuffer"] = source.module(_BUFFERS).ReplayBuffer
+    return run(script.bound("replay buffer", "rb"), variables)["rb"]
 
 
 def _store(buffer: Any, reward: float) -> None:
-    one = np.zeros((1, 1), np.float32)
+    row = np.zeros((1, 1), np.float32)
     if hasattr(buffer, "put"):
-        buffer.put((one[0], one[0], reward, one[0], False))
+        buffer.put((row[0], row[0], reward, row[0], False))
     else:
-        buffer.add(one, one, one, np.array([reward]), np.array([False]), [{}])
+        buffer.add(row, row, row, np.array([reward]), np.array([False]), [{}])
 
 
 def _sampling(source: Source, inputs: Inputs) -> np.ndarray:
@@ -49,8 +49,8 @@ def _sampling(source: Source, inputs: Inputs) -> np.ndarray:
     for reward in range(count):
         _store(buffer, float(reward))
     np.random.seed(shifted(int(inputs["seed"])))
-    drawn = buffer.sample(count)
-    rewards = drawn.rewards.numpy() if hasattr(drawn, "rewards") else drawn[2]
+    samples = buffer.sample(count)
+    rewards = samples.rewards.numpy() if hasattr(samples, "rewards") else samples[2]
     return np.array([len(np.unique(rewards)) / count])
 
 
@@ -83,14 +83,14 @@ def _overwriting(source: Source, inputs: Inputs) -> np.ndarray:
 def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=1.0, truncated=1.0)
     script = source.script(_SCRIPT)
-    drawn = small_runs.off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
-    columns = drawn if not hasattr(drawn, "rewards") else (None,) * 5
+    samples = small_runs.off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
+    columns = samples if not hasattr(samples, "rewards") else (None,) * 5
     value = Fn(lambda *_: torch.full((2, 1), inputs["value"]))
-    one = spaces(-1.0, 1.0)
-    given = {
+    space = spaces(-1.0, 1.0)
+    variables = {
         "args": arguments(script, gamma=inputs["discount"]),
         "device": CPU,
-        "data": drawn,
+        "data": samples,
         **dict(
             zip(
                 ("s_obs", "s_actions", "s_rewards", "s_next_obses", "s_dones"),
@@ -101,10 +101,10 @@ def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
         "next_state_actions": torch.zeros(2, 1),
         "qf1_target": value,
         "qf2_target": value,
-        "env": one,
-        "envs": one,
+        "env": space,
+        "envs": space,
     }
-    target = run(script.bound("regression target", "next_q_value"), given)
+    target = run(script.bound("regression target", "next_q_value"), variables)
     return target.vector("next_q_value")[:1]
 
 

@@ -72,8 +72,8 @@ def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
     reset = (lambda **_: observation) if four_values else (lambda **_: (observation.numpy(), {}))
     envs = Bag(step=step, reset=reset, **vars(spaces(-1.0, 1.0)))
     args = arguments(script, num_steps=1, gamma=float(inputs["discount"]))
-    given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    sliced = run(script.bound("returns", "returns"), given, used=("envs", "agent"))
+    variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
+    sliced = run(script.bound("returns", "returns"), variables, used=("envs", "agent"))
     return sliced.vector("advantages").reshape(-1)
 
 
@@ -135,26 +135,28 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
     counts: list[float] = []
     for name in (_SAC, _TD3):
-        made = small_runs.off_policy(source, name, 1)
-        groups = optimizer(made.globals, "critic").param_groups
+        script_run = small_runs.off_policy(source, name, 1)
+        groups = optimizer(script_run.globals, "critic").param_groups
         trained = sum(len(group["params"]) for group in groups)
-        counts.append(trained / len(list(made["qf1"].parameters())))
+        counts.append(trained / len(list(script_run["qf1"].parameters())))
     return np.array(counts)
 
 
 def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
     copies: list[int] = []
 
-    def look(made: Any) -> None:
+    def look(script_run: Any) -> None:
         # what the step before this one has left behind
-        if "target_network" not in made:
+        if "target_network" not in script_run:
             return
-        networks = made["q_network"], made["target_network"]
-        before = float(made.steps - 1)
-        if made.steps > 1 and all(bool((p == before).all()) for p in networks[1].parameters()):
-            copies.append(made.steps - 1)
+        networks = script_run["q_network"], script_run["target_network"]
+        before = float(script_run.steps - 1)
+        if script_run.steps > 1 and all(
+            bool((p == before).all()) for p in networks[1].parameters()
+        ):
+            copies.append(script_run.steps - 1)
         for parameter in networks[0].parameters():
-            torch.nn.init.constant_(parameter, float(made.steps))
+            torch.nn.init.constant_(parameter, float(script_run.steps))
 
     run_script(
         source.script("dqn").path,
@@ -184,8 +186,10 @@ def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=end_after(int(inputs["episode"])))
-    made = small_runs.off_policy(source, _TD3, int(inputs["steps"]), environment, shimmed=False)
-    return np.array([0.0, float(np.mean(small_runs.rewards(made["rb"]) == 0.0))])
+    script_run = small_runs.off_policy(
+        source, _TD3, int(inputs["steps"]), environment, shimmed=False
+    )
+    return np.array([0.0, float(np.mean(small_runs.rewards(script_run["rb"]) == 0.0))])
 
 
 def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
@@ -206,7 +210,7 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
 
     script = source.script(_PPO)
     old = "gymnasium" not in script.imports
-    made = run_script(
+    script_run = run_script(
         script.path,
         {
             "total_timesteps": rows * (steps + 1),
@@ -219,7 +223,7 @@ def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
         make_env=Scripted,
         patches=[(torch.distributions.Normal, "log_prob", shifted)],
     )
-    logged = [value for _, value in made.logged("losses/approx_kl")]
+    logged = [value for _, value in script_run.logged("losses/approx_kl")]
     return np.array(logged[:-1]) / logged[-1]
 
 

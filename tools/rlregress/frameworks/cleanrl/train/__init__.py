@@ -19,7 +19,7 @@ __getattr__ = find_in(
 
 
 def no_resume_reason(source: Source) -> str:
-    """What a script is."""
+    """Return the reason: a script is one program."""
     return "a script is one program, and nothing from outside can set its variables amid it"
 
 
@@ -29,5 +29,5 @@ def train_and_resume(request: Any, restored: bool, source: Source) -> Trained:
 
 
 def running_statistics(request: Any, environments: int, source: Source) -> RunningStatistics:
-    """A script ends with its training, and evaluates what it has saved in one of its own."""
+    """Raise Unsupported: a script ends with its training."""
     raise Unsupported("of a script's normalisation only details are asked")

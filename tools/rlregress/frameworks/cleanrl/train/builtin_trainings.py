@@ -96,11 +96,11 @@ def _with_flags(title: str, source: Source) -> TraceTraining:
         script, flags, actions = SCENARIOS[title]
         numbers = itertools.count()
 
-        def made() -> Any:
+        def make_wrapped() -> Any:
             return make_env(first=next(numbers), actions=actions)
 
         try:
-            run_script(source.script(script).path, {**flags, "seed": seed}, make_env=made)
+            run_script(source.script(script).path, {**flags, "seed": seed}, make_env=make_wrapped)
         except (ArgumentLost, Unreadable) as error:
             raise Unsupported(str(error)) from None
 

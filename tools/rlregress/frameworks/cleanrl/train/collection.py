@@ -1,4 +1,4 @@
-"""What CleanRL's scripts store while they train: rollouts of PPO, replay rows of the others."""
+"""Stored transitions of CleanRL's scripts: rollouts of PPO, replay rows of the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rlregress.probing.interface import TrainingRequest, Transitions
 
 
 class _Untouched(gymnasium.Wrapper):
-    """In place of a normalising wrapper: what is stored can be read as it was observed."""
+    """A wrapper without effect in place of a normalising one: stored numbers stay as observed."""
 
     def __init__(self, env: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(env)

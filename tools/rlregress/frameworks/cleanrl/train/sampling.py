@@ -1,4 +1,4 @@
-"""What the updates of CleanRL's scripts read: what they index with, and what they sample."""
+"""Minibatches of CleanRL's updates: the indexed rows, and the samples."""
 
 from __future__ import annotations
 

@@ -33,31 +33,31 @@ class _Reseeded(gymnasium.Wrapper):
 
 
 def _arguments(request: SeededTraining) -> dict:
-    given = request.hyperparameters
-    made = {
+    hyperparameters = request.hyperparameters
+    flags = {
         "seed": request.seeds.initialisation,
         "total_timesteps": request.total_steps,
-        "learning_rate": given["learning_rate"],
-        "gamma": given["discount"],
-        "batch_size": given["minibatch_size"],
-        "buffer_size": given["replay_size"],
-        "learning_starts": given["learning_starts"],
+        "learning_rate": hyperparameters["learning_rate"],
+        "gamma": hyperparameters["discount"],
+        "batch_size": hyperparameters["minibatch_size"],
+        "buffer_size": hyperparameters["replay_size"],
+        "learning_starts": hyperparameters["learning_starts"],
     }
     if request.algorithm == "ddpg":
-        made.update(
-            tau=given["polyak_coefficient"],
-            exploration_noise=given["exploration_noise"],
+        flags.update(
+            tau=hyperparameters["polyak_coefficient"],
+            exploration_noise=hyperparameters["exploration_noise"],
             policy_frequency=1,
         )
     else:
-        made.update(
-            train_frequency=given["steps_per_collection"],
-            target_network_frequency=given["target_update_interval"],
+        flags.update(
+            train_frequency=hyperparameters["steps_per_collection"],
+            target_network_frequency=hyperparameters["target_update_interval"],
             start_e=1.0,
-            end_e=given["exploration_final"],
-            exploration_fraction=given["exploration_steps"] / request.total_steps,
+            end_e=hyperparameters["exploration_final"],
+            exploration_fraction=hyperparameters["exploration_steps"] / request.total_steps,
         )
-    return made
+    return flags
 
 
 def _trained(run: ScriptRun) -> Trained:
@@ -129,7 +129,7 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
 
 
 def sources_of_chance(source: Source) -> dict[str, str]:
-    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": "the environment's own generator; one argument seeds it and all others",
         "exploration": (

@@ -75,30 +75,32 @@ def script_of(algorithm: str, source: Source) -> Any:
 def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
 ) -> dict[str, Any]:
-    """Arguments of the script; UserError for what it does not have."""
-    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
-    made: dict[str, Any] = {}
+    """Return the arguments of the script; UserError for settings that it lacks."""
+    settings, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    own_flags: dict[str, Any] = {}
     if algorithm == "ppo":
-        made.update(_minibatches(reasons, given, environments), **_value_clipping(reasons, given))
-        if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
+        own_flags.update(
+            _minibatches(reasons, settings, environments), **_value_clipping(reasons, settings)
+        )
+        if "max_gradient_norm" in settings and settings["max_gradient_norm"] is None:
             # the script always clips: by infinity it multiplies gradients by one
-            given["max_gradient_norm"] = math.inf
+            settings["max_gradient_norm"] = math.inf
     if algorithm == "sac":
-        _check_temperature(reasons, given)
-    if algorithm in ("td3", "ddpg") and "exploration_noise" in given:
-        given["exploration_noise"] = given["exploration_noise"] or 0.0
+        _check_temperature(reasons, settings)
+    if algorithm in ("td3", "ddpg") and "exploration_noise" in settings:
+        settings["exploration_noise"] = settings["exploration_noise"] or 0.0
     flags = read.parameter_names(source)[algorithm, "script"]
-    unknown = sorted(set(given) - set(flags))
+    unknown = sorted(set(settings) - set(flags))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     refuse(f"CleanRL's {read.script_of(algorithm)}.py", reasons)
-    made.update({flags[name]: value for name, value in given.items()})
-    return made
+    own_flags.update({flags[name]: value for name, value in settings.items()})
+    return own_flags
 
 
-def _minibatches(reasons: list[str], given: dict[str, Any], environments: int) -> dict[str, Any]:
+def _minibatches(reasons: list[str], settings: dict[str, Any], environments: int) -> dict[str, Any]:
     """The script is given the number of minibatches, not their size."""
-    size, batch = given.pop("minibatch_size"), given["rollout_steps"] * environments
+    size, batch = settings.pop("minibatch_size"), settings["rollout_steps"] * environments
     number = max(batch // size, 1)
     if batch // number != size:
         reasons.append(
@@ -108,18 +110,18 @@ def _minibatches(reasons: list[str], given: dict[str, Any], environments: int) -
     return {"num_minibatches": number}
 
 
-def _value_clipping(reasons: list[str], given: dict[str, Any]) -> dict[str, Any]:
-    clip = given.pop("value_clip_range")
-    if clip not in (None, given["clip_range"]):
+def _value_clipping(reasons: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+    clip = settings.pop("value_clip_range")
+    if clip not in (None, settings["clip_range"]):
         reasons.append(
-            f"it clips values by its clip_range {given['clip_range']} or not at all, found "
+            f"it clips values by its clip_range {settings['clip_range']} or not at all, found "
             f"value_clip_range {clip}"
         )
     return {"clip_vloss": clip is not None}
 
 
-def _check_temperature(reasons: list[str], given: Mapping[str, Any]) -> None:
-    critics, temperature = given["critic_learning_rate"], given["temperature_learning_rate"]
+def _check_temperature(reasons: list[str], settings: Mapping[str, Any]) -> None:
+    critics, temperature = settings["critic_learning_rate"], settings["temperature_learning_rate"]
     if temperature != critics:
         reasons.append(
             f"it has one learning rate for critics and temperature, but temperature_learning_rate "
@@ -226,7 +228,7 @@ def policy_of(run: ScriptRun) -> Policy:
 
 
 def _reward_unit(environment: Any) -> float:
-    """What the script divides rewards by."""
+    """Return the number that the script divides rewards by."""
     unit = 1.0
     for wrapper in wrappers(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeReward):
@@ -318,7 +320,7 @@ def _watch(request: TrainingRequest) -> Callable[[ScriptRun], None]:
 
 
 def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
-    """What SAC's actor has to output: the logarithm is in (-5, 2), by a tanh."""
+    """Return the output of SAC's actor for a deviation: its logarithm is in (-5, 2), by a tanh."""
     return torch.atanh((deviation.log() + 5.0) / 3.5 - 1.0)
 
 
@@ -348,8 +350,8 @@ def prepared(
     """(path of the script, its arguments)."""
     path = script_of(request.algorithm, source).path
     steps = whole_steps(request, environments)
-    given = with_exploration_fraction(request.hyperparameters, steps)
-    arguments = arguments_of(request.algorithm, given, source, environments)
+    hyperparameters = with_exploration_fraction(request.hyperparameters, steps)
+    arguments = arguments_of(request.algorithm, hyperparameters, source, environments)
     arguments.update(seed=request.seed, total_timesteps=steps)
     if environments > 1:
         # not every script has this argument, nor takes any other number than 1

@@ -16,11 +16,11 @@ _ACTOR_CRITICS = "of its classes that learn from rollouts this is not probed yet
 _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 
 
-def _by_scope(family: Any, detail: str, given: Any) -> Mapping[str, Probe]:
+def _by_scope(family: Any, detail: str, probe: Any) -> Mapping[str, Probe]:
     """The probes of a detail: of "library" alone, by scope, or of the classes with these names."""
-    if isinstance(given, tuple):
-        return {name: family.probe_of(detail, name) for name in given}
-    return given if isinstance(given, Mapping) else {"library": given}
+    if isinstance(probe, tuple):
+        return {name: family.probe_of(detail, name) for name in probe}
+    return probe if isinstance(probe, Mapping) else {"library": probe}
 
 
 def probes() -> Mapping[tuple[str, str], Probe]:
@@ -28,23 +28,21 @@ def probes() -> Mapping[tuple[str, str], Probe]:
     return {
         (detail, scope): probe
         for family in families.load_all(__name__)
-        for detail, given in family.PROBES.items()
-        for scope, probe in _by_scope(family, detail, given).items()
+        for detail, of_detail in family.PROBES.items()
+        for scope, probe in _by_scope(family, detail, of_detail).items()
     }
 
 
-def absent() -> Mapping[str, str]:
-    """Detail id, or family -> what this framework does not have."""
-    return {
-        **families.absent_in(__name__),
-        "td3": "has no TD3",
-        "ddpg": "has no DDPG",
-        **dict.fromkeys(("policy", "advantage"), _ACTOR_CRITICS),
-        **dict.fromkeys(
-            ("normalisation", "normaliser", "atari", "replay", "nstep", "collection"), _OF_SB3
-        ),
-        **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
-        "adaptive": "has a learning rate that no divergence moves",
-        "deviation": "is asked where its deviation starts alone (ppo.log_std)",
-        **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
-    }
+#: detail id, or family -> why this framework does not have it.
+ABSENT: Mapping[str, str] = {
+    "td3": "has no TD3",
+    "ddpg": "has no DDPG",
+    **dict.fromkeys(("policy", "advantage"), _ACTOR_CRITICS),
+    **dict.fromkeys(
+        ("normalisation", "normaliser", "atari", "replay", "nstep", "collection"), _OF_SB3
+    ),
+    **dict.fromkeys(("logging", "networks", "optimizer"), _OF_SB3),
+    "adaptive": "has a learning rate that no divergence moves",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+    **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
+}

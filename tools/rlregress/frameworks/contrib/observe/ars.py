@@ -33,7 +33,7 @@ def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
     )
     evaluated: list[torch.Tensor] = []
 
-    def returns(candidates: torch.Tensor, *more: Any) -> torch.Tensor:
+    def returns(candidates: torch.Tensor, *arguments: Any) -> torch.Tensor:
         evaluated.append(candidates)
         agent.num_timesteps += 1
         return torch.tensor(np.concatenate([inputs["plus"], inputs["minus"]]), dtype=torch.float32)
@@ -52,9 +52,9 @@ def _directions(inputs: Inputs) -> np.ndarray:
 
 
 def _step(inputs: Inputs) -> np.ndarray:
-    found = _coefficients(inputs, float(inputs["learning_rate"]))
-    largest = int(np.argmax(np.abs(found)))
-    return np.array([found[largest] / (inputs["plus"] - inputs["minus"])[largest]])
+    coefficients = _coefficients(inputs, float(inputs["learning_rate"]))
+    largest = int(np.argmax(np.abs(coefficients)))
+    return np.array([coefficients[largest] / (inputs["plus"] - inputs["minus"])[largest]])
 
 
 PROBES: Mapping[str, Probe] = {"ars.directions": _directions, "ars.step": _step}

@@ -48,11 +48,11 @@ def _normalisations(network: torch.nn.Module) -> list[Any]:
     return [layer for layer in network.modules() if isinstance(layer, BatchRenorm1d)]
 
 
-def _of_critic(agent: Any) -> Any:
+def _critic_layers(agent: Any) -> Any:
     return _normalisations(agent.critic.q_networks[0])[0]
 
 
-def _of_policy(agent: Any) -> Any:
+def _policy_layers(agent: Any) -> Any:
     return _normalisations(agent.actor)[0]
 
 
@@ -64,11 +64,11 @@ def _remember(layer: Any, inputs: Inputs) -> None:
 
 @contextmanager
 def _passes(layer: Any) -> Iterator[list[_Pass]]:
-    """What a normalisation makes of the observation, at each call."""
+    """Yield a list of the inputs and outputs of a normalisation, one pair a call."""
     recorded: list[_Pass] = []
 
-    def look(_: Any, given: Any, made: torch.Tensor) -> None:
-        recorded.append((given[0][:, 0].detach().numpy(), made[:, 0].detach().double().numpy()))
+    def look(_: Any, inputs: Any, outputs: torch.Tensor) -> None:
+        recorded.append((inputs[0][:, 0].detach().numpy(), outputs[:, 0].detach().double().numpy()))
 
     handle = layer.register_forward_hook(look)
     try:
@@ -77,10 +77,10 @@ def _passes(layer: Any) -> Iterator[list[_Pass]]:
         handle.remove()
 
 
-def _made_of(passes: list[_Pass], number: float) -> float:
-    """What became of an observation in the one pass that holds it."""
-    found = [made[given == np.float32(number)] for given, made in passes]
-    rows = [float(made.mean()) for made in found if len(made)]
+def _outputs_for(passes: list[_Pass], number: float) -> float:
+    """Return the output for an observation in the one pass that holds it."""
+    outputs_found = [outputs[inputs == np.float32(number)] for inputs, outputs in passes]
+    rows = [float(outputs.mean()) for outputs in outputs_found if len(outputs)]
     if len(rows) != 1:
         raise RuntimeError(f"expected one pass with the observation {number}, found {len(rows)}")
     return rows[0]
@@ -90,16 +90,19 @@ def _batch(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     agent = _agent(buffer_size=size)
     _transitions(agent, [inputs["current"]] * size, inputs["next"])
-    with _passes(_of_critic(agent)) as passes:
+    with _passes(_critic_layers(agent)) as passes:
         agent.train(gradient_steps=1, batch_size=size)
-    return np.array([_made_of(passes, inputs[name]) for name in ("current", "next")])
+    return np.array([_outputs_for(passes, inputs[name]) for name in ("current", "next")])
 
 
 def _target(inputs: Inputs) -> np.ndarray:
     size, discount = int(inputs["batch_size"]), float(inputs["discount"])
     agent = _agent(gamma=discount, ent_coef=0.0, buffer_size=size)
     critics = [module for module in agent.policy.modules() if hasattr(module, "q_networks")]
-    for critic, number in [*((one, "before") for one in critics), (agent.critic, "value")]:
+    for critic, number in [
+        *((number_of_critic, "before") for number_of_critic in critics),
+        (agent.critic, "value"),
+    ]:
         constant_agents.make_critics_constant(critic, [inputs[number]] * len(critic.q_networks))
     constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]))
     gradients: list[float] = []
@@ -122,7 +125,7 @@ def _target(inputs: Inputs) -> np.ndarray:
 
 
 def _normalised(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
-    """What a layer makes in training after so many updates, with running statistics 0 and 1."""
+    """Return a layer's output in training after updates, with running statistics 0 and 1."""
     with torch.no_grad():
         layer.ra_mean.fill_(0.0)
         layer.ra_var.fill_(1.0)
@@ -134,7 +137,7 @@ def _normalised(layer: Any, numbers: np.ndarray, updates: int) -> np.ndarray:
 def _renormalisation(inputs: Inputs) -> np.ndarray:
     agent, far = _agent(), float(inputs["far"])
     agent.policy.set_training_mode(True)
-    layer = _of_critic(agent)
+    layer = _critic_layers(agent)
     numbers = np.linspace(-1.0, 1.0, int(inputs["batch_size"]))
     numbers /= numbers.std(ddof=1)
     first, end = 0, _LONGEST
@@ -143,8 +146,8 @@ def _renormalisation(inputs: Inputs) -> np.ndarray:
         # statistics of the batch alone leave nothing of its mean
         renormalised = abs(_normalised(layer, numbers + far, middle).mean()) > 1.0
         first, end = (first, middle) if renormalised else (middle + 1, end)
-    others = (numbers * far, numbers * float(inputs["deviation"]) + far)
-    wide, shifted = (_normalised(layer, n, _LONGEST) for n in others)
+    other_rows = (numbers * far, numbers * float(inputs["deviation"]) + far)
+    wide, shifted = (_normalised(layer, n, _LONGEST) for n in other_rows)
     return np.array([wide.std(ddof=1), shifted.mean(), first])
 
 
@@ -153,7 +156,7 @@ def _running_statistics(inputs: Inputs) -> np.ndarray:
     agent.policy.set_training_mode(True)
     away = np.resize([1.0, -1.0], int(inputs["batch_size"])) * float(inputs["away"])
     statistics: list[float] = []
-    for layer in (_of_critic(agent), _of_policy(agent)):
+    for layer in (_critic_layers(agent), _policy_layers(agent)):
         _normalised(layer, away + float(inputs["batch_mean"]), updates=0)
         statistics += [float(layer.ra_mean[0]), float(layer.ra_var[0])]
     return np.array(statistics)
@@ -166,16 +169,16 @@ def _acting(inputs: Inputs) -> np.ndarray:
     _transitions(agent, [inputs["current"]] * size, inputs["next"])
     for _ in range(3):
         agent.train(gradient_steps=1, batch_size=size)
-    layer = _of_policy(agent)
+    layer = _policy_layers(agent)
     _remember(layer, inputs)
     acting = []
-    wanted = np.full(1, inputs["current"], dtype=np.float32)
-    for act in (lambda: agent.learn(1), lambda: agent.predict(wanted, deterministic=True)):
+    expected = np.full(1, inputs["current"], dtype=np.float32)
+    for act in (lambda: agent.learn(1), lambda: agent.predict(expected, deterministic=True)):
         with _passes(layer) as passes:
             act()
-        acting.append(_made_of(passes, inputs["current"]))
-    moved = float(layer.ra_mean[0]) != float(inputs["mean"])
-    return np.array([*acting, moved], dtype=np.float64)
+        acting.append(_outputs_for(passes, inputs["current"]))
+    has_moved = float(layer.ra_mean[0]) != float(inputs["mean"])
+    return np.array([*acting, has_moved], dtype=np.float64)
 
 
 def _policy_statistics(inputs: Inputs) -> np.ndarray:
@@ -185,7 +188,7 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
     _transitions(agent, halves, inputs["next"])
     rows = agent.replay_buffer._get_samples(np.arange(size))
     agent.replay_buffer.sample = lambda *_, **__: rows
-    critic = _of_critic(agent)
+    critic = _critic_layers(agent)
     stepped: list[int] = []
 
     def learnt() -> None:
@@ -193,19 +196,24 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
         _remember(critic, inputs)
         stepped.append(len(passed))
 
-    _remember(_of_policy(agent), inputs)
+    _remember(_policy_layers(agent), inputs)
     noting = watched_updates.before_steps(agent.critic.optimizer, learnt)
-    with _passes(_of_policy(agent)) as policy, _passes(critic) as passed, noting:
+    with _passes(_policy_layers(agent)) as policy, _passes(critic) as passed, noting:
         agent.train(gradient_steps=1, batch_size=size)
     passes = [policy, policy, passed[stepped[0] :]]
     names = ("next", "other", "other")
-    return np.array([_made_of(of, inputs[name]) for of, name in zip(passes, names, strict=False)])
+    return np.array(
+        [
+            _outputs_for(passes_of_policy, inputs[name])
+            for passes_of_policy, name in zip(passes, names, strict=False)
+        ]
+    )
 
 
 def _policy_delay(inputs: Inputs) -> np.ndarray:
     journal = Driver(CrossQ, loop(inputs)).run()
-    critics, *others = (journal.count(part) for part in ("critic", "actor", "temperature"))
-    return np.array([critics / other for other in others])
+    critics, *counts = (journal.count(part) for part in ("critic", "actor", "temperature"))
+    return np.array([critics / count for count in counts])
 
 
 def _adam_beta1(inputs: Inputs) -> np.ndarray:

@@ -31,29 +31,33 @@ def _agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
     return agent
 
 
-def _of(inputs: Inputs) -> Any:
+def _masked_distribution(inputs: Inputs) -> Any:
     return _agent(inputs["logits"], inputs["allowed"])
 
 
 def _probabilities(inputs: Inputs) -> np.ndarray:
     mask = inputs["allowed"].astype(bool)
     with torch.no_grad():
-        law = _of(inputs).policy.get_distribution(torch.zeros(1, 1), action_masks=mask)
+        law = _masked_distribution(inputs).policy.get_distribution(
+            torch.zeros(1, 1), action_masks=mask
+        )
     logits = torch.as_tensor(np.tile(inputs["logits"], 2)[None])
     space = gyms.spaces.MultiDiscrete([len(mask)] * 2)
     both = make_masked_proba_distribution(space).proba_distribution(logits)
-    found = [law.distribution.probs[0].numpy()]
+    probabilities = [law.distribution.probs[0].numpy()]
     for masks in (np.concatenate([np.ones_like(mask), mask]), None):
         both.apply_masking(masks)
-        found.append(both.distributions[1].probs[0].numpy())
-    return np.concatenate(found).astype(np.float64)
+        probabilities.append(both.distributions[1].probs[0].numpy())
+    return np.concatenate(probabilities).astype(np.float64)
 
 
 def _entropy(inputs: Inputs) -> np.ndarray:
     mask = torch.as_tensor(inputs["allowed"][None] > 0.0)
     first = torch.zeros(1, dtype=torch.long)
     with torch.no_grad():
-        _, _, entropy = _of(inputs).policy.evaluate_actions(torch.zeros(1, 1), first, mask)
+        _, _, entropy = _masked_distribution(inputs).policy.evaluate_actions(
+            torch.zeros(1, 1), first, mask
+        )
     return entropy.numpy().astype(np.float64)
 
 
@@ -66,20 +70,20 @@ def _update(inputs: Inputs) -> np.ndarray:
 
     with watched_updates.before_steps(agent.policy.optimizer, look):
         agent.learn(_ROWS)
-    taken = bool(np.any(agent.rollout_buffer.actions == 2))
-    return np.array([taken, abs(watched_updates.only(gradients)) > _NONE], dtype=np.float64)
+    is_chosen = bool(np.any(agent.rollout_buffer.actions == 2))
+    return np.array([is_chosen, abs(watched_updates.only(gradients)) > _NONE], dtype=np.float64)
 
 
 def _predict(inputs: Inputs) -> np.ndarray:
-    agent = _of(inputs)
+    agent = _masked_distribution(inputs)
     observation, mask = np.zeros(1, dtype=np.float32), inputs["allowed"].astype(bool)
-    taken = [
-        float(agent.predict(observation, deterministic=True, **given)[0])
-        for given in ({"action_masks": mask}, {})
+    actions = [
+        float(agent.predict(observation, deterministic=True, **options)[0])
+        for options in ({"action_masks": mask}, {})
     ]
     environment = Masked(inputs["allowed"], terminated=1.0)
     evaluate_policy(agent, environment, n_eval_episodes=1, warn=False)
-    return np.array([*taken, float(environment.received[0])])
+    return np.array([*actions, float(environment.received[0])])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -72,9 +72,9 @@ def _dropped(inputs: Inputs) -> np.ndarray:
     targets: list[np.ndarray] = []
     with quantile_targets.observed_targets(lambda target: targets.append(target.numpy().copy())):
         agent.train(gradient_steps=1, batch_size=_ROWS)
-    (found,) = targets
-    kept = found.reshape(_ROWS, -1)[0] / discount
-    return np.array([len(kept), kept.min(), kept.max(), kept.mean()], dtype=np.float64)
+    (target_rows,) = targets
+    atoms = target_rows.reshape(_ROWS, -1)[0] / discount
+    return np.array([len(atoms), atoms.min(), atoms.max(), atoms.mean()], dtype=np.float64)
 
 
 def _actor_loss(inputs: Inputs) -> np.ndarray:

@@ -27,7 +27,7 @@ _NEGLIGIBLE = 1e-4
 
 
 def _speak_up(agent: Any) -> None:
-    """Let means and values depend on what is remembered: those of new networks hardly do."""
+    """Let means and values depend on the memory: those of new networks hardly do."""
     with torch.no_grad():
         agent.policy.action_net.weight.mul_(1000.0)
         agent.policy.value_net.weight.mul_(100.0)
@@ -46,9 +46,9 @@ class _InParts(gymnasium.ObservationWrapper):
 
 
 def _learn(
-    settings: Settings, wrap: Any = None, **given: Any
+    settings: Settings, wrap: Any = None, **arguments: Any
 ) -> tuple[ppo_trainings.AgentTraining, Record]:
-    """An agent that went through a training, and what was recorded of it."""
+    """Train an agent, and return it with its record."""
     record = Record()
     agents: list[Any] = []
     means: list[np.ndarray] = []
@@ -62,10 +62,10 @@ def _learn(
         if settings.constant:
             _KIND.be_constant(agent, 0.0)
 
-        def look(layer: Any, _: Any, made: torch.Tensor) -> None:
+        def look(layer: Any, _: Any, outputs: torch.Tensor) -> None:
             # updates repeat what was collected
             if not agent.policy.training:
-                means.append(made[:, 0].detach().numpy().copy())
+                means.append(outputs[:, 0].detach().numpy().copy())
 
         agent.policy.action_net.register_forward_hook(look)
 
@@ -98,7 +98,7 @@ def _learn(
         change=change,
         **settings.weights("vf_coef", "ent_coef"),
         **discount,
-        **given,
+        **arguments,
     )
     record.minibatches = training.evaluated
     if len(training.evaluated[-1]) == settings.rows:
@@ -133,13 +133,13 @@ def _predict(inputs: Inputs) -> np.ndarray:
     _speak_up(agent)
     observation = np.full(1, 0.5, dtype=np.float32)
 
-    def predicted(**given: Any) -> Any:
-        return agent.predict(observation, deterministic=True, **given)
+    def predicted(**options: Any) -> Any:
+        return agent.predict(observation, deterministic=True, **options)
 
     first, state = predicted()
     later = [
-        predicted(**given)[0]
-        for given in (
+        predicted(**options)[0]
+        for options in (
             {"state": state, "episode_start": np.zeros(1, dtype=bool)},
             {"state": state, "episode_start": np.ones(1, dtype=bool)},
             {},
@@ -153,15 +153,15 @@ def _predict(inputs: Inputs) -> np.ndarray:
     return np.array(differ, dtype=np.float64)
 
 
-def _of_both_buffers(measurement: recurrent.Measurement) -> Probe:
-    return recurrent.of_all(measurement, _train, _train_in_parts)
+def _measure_both_buffers(measurement: recurrent.Measurement) -> Probe:
+    return recurrent.measure_all(measurement, _train, _train_in_parts)
 
 
 PROBES: Mapping[str, Probe] = {
     "recurrent.rollout": partial(recurrent.rollout, _train),
-    "recurrent.update": _of_both_buffers(recurrent.update),
+    "recurrent.update": _measure_both_buffers(recurrent.update),
     "recurrent.minibatches": partial(recurrent.minibatches, _train),
-    "recurrent.padding": _of_both_buffers(recurrent.padding),
+    "recurrent.padding": _measure_both_buffers(recurrent.padding),
     "recurrent.padding.divergence": _divergence,
     "recurrent.bootstrap": partial(recurrent.bootstrap, _train),
     "recurrent.critic": partial(recurrent.critic, _train),

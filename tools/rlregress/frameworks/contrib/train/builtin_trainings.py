@@ -73,7 +73,7 @@ class _Choices(gyms.Wrapper):
 
 
 def _masked_evaluation(name: str) -> Any:
-    """What SB3-Contrib has in place of a function or class of the library."""
+    """Return SB3-Contrib's own variant of a function or class of Stable-Baselines3."""
     masked = {"evaluate_policy": evaluation, "EvalCallback": callbacks}[name]
     return getattr(masked, name.replace("Eval", "MaskableEval"))
 
@@ -82,7 +82,7 @@ def _evaluate_masked(session: Session) -> None:
     """Evaluations in one environment, in which all actions are allowed once."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
-            *(session.trained, session.environments.made(first=0), 3),
+            *(session.trained, session.environments.make_one(first=0), 3),
             return_episode_rewards=True,
             use_masking=masking,
         )
@@ -91,9 +91,12 @@ def _evaluate_masked(session: Session) -> None:
 
 def _make_quantiles(session: Session) -> Mapping[str, Any]:
     """A network of quantiles that a user makes, of the widths that it has by default."""
-    known = session.model.policy.quantile_net
-    network = type(known)(
-        known.observation_space, known.action_space, known.features_extractor, known.features_dim
+    own_network = session.model.policy.quantile_net
+    network = type(own_network)(
+        own_network.observation_space,
+        own_network.action_space,
+        own_network.features_extractor,
+        own_network.features_dim,
     )
     show([tensor.detach().numpy() for tensor in network.parameters()])
     return {}

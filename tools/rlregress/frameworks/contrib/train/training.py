@@ -23,10 +23,10 @@ from rlregress.frameworks.sb3.train import (
 from rlregress.probing.samples import noted_targets
 
 
-def _memory(policy: Any, rows: int, of_values: bool = False) -> dict[str, Any]:
+def _memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
     size = (policy.lstm_actor.num_layers, rows, policy.lstm_actor.hidden_size)
     nothing = (torch.zeros(size), torch.zeros(size))
-    states = nothing if of_values else RNNStates(nothing, nothing)
+    states = nothing if for_values else RNNStates(nothing, nothing)
     return {"lstm_states": states, "episode_starts": torch.ones(rows)}
 
 

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.probing import families
-from rlregress.probing.interface import Probe
-
 _OFF_POLICY = "has no algorithm with a replay buffer"
 
 
-def probes() -> Mapping[tuple[str, str], Probe]:
-    """(detail id, scope) -> probe."""
-    return families.probes_of(__name__)
-
-
-def absent() -> Mapping[str, str]:
-    """Detail id, or family -> what this framework does not have."""
-    return {
-        **families.absent_in(__name__),
-        **dict.fromkeys(("sac", "td3", "dqn", "ddpg", "qrdqn", "tqc", "crossq"), _OFF_POLICY),
-        **dict.fromkeys(("replay", "nstep", "target", "collection"), _OFF_POLICY),
-        "trpo": "has no TRPO",
-        "ars": "has no ARS",
-        "gae.truncation.asked": "bootstraps at time limits always",
-        "maskable": "masks no actions",
-        "atari": "has no wrappers of games",
-        "normalisation": "normalises in the agent, before the step (normaliser), and no rewards",
-        "policy": "has no tanh policy",
-        "advantage": "has no mask of valid steps but that of sequences (recurrent.padding)",
-        "networks": "has no Q networks",
-        "optimizer": "has no configuration of optimisers",
-    }
+#: detail id, or family -> why this framework does not have it.
+ABSENT: Mapping[str, str] = {
+    **dict.fromkeys(("sac", "td3", "dqn", "ddpg", "qrdqn", "tqc", "crossq"), _OFF_POLICY),
+    **dict.fromkeys(("replay", "nstep", "target", "collection"), _OFF_POLICY),
+    "trpo": "has no TRPO",
+    "ars": "has no ARS",
+    "gae.truncation.asked": "bootstraps at time limits always",
+    "maskable": "masks no actions",
+    "atari": "has no wrappers of games",
+    "normalisation": "normalises in the agent, before the step (normaliser), and no rewards",
+    "policy": "has no tanh policy",
+    "advantage": "has no mask of valid steps but that of sequences (recurrent.padding)",
+    "networks": "has no Q networks",
+    "optimizer": "has no configuration of optimisers",
+}

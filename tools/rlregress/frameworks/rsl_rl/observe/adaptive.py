@@ -42,13 +42,13 @@ def _divergence(inputs: Inputs) -> np.ndarray:
         mean, _ = compat.old_distribution(storage)
         compat.set_old_distribution(storage, mean + old[0], old[1])
 
-    found = []
+    divergences = []
     for target in inputs["targets"]:
         training = train(
             Scripted(), 1, steps=2, change=change, learning_rate=1e-3, **_asked({"target": target})
         )
-        found.append(training.rates[0] < 0.99e-3)
-    return np.array(found, dtype=np.float64)
+        divergences.append(training.rates[0] < 0.99e-3)
+    return np.array(divergences, dtype=np.float64)
 
 
 def _moment(inputs: Inputs) -> np.ndarray:

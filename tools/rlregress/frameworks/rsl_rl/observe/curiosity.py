@@ -68,8 +68,8 @@ def _weight(inputs: Inputs) -> np.ndarray:
 
 
 def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
-    """What the predictor is given for the last reward and the last loss, and that reward."""
-    given: list[float] = []
+    """Return the predictor's inputs for the last reward and the last loss, and that reward."""
+    numbers: list[float] = []
     rewards: list[float] = []
 
     def prepare(agent: Any) -> None:
@@ -77,7 +77,7 @@ def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
         make_constant(agent.rnd.predictor, 0.0)
         freeze(agent)
         first = linear_layers(agent.rnd.predictor)[0]
-        first.register_forward_pre_hook(lambda _, states: given.append(states[0][0, 0].item()))
+        first.register_forward_pre_hook(lambda _, states: numbers.append(states[0][0, 0].item()))
 
     states = factor * inputs["states"]
     # of one environment alone advantages have no deviation
@@ -101,7 +101,7 @@ def _scaled(inputs: Inputs, factor: float) -> np.ndarray:
             **hidden,
         },
     )
-    return np.array([*given[-2:], rewards[-1]])
+    return np.array([*numbers[-2:], rewards[-1]])
 
 
 def _normalisation(inputs: Inputs) -> np.ndarray:

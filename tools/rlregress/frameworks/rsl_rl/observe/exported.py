@@ -1,4 +1,4 @@
-"""Probe of policies that leave the agent: what is exported for the robot."""
+"""Probe of policies that are exported for the robot."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Exported = tuple[Callable[..., torch.Tensor], Callable[[], Any]]
 
 
 def _images(numbers: torch.Tensor) -> torch.Tensor:
-    """Of a camera that shows the first number, [environments, 1, 3, 3]."""
+    """Return images that show the first number, [environments, 1, 3, 3]."""
     return numbers[:, :1, None, None].expand(-1, 1, 3, 3)
 
 
@@ -60,20 +60,20 @@ def _for_onnx(network: Any) -> _Exported:
     """How the module acts that ONNX is made from: it is handed its memory, and hands it back."""
     exported = network.as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
-    begun = [given for name, given in inputs.items() if name.endswith("_in")]
-    memory = list(begun)
+    memories = [tensor for name, tensor in inputs.items() if name.endswith("_in")]
+    memory = list(memories)
 
     def act(numbers: torch.Tensor, *images: torch.Tensor) -> torch.Tensor:
         # until 5.0 images are handed over in a list
         as_list = isinstance(inputs.get(compat.IMAGES), list)
-        made = exported(numbers, *([list(images)] if as_list else images), *memory)
+        outputs = exported(numbers, *([list(images)] if as_list else images), *memory)
         if not memory:
-            return made
-        memory[:] = made[1 : len(exported.output_names)]
-        return made[0]
+            return outputs
+        memory[:] = outputs[1 : len(exported.output_names)]
+        return outputs[0]
 
     def reset() -> None:
-        memory[:] = begun
+        memory[:] = memories
 
     return act, reset
 
@@ -91,8 +91,8 @@ def _differences(
             network.reset(), reset()
             for number in numbers:
                 sets = {"policy": number, **({compat.IMAGES: _images(number)} if images else {})}
-                wanted = network(compat.observed(sets, stepped=True))
-                far.append((act(*sets.values()) - wanted).abs().max().item())
+                expected = network(compat.observed(sets, stepped=True))
+                far.append((act(*sets.values()) - expected).abs().max().item())
         yield np.reshape(far, (2, steps))
 
 
@@ -109,7 +109,7 @@ def _exported(inputs: Inputs) -> np.ndarray:
     if not compat.EXPORTS:
         raise Unsupported("this version of RSL-RL exports no policies")
     policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
-    for networks in [of for of in policies if not of.lacking()]:
+    for networks in [policy for policy in policies if not policy.lacking()]:
         # the statistics of the normaliser move, and the policy with it
         environment = Vectorised(counting(2 * steps), further={compat.IMAGES: _images})
         runner = trainings.make(environment, steps, networks, **_ONCE)

@@ -45,10 +45,10 @@ def _observations(observations: Any) -> np.ndarray:
 
 def _large_offset(i: Inputs) -> np.ndarray:
     signs = np.resize([1.0, -1.0], int(i["count"]))
-    given = _observations(i["offset"] + i["spread"] * signs)
-    late = np.abs(given[-50:])
+    numbers = _observations(i["offset"] + i["spread"] * signs)
+    late = np.abs(numbers[-50:])
     finite = late[np.isfinite(late)]
-    return np.array([not np.isfinite(given).all(), (finite > 3.0).any(), (finite < 0.5).all()])
+    return np.array([not np.isfinite(numbers).all(), (finite > 3.0).any(), (finite < 0.5).all()])
 
 
 def _default(i: Inputs) -> np.ndarray:
@@ -61,15 +61,15 @@ def _default(i: Inputs) -> np.ndarray:
         networks=Networks(hidden=[16]),
         change=lambda storage: rewards.append(storage.rewards[:-1, 0, 0].numpy().copy()),
     )
-    given = np.array(training.given)[1:, 0]
-    return np.concatenate([given[[3, -1]], rewards[0][[3, -1]]])
+    numbers = np.array(training.given)[1:, 0]
+    return np.concatenate([numbers[[3, -1]], rewards[0][[3, -1]]])
 
 
 def _played(runner: Any, observations: Any) -> np.ndarray:
-    """What the networks of an agent are given where it is used, not trained."""
+    """Return the inputs of an agent's networks where it acts without training."""
     play, recorded = runner.get_inference_policy(), []
     first = linear_layers(compat.network(runner.alg, "actor"))[0]
-    handle = first.register_forward_pre_hook(lambda _, given: recorded.append(given[0].item()))
+    handle = first.register_forward_pre_hook(lambda _, inputs: recorded.append(inputs[0].item()))
     for number in observations:
         groups = dict.fromkeys(("policy", "teacher", "rnd_state"), torch.full((1, 1), number))
         with torch.no_grad():
@@ -101,20 +101,20 @@ def _component(*batches: Any, **options: Any) -> Any:
     return component.eval()
 
 
-def _made(component: Any, number: float) -> float:
+def _normalised(component: Any, number: float) -> float:
     return float(component(torch.full((1, 1), number)))
 
 
 def _statistics(i: Inputs) -> np.ndarray:
     batches = [i["first"], i["second"]]
     components = [_component(*batches[:count], eps=1e-8) for count in (1, 2)]
-    return np.array([_made(own, i["number"]) for own in components])
+    return np.array([_normalised(own, i["number"]) for own in components])
 
 
 def _fixed_epsilon(i: Inputs) -> np.ndarray:
     component = _component()
     component._std.fill_(i["deviation"])
-    return np.log10([_made(component, i["distance"])])
+    return np.log10([_normalised(component, i["distance"])])
 
 
 def _until(i: Inputs) -> np.ndarray:
@@ -148,7 +148,7 @@ PROBES: Mapping[str, Probe] = {
     "normalisation.saved": _saved,
     "normalisation.fixed.epsilon": _fixed_epsilon,
     "normaliser.statistics": _statistics,
-    "normaliser.one_row": lambda i: np.isfinite([_made(_component([i["number"]]), 0.0)]),
+    "normaliser.one_row": lambda i: np.isfinite([_normalised(_component([i["number"]]), 0.0)]),
     "normaliser.until": _until,
     "normaliser.ppo.critic": _critic,
     "normaliser.ppo.ratio": _ratio,

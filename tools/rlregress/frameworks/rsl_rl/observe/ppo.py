@@ -56,7 +56,7 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
     )
 
 
-def _of_rewards(inputs: Inputs, minibatches: int, **algorithm: Any) -> np.ndarray:
+def _losses_for_rewards(inputs: Inputs, minibatches: int, **algorithm: Any) -> np.ndarray:
     """Policy losses where every step ends an episode, so that its reward is its advantage."""
     rewards = inputs["advantages"]
     training = trainings.train(
@@ -77,12 +77,12 @@ def _of_rewards(inputs: Inputs, minibatches: int, **algorithm: Any) -> np.ndarra
 
 def _normalisation(inputs: Inputs) -> np.ndarray:
     minibatches = len(inputs["advantages"]) // int(inputs["minibatch_size"])
-    return np.array([np.mean(_of_rewards(inputs, minibatches))])
+    return np.array([np.mean(_losses_for_rewards(inputs, minibatches))])
 
 
 def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
-    one = {"advantages": [inputs["advantage"]], "ratio": 1.0}
-    (loss,) = _of_rewards(one, 1, normalize_advantage_per_mini_batch=True)
+    single_step = {"advantages": [inputs["advantage"]], "ratio": 1.0}
+    (loss,) = _losses_for_rewards(single_step, 1, normalize_advantage_per_mini_batch=True)
     return np.array([1.0, loss] if np.isfinite(loss) else [0.0, 0.0])
 
 
@@ -90,14 +90,14 @@ def _adam_epsilon(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = trainings.make(Scripted(), 8).alg
     models = {id(model): model for model in (compat.policy(agent), getattr(agent, "critic", None))}
-    held = [p for model in models.values() if model is not None for p in model.parameters()]
-    return np.array([log_epsilon(agent.optimizer, held)])
+    parameters = [p for model in models.values() if model is not None for p in model.parameters()]
+    return np.array([log_epsilon(agent.optimizer, parameters)])
 
 
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measure, _update) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": _normalisation,
-    "ppo.advantage_normalisation.epsilon": partial(_of_rewards, minibatches=1),
+    "ppo.advantage_normalisation.epsilon": partial(_losses_for_rewards, minibatches=1),
     "ppo.advantage_normalisation.single": _normalisation_of_one,
     "ppo.adam.epsilon": _adam_epsilon,
 }

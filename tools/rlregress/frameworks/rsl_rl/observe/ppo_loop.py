@@ -22,7 +22,9 @@ from rlregress.probing.scripted import Scripted, counting, end_after
 
 def _train(settings: loop.Settings) -> trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
-    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    environments = [
+        counting(settings.total, **settings.script()) for _ in range(settings.environments)
+    ]
     gamma: Mapping[str, Any] = {"gamma": 1.0, "lam": 1.0} if settings.monte_carlo else {}
 
     def prepare(agent: Any) -> None:
@@ -30,7 +32,7 @@ def _train(settings: loop.Settings) -> trainings.AgentTraining:
             make_constant(compat.network(agent, "critic"), 0.0)
 
     return trainings.train(
-        Vectorised(*made),
+        Vectorised(*environments),
         settings.total // (settings.steps * settings.environments),
         steps=settings.steps,
         num_mini_batches=settings.minibatches,
@@ -115,15 +117,15 @@ def rates(
     divergences: Sequence[float], rate: float, minibatches: int = 1, **algorithm: Any
 ) -> np.ndarray:
     """Learning rates of updates whose policies diverge so, and that move nothing."""
-    left = list(divergences)
+    divergences_left = list(divergences)
 
     def change(storage: Any) -> None:
         trainings.keep_still(storage)
-        diverge(storage, left.pop(0))
+        diverge(storage, divergences_left.pop(0))
 
     training = trainings.train(
         Scripted(),
-        len(left),
+        len(divergences_left),
         steps=2 * minibatches,
         change=change,
         num_mini_batches=minibatches,

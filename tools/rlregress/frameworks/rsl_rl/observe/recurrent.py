@@ -77,18 +77,18 @@ def _train(kind: str, settings: Settings) -> Record:
 _OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
 
 
-def _of_both_kinds(measurement: recurrent.Measurement) -> Probe:
+def _measure_both_kinds(measurement: recurrent.Measurement) -> Probe:
     """A state of one tensor, and one of two, are stored and reset by different lines."""
-    return recurrent.of_all(measurement, _OF_GRU, _OF_LSTM)
+    return recurrent.measure_all(measurement, _OF_GRU, _OF_LSTM)
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _of_both_kinds(recurrent.rollout),
-    "recurrent.update": _of_both_kinds(recurrent.update),
+    "recurrent.rollout": _measure_both_kinds(recurrent.rollout),
+    "recurrent.update": _measure_both_kinds(recurrent.update),
     "recurrent.minibatches": partial(recurrent.minibatches, _OF_GRU),
     "recurrent.padding": partial(recurrent.padding, _OF_GRU),
-    "recurrent.bootstrap": _of_both_kinds(recurrent.bootstrap),
-    "recurrent.critic": _of_both_kinds(recurrent.critic),
+    "recurrent.bootstrap": _measure_both_kinds(recurrent.bootstrap),
+    "recurrent.critic": _measure_both_kinds(recurrent.critic),
 }
 ABSENT: Mapping[str, str] = {
     "recurrent.padding.divergence": "reports neither divergence nor clipped ratios",

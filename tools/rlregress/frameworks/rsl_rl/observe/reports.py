@@ -19,8 +19,8 @@ from rlregress.probing.layers import make_constant
 from rlregress.probing.scripted import counting
 
 
-def _beside() -> dict[str, Any]:
-    """What adds losses to those of PPO, where this version has it; a configuration is used up."""
+def _further_losses() -> dict[str, Any]:
+    """Return new configurations of PPO's additional losses; PPO consumes them."""
     hidden = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     further = {
         "rnd_cfg": {"weight": 1.0, "num_outputs": 2, **hidden},
@@ -31,8 +31,8 @@ def _beside() -> dict[str, Any]:
             "mirror_loss_coeff": 1.0,
         },
     }
-    known = inspect.signature(PPO).parameters
-    return {name: option for name, option in further.items() if name in known}
+    parameters = inspect.signature(PPO).parameters
+    return {name: option for name, option in further.items() if name in parameters}
 
 
 def _losses(inputs: Inputs) -> np.ndarray:
@@ -57,7 +57,7 @@ def _losses(inputs: Inputs) -> np.ndarray:
                 num_learning_epochs=epochs,
                 num_mini_batches=minibatches,
                 learning_rate=trainings.FROZEN,
-                **_beside(),
+                **_further_losses(),
             )
         return training.reported[0]
 

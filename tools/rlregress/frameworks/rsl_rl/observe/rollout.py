@@ -125,12 +125,14 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
         rewards=inputs["rewards"],
         **script,
     )
-    found: list[np.ndarray] = []
+    advantages: list[np.ndarray] = []
 
     def look(storage: Any) -> None:
         # those of 2.1 are always normalised
-        kept = storage.advantages if compat.RAW_ADVANTAGES else storage.returns - storage.values
-        found.extend(array.numpy().astype(np.float64).ravel() for array in (kept, storage.returns))
+        stored = storage.advantages if compat.RAW_ADVANTAGES else storage.returns - storage.values
+        advantages.extend(
+            array.numpy().astype(np.float64).ravel() for array in (stored, storage.returns)
+        )
 
     trainings.train(
         environment,
@@ -143,7 +145,7 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
         **compat.RAW_ADVANTAGES,
         **algorithm,
     )
-    return np.stack(found)
+    return np.stack(advantages)
 
 
 def _segment(inputs: Inputs) -> np.ndarray:
@@ -155,7 +157,7 @@ def _lambda_zero(inputs: Inputs) -> np.ndarray:
 
 
 def _stored_values(inputs: Inputs) -> np.ndarray:
-    found: list[float] = []
+    values: list[float] = []
 
     def prepare(agent: Any) -> None:
         critic, compute = compat.network(agent, "critic"), agent.compute_returns
@@ -163,14 +165,14 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
         def later(*arguments: Any) -> None:
             make_constant(critic, inputs["next_value"])
             compute(*arguments)
-            found.append(agent.storage.returns.item() - agent.storage.values.item())
+            values.append(agent.storage.returns.item() - agent.storage.values.item())
 
         make_constant(critic, inputs["value"])
         agent.compute_returns = later
 
     environment = Scripted(rewards=inputs["reward"], terminated=1.0)
     trainings.train(environment, 1, steps=1, prepare=prepare, gamma=float(inputs["discount"]))
-    return np.array(found)
+    return np.array(values)
 
 
 PROBES: Mapping[str, Probe] = {

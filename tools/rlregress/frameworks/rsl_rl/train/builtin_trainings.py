@@ -44,7 +44,7 @@ def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
 
 
 def _image(observations: torch.Tensor) -> torch.Tensor:
-    """Of a camera that sees the numbers: how each stands to each, [environments, 1, n, n]."""
+    """Return images of the differences between the numbers, [environments, 1, n, n]."""
     return observations[:, None, :, None] - observations[:, None, None, :]
 
 
@@ -79,9 +79,9 @@ def _training(
             clipped=True,
             # before there were groups, other sets than that of the policy had names of their own
             plain=[name for name in groups if not groups[name]] if compat.GROUPED else GROUPS,
-            further={name: made for name, made in groups.items() if made},
+            further={name: make_group for name, make_group in groups.items() if make_group},
         )
-        made = getattr(runners, kind, runners.OnPolicyRunner)
+        make_group = getattr(runners, kind, runners.OnPolicyRunner)
         with TemporaryDirectory(prefix="rlregress-") as folder, compat.silent():
             # of steps that do not fill a window, which is what is wanted
             warnings.filterwarnings("ignore", "The product of", UserWarning)
@@ -90,7 +90,7 @@ def _training(
 
             def trained(saved: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
-                runner = made(
+                runner = make_group(
                     environment, compat.configuration(_STEPS, settings, networks, *arguments), logs
                 )
                 # no differences of the checkout that this may run in

@@ -1,4 +1,4 @@
-"""What RSL-RL's PPO stores while it learns: its rollouts, as their update gets them."""
+"""Stored rollouts of RSL-RL's PPO, as its update gets them."""
 
 from __future__ import annotations
 

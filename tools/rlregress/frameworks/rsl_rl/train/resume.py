@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress.frameworks.rsl_rl.train.training import configured, learn, made, new, trained
+from rlregress.frameworks.rsl_rl.train.training import configured, learn, make_runner, new, trained
 from rlregress.probing.interface import Trained, TrainingRequest
 from rlregress.probing.isolation import isolated
 
@@ -24,9 +24,9 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
 
 def _restored(runner: Any, request: TrainingRequest) -> Any:
     """The agent as it comes back from its file, in the same environment, which is not reset."""
-    again = made(runner.env, configured(request.hyperparameters, runner.env.num_envs))
+    restored = make_runner(runner.env, configured(request.hyperparameters, runner.env.num_envs))
     with TemporaryDirectory(prefix="rlregress-") as folder:
         path = str(Path(folder) / "agent.pt")
         runner.save(path)
-        again.load(path)
-    return again
+        restored.load(path)
+    return restored

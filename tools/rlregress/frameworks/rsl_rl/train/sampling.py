@@ -1,4 +1,4 @@
-"""What the updates of RSL-RL's PPO read: what its storage hands to ``update``."""
+"""Minibatches that RSL-RL's storage yields to ``update``."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _note(algorithm: Any, read: list[Minibatch]) -> None:
     generate, score = storage.mini_batch_generator, getattr(acting, name)
     yielded: list[Minibatch] = []
 
-    def noted_generate(*arguments: Any, **more: Any) -> Iterator[Any]:
-        for handed in generate(*arguments, **more):
+    def noted_generate(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for handed in generate(*arguments, **named):
             own = compat.batch(handed)
             # before the update, which may normalise the advantages in their place
             yielded.append(

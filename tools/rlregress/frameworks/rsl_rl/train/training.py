@@ -47,60 +47,60 @@ _FIXED = {
 }
 
 
-def _reasons(given: Mapping[str, Any], rows: int) -> list[str]:
-    """What of a hyperparameter set cannot be set, for so many rows in a rollout."""
+def _reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
+    """Return the reasons why a hyperparameter set does not fit so many rows in a rollout."""
     reasons = []
     schedules = ("adaptive", "fixed")
-    if given["learning_rate_schedule"] not in schedules:
+    if settings["learning_rate_schedule"] not in schedules:
         reasons.append(
             f"its learning_rate_schedule is {' or '.join(schedules)}, found "
-            f"{given['learning_rate_schedule']}"
+            f"{settings['learning_rate_schedule']}"
         )
-    unknown = sorted(set(given) - set(ARGUMENTS) - _FURTHER)
-    missing = sorted((set(ARGUMENTS) | _FURTHER) - set(given) - _OPTIONAL)
+    unknown = sorted(set(settings) - set(ARGUMENTS) - _FURTHER)
+    missing = sorted((set(ARGUMENTS) | _FURTHER) - set(settings) - _OPTIONAL)
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
         return [*reasons, f"it needs {', '.join(missing)}"]
-    if given["value_clip_range"] not in (None, given["clip_range"]):
+    if settings["value_clip_range"] not in (None, settings["clip_range"]):
         reasons.append(
-            f"it clips values by clip_range {given['clip_range']} or not at all, found "
-            f"value_clip_range {given['value_clip_range']}"
+            f"it clips values by clip_range {settings['clip_range']} or not at all, found "
+            f"value_clip_range {settings['value_clip_range']}"
         )
-    if rows % given["minibatch_size"]:
+    if rows % settings["minibatch_size"]:
         reasons.append(
             f"it divides the {rows} rows of a rollout into equal parts, found minibatch_size "
-            f"{given['minibatch_size']}"
+            f"{settings['minibatch_size']}"
         )
-    if not given["hidden_sizes"]:
+    if not settings["hidden_sizes"]:
         reasons.append("its networks have a hidden layer, found hidden_sizes []")
-    if given["normalize_advantage"] and not compat.RAW_ADVANTAGES:
+    if settings["normalize_advantage"] and not compat.RAW_ADVANTAGES:
         reasons.append("this version normalises advantages of rollouts, not of minibatches")
     return reasons
 
 
 def configured(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
     """The configuration of a runner; UserError for what it cannot be set to."""
-    given, reasons = without_fixed(_FIXED, "ppo", hyperparameters)
-    given.setdefault("learning_rate_schedule", "fixed")
-    rows = given.get("rollout_steps", 1) * environments
-    refuse("RSL-RL's PPO", reasons + _reasons(given, rows))
-    if given["max_gradient_norm"] is None:
-        given["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
+    remaining, reasons = without_fixed(_FIXED, "ppo", hyperparameters)
+    remaining.setdefault("learning_rate_schedule", "fixed")
+    rows = remaining.get("rollout_steps", 1) * environments
+    refuse("RSL-RL's PPO", reasons + _reasons(remaining, rows))
+    if remaining["max_gradient_norm"] is None:
+        remaining["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     keywords = inspect.signature(PPO).parameters
-    settings = {own: given[name] for name, own in ARGUMENTS.items() if name in given}
+    settings = {own: remaining[name] for name, own in ARGUMENTS.items() if name in remaining}
     algorithm = {
         "class_name": "PPO",
         # until 2.2.2 there is no key for the advantages
         **{own: setting for own, setting in settings.items() if own in keywords},
-        "num_mini_batches": rows // given["minibatch_size"],
-        "use_clipped_value_loss": given["value_clip_range"] is not None,
+        "num_mini_batches": rows // remaining["minibatch_size"],
+        "use_clipped_value_loss": remaining["value_clip_range"] is not None,
     }
-    networks = compat.Networks(hidden=list(given["hidden_sizes"]))
-    return compat.configuration(given["rollout_steps"], algorithm, networks)
+    networks = compat.Networks(hidden=list(remaining["hidden_sizes"]))
+    return compat.configuration(remaining["rollout_steps"], algorithm, networks)
 
 
-def made(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
+def make_runner(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
     """A runner that writes no file and prints nothing."""
     with compat.silent():
         return OnPolicyRunner(environment, configuration, log_dir=None, device="cpu")
@@ -113,7 +113,7 @@ def new(request: TrainingRequest, environments: int = 1) -> Any:
     torch.manual_seed(request.seed)
     configuration = configured(request.hyperparameters, environments)
     copies = [request.make_env() for _ in range(environments)]
-    runner = made(Vectorised(*copies, seed=request.seed, clipped=True), configuration)
+    runner = make_runner(Vectorised(*copies, seed=request.seed, clipped=True), configuration)
     prepare(request, lambda: heads(runner.alg))
     return runner
 
@@ -148,8 +148,8 @@ def learn(runner: Any, steps: int) -> int:
 
 
 def _observed(observations: np.ndarray) -> Any:
-    given = torch.as_tensor(np.asarray(observations, dtype=np.float32))
-    return compat.observed(dict.fromkeys(GROUPS, given), stepped=True)
+    rows = torch.as_tensor(np.asarray(observations, dtype=np.float32))
+    return compat.observed(dict.fromkeys(GROUPS, rows), stepped=True)
 
 
 def policy_of(runner: Any) -> Policy:
@@ -193,7 +193,7 @@ def train(request: TrainingRequest) -> Trained:
 
 
 def trained(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
-    """What an agent is after its training."""
+    """Return the agent of a training that has ended."""
 
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():

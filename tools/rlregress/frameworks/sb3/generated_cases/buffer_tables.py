@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.generated_cases.call_sequences import done, several
+from rlregress.frameworks.sb3.generated_cases.call_sequences import done, vector_of
 from rlregress.frameworks.sb3.library import library
 from rlregress.probing.option_variants import Kit, Subject, recorded
 
@@ -49,9 +49,9 @@ def _state(buffer: Any) -> Any:
     return [buffer.size(), int(buffer.full), int(buffer.pos)]
 
 
-def _sampled(buffer: Any, **given: Any) -> Any:
+def _sampled(buffer: Any, **options: Any) -> Any:
     np.random.seed(5)
-    return [_state(buffer), buffer.sample(7, **given)]
+    return [_state(buffer), buffer.sample(7, **options)]
 
 
 def _fill(kind: str, begin: int, end: int, buffer: Any) -> None:
@@ -71,10 +71,10 @@ def _extended(buffer: Any, kind: str) -> Any:
     rows = list(zip(*(_row(kind, number) for number in range(4)), strict=False))
     numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
 
-    def tensors(made: Any) -> Any:
-        kept = [made.to_torch(numbers), made.to_torch(numbers, copy=False)]
+    def tensors(buffer: Any) -> Any:
+        tensors = [buffer.to_torch(numbers), buffer.to_torch(numbers, copy=False)]
         numbers[:] += 1.0
-        return kept
+        return tensors
 
     return done(buffer, ("extend", *rows), _sampled, ("extend", *rows[:-1], rows[-1][:2]), _state,
                 tensors, *(("swap_and_flatten", np.arange(n).reshape(s)) for n, s in shapes)
@@ -83,27 +83,29 @@ def _extended(buffer: Any, kind: str) -> Any:
 
 def _normalised(buffer: Any, kind: str) -> Any:
     """Rows that are normalised where they are sampled."""
-    normaliser = library("common.vec_env", "VecNormalize")(several(), clip_obs=1.5, clip_reward=1.0)
+    normaliser = library("common.vec_env", "VecNormalize")(
+        vector_of(), clip_obs=1.5, clip_reward=1.0
+    )
     normaliser.obs_rms.mean, normaliser.obs_rms.var = np.array([0.5, 1.0]), np.ones(2)
     normaliser.ret_rms.var = np.array(4.0)
     return done(buffer, partial(_fill, kind, 0, 5), partial(_sampled, env=normaliser), _sampled)
 
 
-def _arguments(kind: str, size: int, **more: Any) -> dict[str, Any]:
+def _arguments(kind: str, size: int, **options: Any) -> dict[str, Any]:
     observations, actions = _spaces(kind)
-    given = {"observation_space": observations, "action_space": actions, "device": "cpu"}
-    return {"buffer_size": size, "n_envs": _COPIES, **given, **more}
+    arguments = {"observation_space": observations, "action_space": actions, "device": "cpu"}
+    return {"buffer_size": size, "n_envs": _COPIES, **arguments, **options}
 
 
-def _kit(kind: str, size: int, **more: Any) -> Kit:
-    return Kit(partial(_arguments, kind, size, **more), lambda _: kind)
+def _kit(kind: str, size: int, **options: Any) -> Kit:
+    return Kit(partial(_arguments, kind, size, **options), lambda _: kind)
 
 
-def _replay(name: str, *kinds: str, **more: Any) -> Subject:
+def _replay(name: str, *kinds: str, **further: Any) -> Subject:
     kits = {kind: _kit(kind, 12) for kind in kinds}
     timeless = {"handle_timeout_termination": False, "optimize_memory_usage": True}
     # fewer rows than there are environments
-    options = {"buffer_size": [1], **more}
+    options = {"buffer_size": [1], **further}
     calls = {"": _filled, "extended": _extended, "normalised": _normalised}
     return Subject(f"common.buffers:{name}", kits, ("",), options=options, together=[timeless],
                    calls=calls, skip=("holds",))  # fmt: skip
@@ -172,7 +174,7 @@ def _goals(buffer: Any, _: str) -> Any:
 
 def _hindsight() -> Subject:
     def arguments() -> dict[str, Any]:
-        env = several(1, "goal")
+        env = vector_of(1, "goal")
         spaces = {name: getattr(env, name) for name in ("observation_space", "action_space")}
         # of versions whose buffer keeps episodes by itself the last is an unknown argument
         return {"buffer_size": 12, "env": env, "device": "cpu", **spaces, "copy_info_dict": False}

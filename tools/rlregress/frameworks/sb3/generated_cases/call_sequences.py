@@ -22,14 +22,14 @@ class Named(dict[str, Any]):
     """Keywords of a call, the last of its arguments."""
 
 
-def called(function: Any, given: tuple[Any, ...]) -> Any:
-    """What a function returns."""
-    named = given[-1] if given and isinstance(given[-1], Named) else {}
-    return function(*given[: len(given) - bool(named)], **named)
+def called(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Call a function."""
+    named = arguments[-1] if arguments and isinstance(arguments[-1], Named) else {}
+    return function(*arguments[: len(arguments) - bool(named)], **named)
 
 
-def done(made: Any, *steps: Step) -> Items:
-    """What each step shows, one after the other.
+def done(thing: Any, *steps: Step) -> Items:
+    """Return the result of each step, one after the other.
 
     A step is an attribute's name, a method's name with its arguments, or a function of the object.
     What has steps of its own is shown step by step: what a version lacks leaves the others.
@@ -38,37 +38,41 @@ def done(made: Any, *steps: Step) -> Items:
     for place, step in enumerate(steps):
         word = getattr(step, "__name__", "") if callable(step) else str(step[0])
         word = step if isinstance(step, str) else word.strip("<>")
-        inner = items_of(refused(partial(_step, made, step)))
+        inner = items_of(refused(partial(_step, thing, step)))
         results.update((f"{place} {word} {label}".strip(), item) for label, item in inner.items())
     return results
 
 
-def _step(made: Any, step: Step) -> Any:
+def _step(thing: Any, step: Step) -> Any:
     if isinstance(step, str):
-        return getattr(made, step)
+        return getattr(thing, step)
     if not isinstance(step, tuple):
-        return step(made)
+        return step(thing)
     # a wrapper looks for what its class lacks inside of what it wraps, and the library refuses it
-    if not hasattr(made if inspect.isclass(made) else type(made), step[0]):
-        raise Unsupported(f"{made!r} has no method {step[0]}")
-    return called(getattr(made, step[0]), step[1:])
+    if not hasattr(thing if inspect.isclass(thing) else type(thing), step[0]):
+        raise Unsupported(f"{thing!r} has no method {step[0]}")
+    return called(getattr(thing, step[0]), step[1:])
 
 
-def function(name: str, inputs: Mapping[str, Any], call: Call = called, **more: Any) -> Subject:
+def function(name: str, inputs: Mapping[str, Any], call: Call = called, **options: Any) -> Subject:
     """A function, with every option on each of some inputs: its arguments, or what makes them."""
 
-    def given(label: str) -> Any:
+    def arguments_for(label: str) -> Any:
         return inputs[label]() if callable(inputs[label]) else inputs[label]
 
     labels = tuple(inputs)
-    return Subject(name, {"": Kit(dict, given)}, labels, labels, calls={"": call}, **more)
+    return Subject(
+        name, {"": Kit(dict, arguments_for)}, labels, labels, calls={"": call}, **options
+    )
 
 
-def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **more: Any) -> Subject:
+def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **options: Any) -> Subject:
     """A class, made with the arguments of each kit, and the steps that are done with it."""
-    made = {label: Kit(arguments, str) for label, arguments in kits.items()}
-    calls = {"": lambda thing, _: done(thing, *steps), **more.pop("calls", {})}
-    return Subject(name, made, ("",), calls=calls, skip=("holds", *more.pop("skip", ())), **more)
+    labelled_kits = {label: Kit(arguments, str) for label, arguments in kits.items()}
+    calls = {"": lambda thing, _: done(thing, *steps), **options.pop("calls", {})}
+    return Subject(
+        name, labelled_kits, ("",), calls=calls, skip=("holds", *options.pop("skip", ())), **options
+    )
 
 
 # -- environments -----------------------------------------------------------------------------
@@ -77,16 +81,16 @@ def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **more: Any) ->
 def environment(
     observations: str = "box", actions: str = "box", first: int = 0, around: Any | None = None
 ) -> Any:
-    """One environment, whose draws do not depend on what was made before."""
+    """Return an environment whose draws do not depend on earlier ones."""
     inner = Ends(actions=actions, observations=observations, first=first)
     inner.np_random = np.random.default_rng(first)
     inner.action_space.seed(first)
-    made = gyms.native(inner)
-    return made if around is None else around(made)
+    native = gyms.native(inner)
+    return native if around is None else around(native)
 
 
-def several(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
+def vector_of(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
     """Environments side by side, which begin with different ends."""
     make: Any = environment
-    made = [make(*kinds, first=number, around=around) for number in range(count)]
-    return gyms.side_by_side(*made)
+    makers = [make(*kinds, first=number, around=around) for number in range(count)]
+    return gyms.side_by_side(*makers)

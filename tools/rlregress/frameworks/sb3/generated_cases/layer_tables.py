@@ -38,102 +38,119 @@ def kinds(layers: Any) -> list[str]:
     return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes, strict=False)]
 
 
-def _layered(make: Any, given: Any) -> Any:
+def _layered(make: Any, arguments: Any) -> Any:
     """Layers in words, and what they make of numbers."""
-    layers = make(*given)
+    layers = make(*arguments)
     biased = [getattr(layer, "bias", None) is not None for layer in layers]
     return [kinds(layers), biased, nn.Sequential(*layers)(_LOGITS[:, :3])]
 
 
-def _made(name: str, size: Any, by: float = 0.0, given: Any = None) -> Any:
-    parameters = given or _parameters(name, by)
+def _make_distribution(name: str, size: Any, by: float = 0.0, arguments: Any = None) -> Any:
+    parameters = arguments or _parameters(name, by)
     kind = library("common.distributions", f"{name}Distribution")
     return kind(size).proba_distribution(*parameters)
 
 
 def _pairs() -> dict[str, Any]:
     """Two of a kind, two kinds, and as many choices of other or more actions."""
-    known = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
-    several = partial(_made, "MultiCategorical")
-    one, two = (partial(several, [2] * n, given=(torch.zeros(3, 2 * n),)) for n in (1, 2))
-    others = partial(several, [4, 2])
+    sizes = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
+    categories = partial(_make_distribution, "MultiCategorical")
+    single, two = (partial(categories, [2] * n, arguments=(torch.zeros(3, 2 * n),)) for n in (1, 2))
+    other_sizes = partial(categories, [4, 2])
     return {
-        **{n: lambda n=n: (_made(n, known[n]), _made(n, known[n], 0.5)) for n in known},
-        "kinds": lambda: (_made("DiagGaussian", 2), _made("Categorical", 6)),
-        "others": lambda: (several([2, 4]), others()),
-        "more": lambda: (one(), two()),
-        "fewer": lambda: (two(), one()),
+        **{
+            n: lambda n=n: (_make_distribution(n, sizes[n]), _make_distribution(n, sizes[n], 0.5))
+            for n in sizes
+        },
+        "kinds": lambda: (
+            _make_distribution("DiagGaussian", 2),
+            _make_distribution("Categorical", 6),
+        ),
+        "others": lambda: (categories([2, 4]), other_sizes()),
+        "more": lambda: (single(), two()),
+        "fewer": lambda: (two(), single()),
     }
 
 
 def _distribution(name: str) -> Subject:
     word, size, _ = _DISTRIBUTIONS[name]
-    given, others, best = _parameters(name, 0.0), _parameters(name, 0.5), Named(deterministic=True)
+    parameters, other_parameters, best = (
+        _parameters(name, 0.0),
+        _parameters(name, 0.5),
+        Named(deterministic=True),
+    )
     return used(f"common.distributions:{name}Distribution", {"": lambda: {word: size}},
-                lambda made: made.proba_distribution(*given) is made, ("get_actions",),
+                lambda law: law.proba_distribution(*parameters) is law, ("get_actions",),
                 ("get_actions", True), ("sample",), ("mode",),
-                lambda made: made.log_prob(made.mode()),
-                *(lambda made, n=n: made.log_prob(torch.zeros(3, n)) for n in (1, 2, 3)),
-                ("entropy",), ("log_prob_from_params", *others),
-                ("actions_from_params", *given), ("actions_from_params", *others, best),
+                lambda distribution: distribution.log_prob(distribution.mode()),
+                *(lambda law, n=n: law.log_prob(torch.zeros(3, n)) for n in (1, 2, 3)),
+                ("entropy",), ("log_prob_from_params", *other_parameters),
+                ("actions_from_params", *parameters),
+                ("actions_from_params", *other_parameters, best),
                 ("proba_distribution_net", 4),
                 ("proba_distribution_net", 4, Named(log_std_init=-0.3)))  # fmt: skip
 
 
-def _explored(made: Any, count: int) -> Any:
+def _explored(distribution: Any, count: int) -> Any:
     """Exploration of so many rows that depends on the state, with its own matrices."""
-    _, log_std = made.proba_distribution_net(latent_dim=3, log_std_init=-0.3)
-    made.sample_weights(log_std, batch_size=2)
+    _, log_std = distribution.proba_distribution_net(latent_dim=3, log_std_init=-0.3)
+    distribution.sample_weights(log_std, batch_size=2)
     latent = torch.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)
-    given = latent[:, :2].clone(), log_std, latent
-    return done(made, "exploration_mat", "exploration_matrices", ("log_prob_from_params", *given),
-                ("actions_from_params", *given, Named(deterministic=True)), ("entropy",),
+    arguments = latent[:, :2].clone(), log_std, latent
+    return done(distribution, "exploration_mat", "exploration_matrices",
+                ("log_prob_from_params", *arguments),
+                ("actions_from_params", *arguments, Named(deterministic=True)), ("entropy",),
                 *(("get_std", by) for by in (log_std, log_std + 1.0, 0.0 * log_std)))  # fmt: skip
 
 
-def _chosen(choose: Any, given: Any) -> Any:
+def _choose_distribution(choose: Any, arguments: Any) -> Any:
     """The distribution that fits a space, and its layer."""
-    made = choose(*given)
-    net = made.proba_distribution_net(4)
+    distribution = choose(*arguments)
+    net = distribution.proba_distribution_net(4)
     layer = net[0] if isinstance(net, tuple) else net
-    size = getattr(made, "action_dim", getattr(made, "action_dims", 0))
-    return [type(made).__name__, size, getattr(made, "full_std", "none"), kinds([layer])]
+    size = getattr(distribution, "action_dim", getattr(distribution, "action_dims", 0))
+    return [
+        type(distribution).__name__,
+        size,
+        getattr(distribution, "full_std", "none"),
+        kinds([layer]),
+    ]
 
 
 def _extracted(extractor: Any, space: Any) -> Any:
-    """How many features there are, of which layers, and what they are of zeros to some number."""
+    """Return the number of features, the layers, and the features of constant observations."""
     shapes = getattr(space, "spaces", {"": space})
     rows: Any = {key: torch.ones(2, *part.shape) for key, part in shapes.items()}
     rows = rows if isinstance(space, gyms.spaces.Dict) else rows[""]
-    return done(extractor, "features_dim", lambda made: kinds(made.modules()),
+    return done(extractor, "features_dim", lambda layer: kinds(layer.modules()),
                 ("forward", rows))  # fmt: skip
 
 
-def _given(thing: Any, _: str) -> Any:
+def _inputs_for(thing: Any, _: str) -> Any:
     return thing
 
 
 def _extractor(name: str, **labels: Any) -> Subject:
-    made = {label: Kit(partial(dict, observation_space=space), partial(_given, space))
+    kits = {label: Kit(partial(dict, observation_space=space), partial(_inputs_for, space))
             for label, space in labels.items()}  # fmt: skip
-    return Subject(f"common.torch_layers:{name}", made, ("",), calls={"": _extracted},
+    return Subject(f"common.torch_layers:{name}", kits, ("",), calls={"": _extracted},
                    skip=("holds",))  # fmt: skip
 
 
 def subjects() -> dict[str, list[Subject]]:
     """Layers, extractors and distributions."""
-    layers, own, known = partial("common.torch_layers:{}".format), gyms.spaces, spaces()
+    layers, own, space_table = partial("common.torch_layers:{}".format), gyms.spaces, spaces()
     sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},
              "pi": {"pi": [4]}, "qf": {"qf": [4]}, "number": 4}  # fmt: skip
-    apart = {"both": [4, 3], "apart": compat.networks({"pi": [4], "vf": [3, 2]}),
+    architectures = {"both": [4, 3], "apart": compat.networks({"pi": [4], "vf": [3, 2]}),
              "vf": compat.networks({"vf": [3]}), "none": []}  # fmt: skip
     around = {"pre_linear_modules": [nn.BatchNorm1d], "post_linear_modules": [nn.LayerNorm]}
     image, looks = (own.Box(kind(0), kind(top), (4, 36, 36), kind)
                     for kind, top in ((np.uint8, 255), (np.float32, 1.0)))  # fmt: skip
-    joined = {"box": known["matrix"], "image": image, "looks": looks}
+    joined = {"box": space_table["matrix"], "image": image, "looks": looks}
     dimensions = {name: lambda s=sizes: {"feature_dim": 3, "net_arch": s, "activation_fn": nn.ReLU}
-                  for name, sizes in apart.items()}  # fmt: skip
-    actions = {**known, "binary matrix": own.MultiBinary([2, 2])}
+                  for name, sizes in architectures.items()}  # fmt: skip
+    actions = {**space_table, "binary matrix": own.MultiBinary([2, 2])}
     return {
         "layers": [
             function(layers("create_mlp"),
@@ -143,11 +160,12 @@ def subjects() -> dict[str, list[Subject]]:
                      options={"activation_fn": [nn.Tanh]}),
             function(layers("get_actor_critic_arch"), {k: (v,) for k, v in sizes.items()}),
             used(layers("MlpExtractor"), dimensions, "latent_dim_pi", "latent_dim_vf",
-                 lambda made: kinds(made.modules()), ("forward", _LOGITS[:, :3])),
-            _extractor("FlattenExtractor", matrix=known["matrix"], discrete=known["discrete"]),
-            _extractor("NatureCNN", image=image, looks=looks, box=known["matrix"],
+                 lambda network: kinds(network.modules()), ("forward", _LOGITS[:, :3])),
+            _extractor("FlattenExtractor",
+                       **{name: space_table[name] for name in ("matrix", "discrete")}),
+            _extractor("NatureCNN", image=image, looks=looks, box=space_table["matrix"],
                        flat=own.Box(0, 255, (3,), np.uint8)),
-            _extractor("CombinedExtractor", **{"": own.Dict(joined), "dict": known["dict"]}),
+            _extractor("CombinedExtractor", **{"": own.Dict(joined), "dict": space_table["dict"]}),
         ],
         "distributions": [
             *map(_distribution, _DISTRIBUTIONS),
@@ -165,7 +183,7 @@ def subjects() -> dict[str, list[Subject]]:
                      {"one": (torch.ones(3),), "rows": (torch.ones(2, 3),)}),
             function("common.distributions:kl_divergence", _pairs()),
             function("common.distributions:make_proba_distribution",
-                     {name: (space,) for name, space in actions.items()}, _chosen,
+                     {name: (space,) for name, space in actions.items()}, _choose_distribution,
                      together=[{"use_sde": True, "dist_kwargs": {"full_std": False}}]),
         ],
     }  # fmt: skip

@@ -21,24 +21,28 @@ from rlregress.probing.option_variants import Subject, recorded
 _WIDE = 0.3 * np.ones(2)
 
 
-def _rated(rate: Any, given: Any) -> Any:
-    """What a rate is from the beginning of a training to its end."""
-    made = rate(*given)
-    return [made(left) for left in (1.0, 0.8, 0.5, 0.2, 0.0)]
+def _rated(rate: Any, arguments: Any) -> Any:
+    """Return a rate from the beginning of a training to its end."""
+    schedule = rate(*arguments)
+    return [schedule(progress) for progress in (1.0, 0.8, 0.5, 0.2, 0.0)]
 
 
-def _rates(*others: str) -> dict[str, Any]:
-    """What is a rate, in the library's classes too, and what is none."""
+def _rates(*schedules: str) -> dict[str, Any]:
+    """Return valid rates, the library's classes among them, and an invalid one."""
     own = user_code.linear(0.5, np.float64)
-    given = {"float": 0.5, "int": 2, "own": own, "word": "fast", "none": None}
-    made = {"LinearSchedule": (0.5, 0.1, 0.6), "ConstantSchedule": (0.25,), "constant_fn": (0.25,)}
-    more = {n: lambda n=n: (library("common.utils", n)(*made[n]),) for n in others}
-    return {**{label: (rate,) for label, rate in given.items()}, **more}
+    rates = {"float": 0.5, "int": 2, "own": own, "word": "fast", "none": None}
+    arguments = {
+        "LinearSchedule": (0.5, 0.1, 0.6),
+        "ConstantSchedule": (0.25,),
+        "constant_fn": (0.25,),
+    }
+    makers = {n: lambda n=n: (library("common.utils", n)(*arguments[n]),) for n in schedules}
+    return {**{label: (rate,) for label, rate in rates.items()}, **makers}
 
 
-def _written(call: Any, given: Any) -> Any:
-    """What a function returns, and what it leaves of its arguments."""
-    return [call(*given), *map(recorded, given)]
+def _written(call: Any, arguments: Any) -> Any:
+    """Return the result of a function, and its arguments after the call."""
+    return [call(*arguments), *map(recorded, arguments)]
 
 
 def _slowed(call: Any, rate: Any) -> Any:
@@ -51,34 +55,34 @@ def _slowed(call: Any, rate: Any) -> Any:
     return [group["lr"] for group in optimizer.param_groups]
 
 
-def _drawn(seed: Any, given: Any) -> Any:
-    """What every generator draws after it was seeded, and PyTorch's flags of cuDNN."""
+def _draw_after_seed(seed: Any, arguments: Any) -> Any:
+    """Return the first draw of every seeded generator, and PyTorch's flags of cuDNN."""
     cudnn = torch.backends.cudnn
     before = cudnn.deterministic, cudnn.benchmark
     cudnn.deterministic, cudnn.benchmark = False, True
     try:
-        seed(*given)
+        seed(*arguments)
         flags = [int(cudnn.deterministic), int(cudnn.benchmark)]
         return [*flags, random.random(), np.random.rand(), torch.rand(2)]
     finally:
         cudnn.deterministic, cudnn.benchmark = before
 
 
-def _collected(more: Any, given: Any) -> Any:
-    """Whether more is to be collected than so many steps and episodes."""
+def _collected(add: Any, arguments: Any) -> Any:
+    """Return whether collection goes on after so many steps and episodes."""
     words = library("common.type_aliases", "TrainFrequencyUnit")
-    unit = getattr(words, given[0], given[0])
-    return more(library("common.type_aliases", "TrainFreq")(2, unit), *given[1:])
+    unit = getattr(words, arguments[0], arguments[0])
+    return add(library("common.type_aliases", "TrainFreq")(2, unit), *arguments[1:])
 
 
-def _noise(name: str, **given: Any) -> Any:
+def _noise(name: str, **options: Any) -> Any:
     kind = library("common.noise", f"{name}ActionNoise")
-    return kind(np.zeros(2), _WIDE, **given)
+    return kind(np.zeros(2), _WIDE, **options)
 
 
 def _put(noise: Any, noises: Any) -> Any:
     # they have moved, and begin anew
-    results = [one() for one in noises]
+    results = [draw() for draw in noises]
     noise.noises = noises
     return [*results, noise()]
 
@@ -89,16 +93,24 @@ def _noises() -> list[Subject]:
     single = {"": lambda: {"mean": np.array([0.1, -0.2]), "sigma": _WIDE}}
     start = {"initial_noise": [lambda: np.array([0.4, -0.2])]}
 
-    def made(base: Any, count: Any) -> Any:
+    def make_vectorised(base: Any, count: Any) -> Any:
         return lambda: {"base_noise": base() if callable(base) else base, "n_envs": count}
 
-    kits = {"": made(partial(walk, theta=0.5, dt=0.1), 3), "normal": made(normal, 2)}
-    wrong = {"none": made(normal, 0), "word": made(normal, "two"), "nothing": made(normal, None)}
+    kits = {
+        "": make_vectorised(partial(walk, theta=0.5, dt=0.1), 3),
+        "normal": make_vectorised(normal, 2),
+    }
+    wrong = {
+        "none": make_vectorised(normal, 0),
+        "word": make_vectorised(normal, "two"),
+        "nothing": make_vectorised(normal, None),
+    }
     return [
         used("common.noise:NormalActionNoise", single, *draws),
         used("common.noise:OrnsteinUhlenbeckActionNoise", single, *draws, options=start),
         used("common.noise:VectorizedActionNoise",
-             {**kits, **wrong, "no noise": made(None, 2), "array": made(_WIDE, 2)},
+             {**kits, **wrong, "no noise": make_vectorised(None, 2),
+              "array": make_vectorised(_WIDE, 2)},
              *draws, ("reset", [1]), ("__call__",), "n_envs", lambda noise: len(noise.noises),
              lambda noise: _put(noise, [walk(initial_noise=np.zeros(2) + k) for k in range(3)]),
              lambda noise: _put(noise, [noise.base_noise] * 2),
@@ -109,14 +121,14 @@ def _noises() -> list[Subject]:
 def _statistics() -> Subject:
     rows = np.array([[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]])
 
-    def state(kept: Any) -> Any:
-        return [kept.mean, kept.var, kept.count]
+    def state(statistics: Any) -> Any:
+        return [statistics.mean, statistics.var, statistics.count]
 
-    def combined(kept: Any) -> Any:
-        other = kept.copy()
-        other.update(rows)
-        kept.combine(other)
-        return [*state(kept), *state(other)]
+    def combined(statistics: Any) -> Any:
+        copied = statistics.copy()
+        copied.update(rows)
+        statistics.combine(copied)
+        return [*state(statistics), *state(copied)]
 
     return used("common.running_mean_std:RunningMeanStd", {"": lambda: {"shape": (2,)}},
                 state, ("update", rows), state, ("update", rows[:1] + 4.0), state,
@@ -124,44 +136,44 @@ def _statistics() -> Subject:
                 combined)  # fmt: skip
 
 
-def _opened(call: Any, given: Any) -> Any:
-    """What is opened, and which files are there then; paths are below a new folder."""
+def _opened(call: Any, arguments: Any) -> Any:
+    """Return the opened file and the files of its folder, which is new."""
     with tempfile.TemporaryDirectory() as folder:
         os.makedirs(os.path.join(folder, "taken"))
-        path, *rest = given
+        path, *further = arguments
         where = os.path.join(folder, path) if isinstance(path, str) else path
-        return done(call, lambda opens: opens(where, *rest).close(),
+        return done(call, lambda opens: opens(where, *further).close(),
                     lambda _: sorted(os.listdir(folder)))  # fmt: skip
 
 
-def _kept(save: Any, given: Any) -> Any:
-    """What is read again from a path in folders that are not there yet, and from memory."""
+def _save_and_read(save: Any, arguments: Any) -> Any:
+    """Save to a path in new folders and to memory, and return the restored objects."""
     read, memory = library("common.save_util", "load_from_pkl"), io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "new", "below", "rows")
-        save(path, *given)
-        save(memory, *given)
+        save(path, *arguments)
+        save(memory, *arguments)
         memory.seek(0)
         return [os.listdir(os.path.dirname(path)), read(path), read(memory)]
 
 
 def _files() -> list[Subject]:
-    kept = {"number": 3, "list": [1, 2.5], "array": np.arange(3.0), "none": None, "rate": abs}
+    content = {"number": 3, "list": [1, 2.5], "array": np.arange(3.0), "none": None, "rate": abs}
 
     def closed() -> Any:
         file = io.BytesIO()
         file.close()
         return (file, "r")
 
-    def read(back: Any, given: Any) -> Any:
-        again = back(library("common.save_util", "data_to_json")(kept), *given)
-        return [sorted(again), *(again[name] for name in ("number", "list", "array"))]
+    def read(back: Any, arguments: Any) -> Any:
+        restored = back(library("common.save_util", "data_to_json")(content), *arguments)
+        return [sorted(restored), *(restored[name] for name in ("number", "list", "array"))]
 
     def set_deeply(write: Any, _: Any) -> Any:
         look = library("common.save_util", "recursive_getattr")
         policy = user_code.Compiled(user_code.Compiled(nn.Linear(1, 1)))
         write(policy, "_orig_mod._orig_mod.mark", 3)
-        return done(lambda *given: look(policy, *given),
+        return done(lambda *arguments: look(policy, *arguments),
                     ("__call__", "_orig_mod._orig_mod.mark"), ("__call__", "none", 4),
                     ("__call__", "_orig_mod.none.none"))  # fmt: skip
 
@@ -172,9 +184,10 @@ def _files() -> list[Subject]:
     return [
         function("common.save_util:open_path", paths, _opened, skip=("verbose",),
                  options={"suffix": ["zip"]}),
-        function("common.save_util:save_to_pkl", {"": ({"rows": 3},)}, _kept, skip=("verbose",)),
+        function("common.save_util:save_to_pkl", {"": ({"rows": 3},)}, _save_and_read,
+                 skip=("verbose",)),
         function("common.save_util:json_to_data", own, read),
-        function("common.save_util:is_json_serializable", {n: (v,) for n, v in kept.items()}),
+        function("common.save_util:is_json_serializable", {n: (v,) for n, v in content.items()}),
         function("common.save_util:recursive_setattr", {"": ()}, set_deeply),
     ]  # fmt: skip
 
@@ -185,13 +198,13 @@ def subjects() -> dict[str, list[Subject]]:
     layers = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     means = {"none": ([],), "list": ([1, 2],), "array": (numbers,)}
     wrong = {"": numbers - 0.5, "turned": numbers[::-1], "shapes": numbers[None]}
-    explained = {label: (given, numbers) for label, given in wrong.items()}
+    explained = {label: (arguments, numbers) for label, arguments in wrong.items()}
     explained["constant"] = (numbers, np.ones(3))
     follow = {
         f"{n} {share}": lambda n=n, share=share: ([torch.ones(2)] * n, [torch.zeros(2)], share)
         for n, share in ((1, 0.0), (1, 0.25), (1, 1.0), (2, 0.5))
     }
-    more = {f"{word} {n} {m}": (word, n, m) for word in ("STEP", "EPISODE", "month")
+    frequencies = {f"{word} {n} {m}": (word, n, m) for word in ("STEP", "EPISODE", "month")
             for n, m in ((0, 0), (2, 0), (0, 2), (3, 1))}  # fmt: skip
     return {
         "numbers": [
@@ -203,13 +216,13 @@ def subjects() -> dict[str, list[Subject]]:
             function(utils("update_learning_rate"), {"": (0.05,)}, _slowed),
             function(utils("polyak_update"), follow, _written),
             function(utils("zip_strict"), {"": ([1, 2], [3, 4]), "fewer": ([1, 2], [3])},
-                     lambda together, given: list(together(*given))),
+                     lambda chain, arguments: list(chain(*arguments))),
             function(utils("safe_mean"), means),
             function(utils("explained_variance"), explained),
             function(utils("get_parameters_by_name"), {"": (layers, ["bias", "mean"])}),
             function(utils("get_device"), {"word": ("cpu",), "device": (torch.device("cpu"),)}),
-            function(utils("set_random_seed"), {"": (3,)}, _drawn),
-            function(utils("should_collect_more_steps"), more, _collected),
+            function(utils("set_random_seed"), {"": (3,)}, _draw_after_seed),
+            function(utils("should_collect_more_steps"), frequencies, _collected),
             *_noises(), _statistics(),
         ],
         "files": _files(),

@@ -22,18 +22,18 @@ def _image(*shape: int, low: Any = 0, high: Any = 255, dtype: Any = np.uint8) ->
 
 def spaces() -> dict[str, Any]:
     """One space of each kind that the library knows, and one that it does not."""
-    known = gyms.spaces
-    box = known.Box(-2.0, 3.0, (3,), np.float32)
+    kinds = gyms.spaces
+    box = kinds.Box(-2.0, 3.0, (3,), np.float32)
     return {
         "box": box,
-        "matrix": known.Box(-1.0, 1.0, (2, 3), np.float32),
+        "matrix": kinds.Box(-1.0, 1.0, (2, 3), np.float32),
         "image": _image(_EDGE, _EDGE, 3),
-        "discrete": known.Discrete(4),
-        "multi-discrete": known.MultiDiscrete([4, 2]),
-        "multi-binary": known.MultiBinary(3),
-        "multi-binary-matrix": known.MultiBinary([2, 3]),
-        "dict": known.Dict({"box": box, "mode": known.MultiBinary(2)}),
-        "tuple": known.Tuple((box, known.Discrete(2))),
+        "discrete": kinds.Discrete(4),
+        "multi-discrete": kinds.MultiDiscrete([4, 2]),
+        "multi-binary": kinds.MultiBinary(3),
+        "multi-binary-matrix": kinds.MultiBinary([2, 3]),
+        "dict": kinds.Dict({"box": box, "mode": kinds.MultiBinary(2)}),
+        "tuple": kinds.Tuple((box, kinds.Discrete(2))),
     }
 
 
@@ -62,18 +62,18 @@ def _array(space: Any, *rows: int) -> Any:
 
 def _observed() -> dict[str, Any]:
     """Observations of each space: alone, in rows, in rows of rows, in wrong shapes, mixed."""
-    known = spaces()
-    inputs: dict[str, Any] = {"int": (1, known["discrete"])}
-    for name, space in known.items():
+    space_table = spaces()
+    inputs: dict[str, Any] = {"int": (1, space_table["discrete"])}
+    for name, space in space_table.items():
         wrong: list[Any] = [np.zeros(5), np.zeros((2, 5)), np.zeros((2, 2, 3))]
         if name == "dict":
             wrong = [{"box": array, "mode": array} for array in wrong]
         rows = [] if name == "tuple" else [_array(space, *n) for n in ((), (1,), (2,), (2, 2))]
         for number, observation in enumerate([*rows, *wrong]):
             inputs[f"{name} {number}"] = (observation, space)
-    alone, both = _array(known["dict"]), _array(known["dict"], 2)
-    inputs["one alone"] = {**alone, "box": both["box"]}, known["dict"]
-    inputs["one of several"] = {**both, "box": alone["box"]}, known["dict"]
+    alone, both = _array(space_table["dict"]), _array(space_table["dict"], 2)
+    inputs["one alone"] = {**alone, "box": both["box"]}, space_table["dict"]
+    inputs["one of several"] = {**both, "box": alone["box"]}, space_table["dict"]
     return inputs
 
 
@@ -100,46 +100,52 @@ def _turned() -> dict[str, Any]:
 
 
 def _pairs() -> dict[str, Any]:
-    known, own = spaces(), gyms.spaces
-    box, inner = known["box"], known["dict"]
-    parts = {"box": known["matrix"], "mode": known["multi-binary"]}
+    space_table, own = spaces(), gyms.spaces
+    box, inner = space_table["box"], space_table["dict"]
+    parts = {"box": space_table["matrix"], "mode": space_table["multi-binary"]}
     return {
         "bounds": (box, own.Box(-1.0, 1.0, (3,), np.float32)),
-        "shapes": (box, known["matrix"]),
+        "shapes": (box, space_table["matrix"]),
         "same": (inner, inner),
         "parts": (inner, own.Dict(parts)),
         "fewer": (inner, own.Dict({"box": box})),
         "kinds": (inner, box),
-        "choices": (known["discrete"], own.Discrete(9)),
+        "choices": (space_table["discrete"], own.Discrete(9)),
     }
 
 
 def _fitting() -> dict[str, Any]:
-    given = spaces()
+    space_table = spaces()
     pairs = (("box", "discrete"), ("box", "multi-discrete"), ("matrix", "discrete"))
-    right = given["box"], given["discrete"]
+    right = space_table["box"], space_table["discrete"]
     return {
-        f"{o} {a}": (SimpleNamespace(observation_space=given[o], action_space=given[a]), *right)
+        f"{o} {a}": (
+            SimpleNamespace(observation_space=space_table[o], action_space=space_table[a]),
+            *right,
+        )
         for o, a in pairs
     }
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """What the library asks of spaces, and does to observations."""
+    """Return the functions of the library on spaces and observations."""
     prepared = partial("common.preprocessing:{}".format)
-    known, own, device = spaces(), gyms.spaces, torch.device("cpu")
-    alone = {name: (space,) for name, space in known.items()}
+    space_table, own, device = spaces(), gyms.spaces, torch.device("cpu")
+    alone = {name: (space,) for name, space in space_table.items()}
     images = {name: (space,) for name, space in _images().items()}
-    nested = {"dict": own.Dict({"one": known["dict"]}), "tuple": own.Tuple((known["dict"],))}
+    nested = {
+        "dict": own.Dict({"one": space_table["dict"]}),
+        "tuple": own.Tuple((space_table["dict"],)),
+    }
     arrays = {"array": (np.ones(2), device), "list": ([1.0], device)}
-    arrays["dict"] = (_array(known["dict"], 2), device)
+    arrays["dict"] = (_array(space_table["dict"], 2), device)
     both = {"check_channels": True, "normalized_image": True}
     return {
         "spaces": [
             function(prepared("is_image_space"), images, together=[both]),
             function(prepared("is_image_space_channels_first"), images),
-            *(function(prepared(f"get_{what}"), alone)
-              for what in ("obs_shape", "flattened_obs_dim", "action_dim")),
+            *(function(prepared(f"get_{quantity}"), alone)
+              for quantity in ("obs_shape", "flattened_obs_dim", "action_dim")),
             function(prepared("check_for_nested_spaces"),
                      {**alone, **{f"nested {k}": (v,) for k, v in nested.items()}}),
             function(prepared("preprocess_obs"), _prepared()),
@@ -156,12 +162,12 @@ def subjects() -> dict[str, list[Subject]]:
 
 def _rebuilt() -> dict[str, Any]:
     """Spaces, and the rows by which environments side by side keep their observations."""
-    known, own, rows = spaces(), gyms.spaces, np.ones((1, 3))
-    parts = own.Tuple((known["box"], known["discrete"]))
+    space_table, own, rows = spaces(), gyms.spaces, np.ones((1, 3))
+    parts = own.Tuple((space_table["box"], space_table["discrete"]))
     return {
-        "one": (known["box"], {None: rows}),
-        "dict": (known["dict"], {"box": rows, "mode": np.zeros(1)}),
+        "one": (space_table["box"], {None: rows}),
+        "dict": (space_table["dict"], {"box": rows, "mode": np.zeros(1)}),
         "tuple": (parts, {0: rows, 1: np.zeros(1)}),
         "too short": (parts, {0: rows}),
-        "too long": (known["box"], {None: rows, "more": rows}),
+        "too long": (space_table["box"], {None: rows, "more": rows}),
     }

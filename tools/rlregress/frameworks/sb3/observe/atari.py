@@ -37,7 +37,7 @@ def _fire_reset(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _of(name: str, scene: Callable[..., np.ndarray]) -> Probe:
+def _play_scene(name: str, scene: Callable[..., np.ndarray]) -> Probe:
     """A scene without inputs, through one wrapper."""
     return lambda inputs: scene(atari_games.part(name))
 
@@ -59,7 +59,7 @@ def _frame_stack(inputs: Inputs) -> np.ndarray:
 
 
 def _wrapper_order(inputs: Inputs) -> np.ndarray:
-    return atari_play.whole_game(atari_games.whole(AtariGame, int(inputs["noops"])))
+    return atari_play.whole_game(atari_games.play_whole(AtariGame, int(inputs["noops"])))
 
 
 def _image_scaling(inputs: Inputs) -> np.ndarray:
@@ -75,9 +75,9 @@ def _network(question: Callable[..., np.ndarray]) -> Probe:
 PROBES: Mapping[str, Probe] = {
     "atari.noop_reset": _noop_reset,
     "atari.fire_reset": _fire_reset,
-    "atari.fire_reset.stale": _of("FireResetEnv", atari_play.ended_by_second_action),
-    "atari.episodic_life": _of("EpisodicLifeEnv", atari_play.life_lost),
-    "atari.episodic_life.over": _of("EpisodicLifeEnv", atari_play.over_after_life_lost),
+    "atari.fire_reset.stale": _play_scene("FireResetEnv", atari_play.ended_by_second_action),
+    "atari.episodic_life": _play_scene("EpisodicLifeEnv", atari_play.life_lost),
+    "atari.episodic_life.over": _play_scene("EpisodicLifeEnv", atari_play.over_after_life_lost),
     "atari.max_and_skip": _with("MaxAndSkipEnv", atari_play.one_action),
     "atari.max_and_skip.end": _with("MaxAndSkipEnv", atari_play.end_within_action),
     "atari.max_and_skip.stale": _with("MaxAndSkipEnv", atari_play.final_observation),
@@ -98,4 +98,4 @@ ABSENT: Mapping[str, str] = {
 
 def play_atari(make_env: Callable[[], Any]) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
-    return atari_games.whole(make_env)
+    return atari_games.play_whole(make_env)

@@ -49,9 +49,9 @@ def _episode_return(i: Inputs) -> np.ndarray:
     length = len(i["rewards"])
     terminated = np.arange(length) == length - 1
     # as the documentation makes the environments that it normalises
-    made = gyms.make_vec_env(lambda: paying(i["rewards"], terminated=terminated), 1)
+    environments = gyms.make_vec_env(lambda: paying(i["rewards"], terminated=terminated), 1)
     agent = constant_agents.make(
-        PPO, VecNormalize(made), n_steps=length, batch_size=length, n_epochs=1
+        PPO, VecNormalize(environments), n_steps=length, batch_size=length, n_epochs=1
     )
     agent.learn(length)
     return np.array([agent.ep_info_buffer[-1]["r"]])
@@ -59,10 +59,10 @@ def _episode_return(i: Inputs) -> np.ndarray:
 
 def _default(algorithm: Any, steps: list[int], i: Inputs) -> np.ndarray:
     environment = showing(np.append(0.0, i["observations"]), rewards=i["rewards"])
-    given = walk(
+    observations = walk(
         algorithm("MlpPolicy", gyms.native(environment), device="cpu").get_env(), len(i["rewards"])
     )
-    return np.concatenate([given.observations[1:][steps, 0], given.rewards[steps, 0]])
+    return np.concatenate([observations.observations[1:][steps, 0], observations.rewards[steps, 0]])
 
 
 def _default_off_policy(i: Inputs) -> np.ndarray:
@@ -84,7 +84,7 @@ def _evaluated(i: Inputs, **options: Any) -> np.ndarray:
         n_eval_episodes=1,
         eval_freq=1,
         verbose=0,
-        **compat.taken(EvalCallback, warn=False),
+        **compat.known_arguments(EvalCallback, warn=False),
     )
     recorded: list[float] = []
     predict = agent.predict

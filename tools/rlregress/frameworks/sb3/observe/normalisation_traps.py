@@ -1,4 +1,4 @@
-"""Probes of what VecNormalize does that its documentation does not say."""
+"""Probes of undocumented behaviour of VecNormalize."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def _alternating(i: Inputs) -> np.ndarray:
 
 
 def _large_offset(i: Inputs) -> np.ndarray:
-    given = _alternating(i)
-    late = np.abs(given[-50:][np.isfinite(given[-50:])])
-    broken = not np.all(np.isfinite(given))
+    numbers = _alternating(i)
+    late = np.abs(numbers[-50:][np.isfinite(numbers[-50:])])
+    broken = not np.all(np.isfinite(numbers))
     return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5], dtype=np.float64)
 
 

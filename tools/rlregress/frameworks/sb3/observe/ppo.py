@@ -19,14 +19,14 @@ from rlregress.probing.recorded_update import recorded_update
 
 def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     """See ``measurements.ppo.Update``."""
-    given = settings.named(
+    options = settings.named(
         clip_range="clip_range", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
     if settings.value_clip is not None:
-        given["clip_range_vf"] = settings.value_clip or None
+        options["clip_range_vf"] = settings.value_clip or None
     if not settings.gradients_clipped:
-        given["max_grad_norm"] = ppo_updates.NO_CLIP
-    agent = ppo_updates.make(kind, settings.count, normalize_advantage=False, **given)
+        options["max_grad_norm"] = ppo_updates.NO_CLIP
+    agent = ppo_updates.make(kind, settings.count, normalize_advantage=False, **options)
     policy = agent.policy
     # a policy over discrete actions has no deviation
     deviation = getattr(policy, "log_std", None)

@@ -20,7 +20,7 @@ from rlregress.probing.scripted import counting, end_after
 
 def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
-    made = [
+    environments = [
         counting(settings.total, kind.environment, **settings.script())
         for _ in range(settings.environments)
     ]
@@ -33,7 +33,7 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
 
     training = ppo_trainings.train(
         kind,
-        gyms.side_by_side(*made),
+        gyms.side_by_side(*environments),
         settings.total,
         n_steps=settings.steps,
         batch_size=settings.minibatch_size,
@@ -44,7 +44,7 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
         **gamma,
         **target,
     )
-    training.environments = made
+    training.environments = environments
     return training
 
 

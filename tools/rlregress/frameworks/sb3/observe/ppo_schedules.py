@@ -18,7 +18,7 @@ from rlregress.probing.interface import Inputs, Probe
 
 def _falling(start: float) -> Callable[[float], float]:
     """A schedule as SB3 wants it: of the share of the training that is left, which falls from 1."""
-    return lambda left: left * start
+    return lambda progress: progress * start
 
 
 def _training(
@@ -65,20 +65,20 @@ def _negative(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 def _adaptive(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     n = 2
     start = float(inputs["learning_rate"])
-    left = list(inputs["divergences"])
+    divergences_left = list(inputs["divergences"])
 
     def lower(buffer: Any) -> None:
-        buffer.log_probs -= np.log(diverging(left.pop(0)))[:, None].astype(np.float32)
+        buffer.log_probs -= np.log(diverging(divergences_left.pop(0)))[:, None].astype(np.float32)
 
     training = ppo_trainings.train(
         kind,
         kind.environment(),
-        n * (len(left) + 1),
+        n * (len(divergences_left) + 1),
         n_steps=n,
         batch_size=n,
         learning_rate=start,
         # one update more shows what the last divergence did; its own does not matter
-        change=lambda buffer: lower(buffer) if left else None,
+        change=lambda buffer: lower(buffer) if divergences_left else None,
     )
     return np.array(training.rates[1:]) / start
 

@@ -21,16 +21,18 @@ from rlregress.probing.scripted import Scripted
 
 
 def _window(inputs: Inputs) -> np.ndarray:
-    rewards, one, number = (
+    rewards, ones, number = (
         nstep_targets.first_target(inputs, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
     )
-    return np.array([rewards, (number - rewards) / (one - rewards)])
+    return np.array([rewards, (number - rewards) / (ones - rewards)])
 
 
 def _discount(inputs: Inputs) -> np.ndarray:
-    zero, one = (nstep_targets.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0))
-    return np.array([one - zero])
+    zero, with_bootstrap = (
+        nstep_targets.first_target(inputs, 0.0, constant) for constant in (0.0, 1.0)
+    )
+    return np.array([with_bootstrap - zero])
 
 
 def _ending(inputs: Inputs) -> np.ndarray:
@@ -91,9 +93,9 @@ def _shared_observations(inputs: Inputs) -> np.ndarray:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
     except ValueError:
         return np.array([1.0, 0.0])
-    one = np.ones((1, 1))
+    row = np.ones((1, 1))
     for _ in range(2):
-        compat.add(buffer, 0.0 * one, one, one, one[0], one[0], info={"TimeLimit.truncated": True})
+        compat.add(buffer, 0.0 * row, row, row, row[0], row[0], info={"TimeLimit.truncated": True})
     following = buffer._get_samples(np.array([0])).next_observations.numpy()
     return np.array([0.0, float(np.isnan(following).all())])
 

@@ -16,7 +16,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms, user_code
-from rlregress.frameworks.sb3.library import algorithm_named, library, made, missing_device
+from rlregress.frameworks.sb3.library import algorithm_named, library, make_agent, missing_device
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.recorded_training import (
     Training,
@@ -40,7 +40,7 @@ from rlregress.frameworks.sb3.train.trace_environments import (
     around,
     atari,
     in_processes,
-    made_by_name,
+    make_by_name,
     same_instance,
 )
 from rlregress.probing import memory_sizes
@@ -59,7 +59,7 @@ def _train(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -
         environment: Any = DummyVecEnv([partial(_native, make_env, discrete)] * 2)
         if name == "ppo":
             environment = VecNormalize(environment)
-        model = made(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
+        model = make_agent(algorithm, "MlpPolicy", environment, seed=seed, **arguments())
         model.learn(STEPS)
         _evaluate(model, make_env(discrete=discrete))
 
@@ -177,7 +177,7 @@ def entries(
     default_sizes: bool = False,
     policy: str = "",
     or_plain: bool = False,
-    **given: Any,
+    **options: Any,
 ) -> dict[str, Training]:
     """Return the trainings of a scenario by title, one for each algorithm.
 
@@ -186,14 +186,14 @@ def entries(
         networks: arguments of the policy.
         default_sizes: hidden layers are as wide as they are by default.
         or_plain: where the library refuses the training, one without any options follows.
-        **given: arguments of the algorithm's class, and fields of ``Training``.
+        **options: arguments of the algorithm's class, and fields of ``Training``.
     """
-    fields = {name: given.pop(name) for name in list(given) if name in Training.__annotations__}
+    fields = {name: options.pop(name) for name in list(options) if name in Training.__annotations__}
     return {
         f"{name} {scenario}": Training(
             partial(algorithm_named, name),
             replace(environments, actions="discrete") if name == "dqn" else environments,
-            {**_ARGUMENTS[name], **given},
+            {**_ARGUMENTS[name], **options},
             _networks(policy or environments.policy, default_sizes, networks),
             policy,
             instead=entries(name, "")[f"{name} "] if or_plain else None,
@@ -203,10 +203,10 @@ def entries(
     }
 
 
-def _networks(policy: str, default_sizes: bool, given: Mapping[str, Any]) -> dict[str, Any]:
+def _networks(policy: str, default_sizes: bool, options: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {} if default_sizes else {"net_arch": [16, 16]}
-    small = {} if "features_extractor_class" in given else _SMALL[policy]
-    return {**sizes, **given, **small}
+    small = {} if "features_extractor_class" in options else _SMALL[policy]
+    return {**sizes, **options, **small}
 
 
 def _noise(kind: str, deviation: float) -> Late:
@@ -240,7 +240,7 @@ def _hindsight(goals: str) -> dict[str, Any]:
     def make() -> dict[str, Any]:
         options: dict[str, Any] = {"goal_selection_strategy": goals, "n_sampled_goal": 4}
         # what the environment does not tell
-        return {**options, **compat.taken(find(), max_episode_length=10)}
+        return {**options, **compat.known_arguments(find(), max_episode_length=10)}
 
     return {"replay_buffer_class": Late(find), "replay_buffer_kwargs": Late(make)}
 
@@ -453,7 +453,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[partial(_evaluate_returns, deterministic=False)],
               or_plain=True),
     # environments that are made by name with arguments, and seeded by chance
-    **entries("ppo", "made-by-name", Environments(copies=2, together=made_by_name), seed=None,
+    **entries("ppo", "made-by-name", Environments(copies=2, together=make_by_name), seed=None,
               or_plain=True),
     **entries("ppo", "in-processes", Environments(copies=2, together=in_processes), or_plain=True),
     # one environment that stands for two
@@ -497,7 +497,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("ppo", "helpers", steps=64, callbacks=[lambda session: user_code.StartingCallback()],
               then=[utility_calls.count_episodes, utility_calls.load_vector,
               utility_calls.show_falling_rate, utility_calls.draw_noise, utility_calls.reset_again,
-              utility_calls.add_row, utility_calls.load_with_environment]),
+              utility_calls.add_row, utility_calls.load_with_environment,
+              utility_calls.load_listed_layers]),
     **entries("sac", "helpers-of-critics", steps=64, then=[utility_calls.save_actor]),
     # an agent that sees two categories acts by itself
     **entries("ppo", "single-categories", Environments(observations="multi-discrete"), steps=64,
@@ -512,7 +513,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("ppo a2c sac td3 ddpg dqn", "callbacks", Environments(copies=2, normalize={},
               own=user_code.Successes), steps=64, callbacks=[utility_calls.checkpoint_callback,
               utility_calls.listed_callback, utility_calls.improvement_callback],
-              then=[learn, utility_calls.exchange_parameters, utility_calls.load_from_memory]),
+              then=[learn, utility_calls.show_file, utility_calls.exchange_parameters,
+              utility_calls.load_from_memory]),
     **entries("ppo", "looked-into", Environments(copies=2, own=user_code.Successes,
               around=[_MONITOR, around("VecCheckNan")], normalize={}), steps=64,
               then=[utility_calls.look_into_environments, utility_calls.learn_by_default]),
@@ -522,8 +524,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
               learning_rate=user_code.linear(0.01), max_grad_norm=0.05, tau=0.5,
               target_update_interval=10, exploration_initial_eps=0.8, exploration_final_eps=0.1,
               exploration_fraction=0.6),
-    # one environment, collected by episodes, as many updates as steps; integer observations
-    **entries("dqn", "episodes", Environments(observations="integer"), train_freq=(1, "episode"),
+    # one environment, collected by two episodes, as many updates as steps; integer observations
+    **entries("dqn", "episodes", Environments(observations="integer"), train_freq=(2, "episode"),
               gradient_steps=-1, target_update_interval=15, then=[evaluate, _evaluate_stochastic]),
     # returns of several steps across every kind of end, in a buffer that wraps around
     **entries("dqn", "n-step", Environments(copies=2), gamma=0.9, n_steps=3,

@@ -1,4 +1,4 @@
-"""What Stable-Baselines3 stores while it learns: rollouts of PPO, replay rows of the others."""
+"""Stored transitions of Stable-Baselines3: rollouts of PPO, replay rows of the others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def agent(
     arguments = arguments_for(request, vectorised.action_space.shape, library)
     if around.n_steps > 1:
         arguments["n_steps"] = around.n_steps
-    model = library.made(request.algorithm, vectorised, seed=request.seed, **arguments)
+    model = library.make_agent(request.algorithm, vectorised, seed=request.seed, **arguments)
     prepare(request, lambda: heads(model))
     return model
 

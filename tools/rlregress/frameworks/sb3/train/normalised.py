@@ -1,4 +1,4 @@
-"""The statistics of VecNormalize: after a training, in an evaluation, and in what is saved."""
+"""The statistics of VecNormalize: after a training, in an evaluation, and in its file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def running_statistics(
     model = agent(request, environments, TrainingVariant(running=True), library)
     model.learn(request.total_steps)
     request.on_checkpoint(model.num_timesteps, policy_of(model))
-    trained = _of(model.get_vec_normalize_env())
+    trained = _statistics_of(model.get_vec_normalize_env())
     return RunningStatistics(trained, _evaluated(model, request), _restored(model, request))
 
 
-def _of(normalising: Any) -> np.ndarray:
+def _statistics_of(normalising: Any) -> np.ndarray:
     return np.array([[normalising.obs_rms.mean, normalising.obs_rms.var]])
 
 
@@ -37,11 +37,11 @@ def _evaluated(model: Any, request: TrainingRequest) -> np.ndarray:
         n_eval_episodes=1,
         eval_freq=1,
         verbose=0,
-        **compat.taken(EvalCallback, warn=False),
+        **compat.known_arguments(EvalCallback, warn=False),
     )
     callback.init_callback(model)
     callback.on_step()
-    return _of(evaluation)
+    return _statistics_of(evaluation)
 
 
 def _restored(model: Any, request: TrainingRequest) -> Any:
@@ -50,4 +50,4 @@ def _restored(model: Any, request: TrainingRequest) -> Any:
     file.seek(0)
     loaded = type(model).load(file, env=gyms.make_vec_env(request.make_env, 1), device="cpu")
     normalising = loaded.get_vec_normalize_env()
-    return None if normalising is None else _of(normalising)
+    return None if normalising is None else _statistics_of(normalising)

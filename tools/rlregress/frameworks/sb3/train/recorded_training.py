@@ -1,4 +1,4 @@
-"""A training that a trace records, and what is done with its agent afterwards.
+"""A training that a trace records, and the steps that follow with its agent.
 
 The steps after a training are functions of a ``Session``: evaluate, save, load, act, learn again.
 """
@@ -23,7 +23,7 @@ from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.library import (
     by_library,
     library,
-    made,
+    make_agent,
     missing_device,
     policy_class,
     silent,
@@ -127,11 +127,11 @@ class Training:
         algorithm = self.algorithm()
         environments = replace(self.environments, make_env=make_env)
         # a user makes one to look at its spaces
-        environments.made()
+        environments.make_one()
         policy: Any = self.policy or environments.policy
         networks = make_late(self.networks)
-        known = policy_class(algorithm, policy)
-        check_arguments(known, networks, f"{algorithm.__name__}'s policy")
+        own_policy = policy_class(algorithm, policy)
+        check_arguments(own_policy, networks, f"{algorithm.__name__}'s policy")
         arguments = {"seed": seed, **make_late(self.arguments), "policy_kwargs": networks}
         is_seeded = arguments["seed"] is not None
         if not is_seeded:
@@ -139,7 +139,9 @@ class Training:
         environment = environments.wrapped()
         if not is_seeded:
             environment.seed(None)
-        model = made(algorithm, known if self.policy_as_class else policy, environment, **arguments)
+        model = make_agent(
+            algorithm, own_policy if self.policy_as_class else policy, environment, **arguments
+        )
         session = Session(model, model, environments, folder, self.steps, self.evaluation)
         for step in self.first:
             step(session)
@@ -182,10 +184,10 @@ def show(numbers: list[Any]) -> None:
 
 
 def show_episodes(session: Session) -> None:
-    """The returns and lengths that the agent knows of, and what else is noted with them."""
+    """Show the returns and lengths of the agent's episodes, and further fields of them."""
     keys = ("r", "l", "place")
-    known = session.model.ep_info_buffer
-    rows: list[Any] = [[row[key] for key in keys if key in row] for row in known]
+    episodes = session.model.ep_info_buffer
+    rows: list[Any] = [[row[key] for key in keys if key in row] for row in episodes]
     show([len(rows), *rows])
 
 
@@ -222,7 +224,7 @@ def save_load(
     compiled: bool = False,
     copies: int = 0,
     rows_from_elsewhere: bool = False,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Save agent, buffer and statistics, load and train on what comes back.
 
@@ -230,7 +232,7 @@ def save_load(
         compiled: what is saved stands in a module as ``torch.compile`` makes one.
         copies: environments side by side after loading, with no buffer; 0: those of before.
         rows_from_elsewhere: the buffer comes from a device that this machine lacks.
-        **given: further arguments of ``load``.
+        **options: further arguments of ``load``.
     """
     model, path = session.model, session.path("model.zip")
     if compiled:
@@ -239,8 +241,8 @@ def save_load(
     if copies:
         environment = session.environments.wrapped(copies=copies)
     else:
-        environment = session.environments.again(model.get_env(), session.folder)
-    session.model = silent(type(model).load(path, env=environment, device="cpu", **given))
+        environment = session.environments.restore(model.get_env(), session.folder)
+    session.model = silent(type(model).load(path, env=environment, device="cpu", **options))
     if hasattr(model, "save_replay_buffer") and not copies:
         if rows_from_elsewhere:
             model.replay_buffer.device = torch.device(missing_device())
@@ -256,7 +258,7 @@ def _check_saving(model: Any) -> None:
 
 
 def _trusting() -> Any:
-    """Let PyTorch load what it does not know, where the library does not say otherwise."""
+    """Let PyTorch load unknown types, where the library leaves that to it."""
     return mock.patch.dict(os.environ, {_TRUST: "1"})
 
 
@@ -268,7 +270,7 @@ def save_policy(session: Session) -> None:
     # that a version does not trust its own files is another training's question
     with _trusting():
         policy = type(model.policy).load(path)
-    environment = DummyVecEnv([partial(session.environments.made, first=0)])
+    environment = DummyVecEnv([partial(session.environments.make_one, first=0)])
     policy.predict(environment.reset(), deterministic=True)
 
 
@@ -309,11 +311,11 @@ def act(session: Session, deterministic: bool = True) -> None:
 
 def act_alone(actor: Any, environments: Environments, deterministic: bool = True) -> None:
     """Act in one environment that nothing is wrapped around."""
-    environment = environments.made(first=0)
+    environment = environments.make_one(first=0)
     observation = gyms.reset(environment)
     for _ in range(_ALONE):
         action, _ = actor.predict(observation, deterministic=deterministic)
         show([type(action).__name__, action])
-        observation, _, ended = gyms.step(environment, action)
-        if ended:
+        observation, _, is_over = gyms.step(environment, action)
+        if is_over:
             observation = gyms.reset(environment)

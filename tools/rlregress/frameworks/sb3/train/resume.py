@@ -27,8 +27,8 @@ def _restored(model: Any) -> Any:
     with TemporaryDirectory(prefix="rlregress-") as folder:
         agent, rows = Path(folder) / "agent.zip", Path(folder) / "rows.pkl"
         model.save(agent)
-        again = type(model).load(agent, env=model.get_env(), device="cpu", force_reset=False)
+        restored = type(model).load(agent, env=model.get_env(), device="cpu", force_reset=False)
         if getattr(model, "replay_buffer", None) is not None:
             model.save_replay_buffer(rows)
-            again.load_replay_buffer(rows)
-    return again
+            restored.load_replay_buffer(rows)
+    return restored

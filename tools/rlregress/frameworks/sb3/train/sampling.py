@@ -1,4 +1,4 @@
-"""What the updates of Stable-Baselines3 read: what its buffers hand to ``train``."""
+"""Minibatches that Stable-Baselines3's buffers yield to ``train``."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _note_rollouts(model: Any, read: list[Minibatch]) -> None:
     get, evaluate_actions = model.rollout_buffer.get, model.policy.evaluate_actions
     yielded: list[Any] = []
 
-    def noted_get(*arguments: Any, **more: Any) -> Iterator[Any]:
-        for data in get(*arguments, **more):
+    def noted_get(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for data in get(*arguments, **named):
             yielded.append(data)
             yield data
 
-    def noted_evaluate_actions(*arguments: Any, **more: Any) -> Any:
-        answer = evaluate_actions(*arguments, **more)
+    def noted_evaluate_actions(*arguments: Any, **named: Any) -> Any:
+        answer = evaluate_actions(*arguments, **named)
         data = yielded.pop()
         # where sequences are padded to one length, the update masks what is no row
         rows: Any = flat(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)

@@ -16,11 +16,11 @@ from rlregress.probing.seeded_training import SeededTraining, Stream, from_strea
 
 
 def _arguments(request: SeededTraining, environment: Any, images: bool, library: Library) -> dict:
-    made = arguments_for(request, environment.action_space.shape, library)
+    arguments = arguments_for(request, environment.action_space.shape, library)
     if images:
         # the sizes are those of what follows the pictures, and have their own defaults
-        del made["policy_kwargs"]
-    return made
+        del arguments["policy_kwargs"]
+    return arguments
 
 
 class _Look(BaseCallback):
@@ -47,7 +47,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
     images = len(environment.observation_space.shape) == 3
     with isolated():
         with Stream(seeds.initialisation).drawn():
-            model = library.made(
+            model = library.make_agent(
                 request.algorithm,
                 environment,
                 policy="CnnPolicy" if images else "",
@@ -64,7 +64,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
 
 
 def sources_of_chance() -> dict[str, str]:
-    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": "the environment's own generator, seeded by VecEnv.seed",
         "exploration": (

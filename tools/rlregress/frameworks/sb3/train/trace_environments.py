@@ -1,4 +1,4 @@
-"""The environments of a traced training, and what is around them."""
+"""The environments of a traced training, and their wrappers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def in_processes(makers: Makers) -> Any:
 
 def same_instance(makers: Makers) -> Any:
     """One and the same environment, several times."""
-    one = makers[0]()
-    return DummyVecEnv([lambda: one] * len(makers))
+    environment = makers[0]()
+    return DummyVecEnv([lambda: environment] * len(makers))
 
 
-def made_by_name(makers: Makers) -> Any:
+def make_by_name(makers: Makers) -> Any:
     """Environments that are made by name, with an argument of theirs."""
     # nothing else: what else the library passes on is refused, as by most environments
     with gyms.registered(_NAME, lambda first=0: makers[first]()):
@@ -90,7 +90,7 @@ class Environments:
     evaluation_copies: int = 1
     make_env: Callable[..., Any] = gyms.native
 
-    def made(self, **options: Any) -> Any:
+    def make_one(self, **options: Any) -> Any:
         """One environment in the user's own wrapper, as ``first`` says, or else as it comes."""
         spaces = {"actions": self.actions, "observations": self.observations}
         return self.own(gyms.native(self.make_env(**options, **spaces)))
@@ -105,8 +105,8 @@ class Environments:
         bare = not (self.around or self.stack or self.normalize is not None)
         if max(self.copies, copies) == 1 and bare:
             # the library puts its own around it
-            return self.made(first=0)
-        environment = self.together([partial(self.made, first=k) for k in range(copies)])
+            return self.make_one(first=0)
+        environment = self.together([partial(self.make_one, first=k) for k in range(copies)])
         for wrap in self.around:
             environment = wrap(environment)
         if self.normalize is not None:
@@ -118,7 +118,7 @@ class Environments:
             environment = library("common.vec_env", "VecFrameStack")(environment, self.stack)
         return environment
 
-    def again(self, environment: Any, folder: str) -> Any:
+    def restore(self, environment: Any, folder: str) -> Any:
         """The environment of an agent that is loaded: with the statistics that were saved."""
         if self.normalize is None:
             return environment

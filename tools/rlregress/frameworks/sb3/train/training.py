@@ -32,7 +32,7 @@ from rlregress.probing.layers import last_linear
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
 
-def _no_memory(policy: Any, rows: int, of_values: bool = False) -> dict[str, Any]:
+def _no_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
     return {}
 
 
@@ -53,7 +53,9 @@ class Library:
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     memory: Callable[..., dict[str, Any]] = _no_memory
 
-    def made(self, algorithm: str, environment: Any, policy: str = "", **arguments: Any) -> Any:
+    def make_agent(
+        self, algorithm: str, environment: Any, policy: str = "", **arguments: Any
+    ) -> Any:
         """An agent in its environments, on the CPU, that logs to nowhere."""
         kind = self.algorithms[algorithm]
         policy = policy or compat.policy_name(kind, environment)
@@ -129,41 +131,46 @@ def _linear(initial: float):
 def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], action_shape, library: Library = OWN
 ) -> dict[str, Any]:
-    """Keyword arguments of the algorithm's class; UserError for what it does not have."""
-    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
-    policy: dict[str, Any] = {"net_arch": list(given.pop("hidden_sizes"))}
+    """Return the arguments of the algorithm's class; UserError for settings that it lacks."""
+    settings, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    policy: dict[str, Any] = {"net_arch": list(settings.pop("hidden_sizes"))}
     policy.update(library.networks.get(algorithm, {}))
-    made: dict[str, Any] = {"policy_kwargs": policy}
-    if "adam_epsilon" in given:
-        policy["optimizer_kwargs"] = {"eps": given.pop("adam_epsilon")}
-    if algorithm == "ppo" and given.pop("anneal_learning_rate"):
-        given["learning_rate"] = _linear(given["learning_rate"])
+    arguments: dict[str, Any] = {"policy_kwargs": policy}
+    if "adam_epsilon" in settings:
+        policy["optimizer_kwargs"] = {"eps": settings.pop("adam_epsilon")}
+    if algorithm == "ppo" and settings.pop("anneal_learning_rate"):
+        settings["learning_rate"] = _linear(settings["learning_rate"])
     if algorithm == "sac":
-        tuned, constant = given.pop("tune_temperature", True), given.pop("fixed_temperature", None)
-        initial = f"auto_{float(given.pop('initial_temperature'))}"
-        made["ent_coef"] = initial if tuned else constant
+        tuned, constant = (
+            settings.pop("tune_temperature", True),
+            settings.pop("fixed_temperature", None),
+        )
+        initial = f"auto_{float(settings.pop('initial_temperature'))}"
+        arguments["ent_coef"] = initial if tuned else constant
         reasons += [
-            f"it has one learning rate, but {rate} {given[rate]} differs from learning_rate "
-            f"{given['learning_rate']}"
+            f"it has one learning rate, but {rate} {settings[rate]} differs from learning_rate "
+            f"{settings['learning_rate']}"
             for rate in ("critic_learning_rate", "temperature_learning_rate")
-            if given[rate] != given["learning_rate"]
+            if settings[rate] != settings["learning_rate"]
         ]
-        del given["critic_learning_rate"], given["temperature_learning_rate"]
+        del settings["critic_learning_rate"], settings["temperature_learning_rate"]
     if algorithm in ("td3", "ddpg"):
-        deviation = given.pop("exploration_noise")
+        deviation = settings.pop("exploration_noise")
         if deviation is not None:
             zeros = np.zeros(action_shape, dtype=np.float32)
-            made["action_noise"] = NormalActionNoise(mean=zeros, sigma=zeros + float(deviation))
-    if "max_gradient_norm" in given and given["max_gradient_norm"] is None:
-        given["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
+            arguments["action_noise"] = NormalActionNoise(
+                mean=zeros, sigma=zeros + float(deviation)
+            )
+    if "max_gradient_norm" in settings and settings["max_gradient_norm"] is None:
+        settings["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     names = ARGUMENTS[algorithm]
-    unknown = sorted(set(given) - set(names))
+    unknown = sorted(set(settings) - set(names))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
-    made_class = library.algorithms[algorithm]
-    refuse(f"{library.title}'s {made_class.__name__}", reasons)
-    made.update({names[key]: value for key, value in given.items()})
-    return compat.arguments_of(made_class, **made)
+    algorithm_class = library.algorithms[algorithm]
+    refuse(f"{library.title}'s {algorithm_class.__name__}", reasons)
+    arguments.update({names[key]: value for key, value in settings.items()})
+    return compat.arguments_of(algorithm_class, **arguments)
 
 
 #: diagnostic -> what the logger calls it, and its sign there
@@ -175,7 +182,7 @@ _LOGGED = {
 
 
 class _Watch(BaseCallback):
-    """Calls the request's ``on_checkpoint`` once per passed checkpoint; keeps what is logged.
+    """Calls the request's ``on_checkpoint`` once per passed checkpoint; records the log.
 
     Attributes:
         diagnostics: see ``Trained``.
@@ -190,7 +197,7 @@ class _Watch(BaseCallback):
         self.diagnostics: dict[str, list[float]] = {name: [] for name in self._logged}
 
     def goes_on(self, steps: int, diagnostics: dict[str, list[float]]) -> None:
-        """What this has seen of a training that was kept after so many steps."""
+        """Take over the record of a training that was kept after so many steps."""
         self._continues, self.diagnostics = True, diagnostics
         self._passing = Passing(self._request.checkpoints, steps)
 
@@ -229,24 +236,29 @@ def _value(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
             tensor = compat.tensor_of(model.policy, observations)
             if hasattr(model.policy, "value_net"):
                 compat.add_parts(model.policy)
-                memory = library.memory(model.policy, len(tensor), of_values=True)
+                memory = library.memory(model.policy, len(tensor), for_values=True)
                 return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
             if not hasattr(model, "actor"):
                 # values of actions [rows, actions], or their quantiles [rows, quantiles, actions]
-                found = _action_values(model)[0](tensor)
-                return found.reshape(len(found), -1, found.shape[-1]).mean(1).amax(1).numpy()
+                action_values = _action_values(model)[0](tensor)
+                return (
+                    action_values.reshape(len(action_values), -1, action_values.shape[-1])
+                    .mean(1)
+                    .amax(1)
+                    .numpy()
+                )
             actions = model.policy.scale_action(model.predict(observations, deterministic=True)[0])
             values = model.critic(tensor, torch.as_tensor(actions))
             if isinstance(values, torch.Tensor):
                 # quantiles [rows, networks, quantiles]
                 values = values.unbind(1)
-            return torch.stack([each.mean(1) for each in values]).amin(0).numpy()
+            return torch.stack([critic_values.mean(1) for critic_values in values]).amin(0).numpy()
 
     return value
 
 
 def _action_values(model: Any) -> list[Any]:
-    """The network that says what actions are worth, and its target network."""
+    """Return the network of action values, and its target network."""
     return list(model.policy.children())
 
 
@@ -268,8 +280,8 @@ def heads(model: Any) -> Heads:
     return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log), values)
 
 
-def _drawn(model: Any, library: Library) -> Any:
-    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+def _make_draw(model: Any, library: Library) -> Any:
+    def draw(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = compat.tensor_of(model.policy, observations)
         with normal_draws(numbers):
             if hasattr(model.policy, "value_net"):
@@ -280,20 +292,20 @@ def _drawn(model: Any, library: Library) -> Any:
                 return model.actor.action_log_prob(tensor)
             return model.actor(tensor), None
 
-    return drawn
+    return draw
 
 
 def arguments_for(request: Any, action_shape: Any, library: Library = OWN) -> dict[str, Any]:
     """Keyword arguments of the algorithm's class for a training of so many steps."""
-    given = with_exploration_fraction(request.hyperparameters, request.total_steps)
-    return arguments_of(request.algorithm, given, action_shape, library)
+    hyperparameters = with_exploration_fraction(request.hyperparameters, request.total_steps)
+    return arguments_of(request.algorithm, hyperparameters, action_shape, library)
 
 
 def new(request: TrainingRequest, library: Library = OWN) -> Any:
     """An agent in its environment, as a user makes it."""
     environment = gyms.native(request.make_env())
     arguments = arguments_for(request, environment.action_space.shape, library)
-    model = library.made(request.algorithm, environment, seed=request.seed, **arguments)
+    model = library.make_agent(request.algorithm, environment, seed=request.seed, **arguments)
     prepare(request, lambda: heads(model))
     return model
 
@@ -310,13 +322,13 @@ def train(request: TrainingRequest, library: Library = OWN) -> Trained:
         compat.silence(model)
         model.logger.name_to_value.update(logged)
         watch.goes_on(model.num_timesteps, diagnostics)
-        left = request.total_steps - model.num_timesteps
-        model.learn(left, callback=watch, reset_num_timesteps=False)
+        steps_left = request.total_steps - model.num_timesteps
+        model.learn(steps_left, callback=watch, reset_num_timesteps=False)
     return trained(model, watch.diagnostics, library)
 
 
 def trained(model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN) -> Trained:
-    """What an agent is after its training."""
+    """Return the agent of a training that has ended."""
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in model.policy.state_dict().items()
@@ -329,5 +341,5 @@ def trained(model: Any, diagnostics: Mapping[str, list[float]], library: Library
         parameters,
         model.num_timesteps,
         diagnostics,
-        _drawn(model, library),
+        _make_draw(model, library),
     )

@@ -26,15 +26,16 @@ _EPISODES = 2
 
 
 def count_episodes(session: Session) -> None:
-    """Steps, returns and lengths as the monitor of an environment has counted them."""
-    monitor = library("common.monitor", "Monitor")(session.environments.made(first=0))
+    """Show the counts of an environment's monitor, and its error without a reset."""
+    monitor = library("common.monitor", "Monitor")(session.environments.make_one(first=0))
     for _ in range(_EPISODES):
         gyms.reset(monitor)
-        ended = False
-        while not ended:
-            _, _, ended = gyms.step(monitor, monitor.action_space.low)
-    counted = [monitor.get_total_steps(), monitor.get_episode_lengths()]
-    show([*counted, monitor.get_episode_rewards()])
+        is_over = False
+        while not is_over:
+            _, _, is_over = gyms.step(monitor, monitor.action_space.low)
+    counts = [monitor.get_total_steps(), monitor.get_episode_lengths()]
+    counts += [monitor.get_episode_rewards(), len(monitor.get_episode_times())]
+    show([*counts, _error_of(lambda: gyms.step(monitor, monitor.action_space.low))])
 
 
 def load_vector(session: Session) -> None:
@@ -42,14 +43,14 @@ def load_vector(session: Session) -> None:
     if not hasattr(session.model.policy, "load_from_vector"):
         raise Unsupported("a policy takes no vector of parameters")
     session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
-    observation = gyms.reset(session.environments.made(first=0))
+    observation = gyms.reset(session.environments.make_one(first=0))
     show([session.model.predict(observation, deterministic=True)[0]])
 
 
 def show_falling_rate(session: Session) -> None:
     """A rate that falls from 1 to 0.1 in the first half of a training."""
     rate = library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
-    show([float(rate(left)) for left in (1.0, 0.8, 0.5, 0.2)])
+    show([float(rate(progress)) for progress in (1.0, 0.8, 0.5, 0.2)])
 
 
 def draw_noise(session: Session) -> None:
@@ -67,14 +68,14 @@ def save_actor(session: Session) -> None:
     session.model.policy.actor.save(path)
     actor = type(session.model.policy.actor).load(path)
     observation, _ = session.model.policy.obs_to_tensor(
-        gyms.reset(session.environments.made(first=0))
+        gyms.reset(session.environments.make_one(first=0))
     )
     show([actor(observation, deterministic=True).detach().numpy()])
 
 
 def reset_again(session: Session) -> None:
     """Environments side by side that are seeded once and reset three times."""
-    environment = DummyVecEnv([lambda: session.environments.made(first=0)])
+    environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
     environment.seed(3)
     show([np.array(environment.reset()) for _ in range(3)])
 
@@ -82,7 +83,7 @@ def reset_again(session: Session) -> None:
 def add_row(session: Session) -> None:
     """A rollout of two steps that a user fills, with probabilities that are single numbers."""
     kind = library("common.buffers", "RolloutBuffer")
-    environment = session.environments.made(first=0)
+    environment = session.environments.make_one(first=0)
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
     observation = gyms.reset(environment)
     action = environment.action_space.low
@@ -97,12 +98,12 @@ def load_with_environment(session: Session) -> None:
     """An agent that is loaded with an environment, and goes on where it was, or begins anew."""
     path = session.path("whole")
     session.model.save(path)
-    environment = DummyVecEnv([lambda: session.environments.made(first=0)])
-    kept = []
+    environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
+    is_anew = []
     for anew in (True, False):
         loaded = type(session.model).load(path, env=environment, force_reset=anew)
-        kept.append(float(loaded._last_obs is None))
-    show(kept)
+        is_anew.append(float(loaded._last_obs is None))
+    show(is_anew)
 
 
 # -- callbacks and files ------------------------------------------------------------------------
@@ -115,9 +116,11 @@ def checkpoint_callback(session: Session) -> Any:
 
 def listed_callback(session: Session) -> Any:
     """Callbacks in a list, one of them only every few steps."""
-    every, listed = (library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList"))
+    periodic, make_list = (
+        library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList")
+    )
     own = [user_code.CountingCallback(session.steps), user_code.StartingCallback()]
-    return listed([every(7, own[0]), own[1]])
+    return make_list([periodic(7, own[0]), own[1]])
 
 
 def improvement_callback(session: Session) -> Any:
@@ -141,6 +144,34 @@ def exchange_parameters(session: Session) -> None:
         act_alone(model, session.environments)
 
 
+def show_file(session: Session) -> None:
+    """Show which parts of the agent a file holds, and whether each is in the state of training."""
+    model, path = session.model, session.path("parts")
+    model.save(path)
+    data, parameters, variables = library("common.save_util", "load_from_zip_file")(path)
+    objects = ("policy", "actor", "critic", "replay_buffer", "rollout_buffer", "log_ent_coef")
+    show([sorted(parameters), sorted(variables or ()), [name in data for name in objects]])
+    for mode in (True, False):
+        getattr(model.policy, "set_training_mode", model.policy.train)(mode)
+        parts = (model.policy, *model.policy.children())
+        show([int(part.training) for part in parts])
+
+
+def load_listed_layers(session: Session) -> None:
+    """Load an agent whose layers are given in a list, as before 1.8, and show its first rates."""
+    environment, path = session.environments.wrapped(), session.path("listed")
+    layers = {"net_arch": [{"pi": [8], "vf": [4]}]}
+
+    def reload() -> Any:
+        rate = user_code.linear(0.01)
+        model = type(session.model)("MlpPolicy", environment, rate, 16, policy_kwargs=layers)
+        show(user_code.rates(model))
+        model.save(path)
+        act_alone(type(model).load(path, device="cpu"), session.environments)
+
+    show([_error_of(reload)])
+
+
 def look_into_environments(session: Session) -> None:
     """Attributes, methods and wrappers of environments side by side; how they are reset."""
     environment = session.environments.wrapped()
@@ -159,6 +190,8 @@ def look_into_environments(session: Session) -> None:
         environment.seed(3)
         environment.set_options(options)
         show([environment.reset(), environment.reset()])
+        show([environment.get_original_obs(), environment.old_reward, environment.returns])
+    show([str(environment.metadata), str(environment.render_mode)])
     show([environment.unnormalize_reward(np.array([0.25, 7.0]))])
     actions = np.full((environment.num_envs, *environment.action_space.shape), np.nan)
     with warnings.catch_warnings(record=True) as caught:
@@ -170,19 +203,19 @@ def look_into_environments(session: Session) -> None:
 
 
 def show_errors(session: Session) -> None:
-    """What the library refuses: other environments, names, policies, files and observations."""
+    """Show the library's errors for wrong environments, names, policies, files and observations."""
     model, path = session.model, session.path("refused")
-    kind, several = type(model), session.environments.wrapped(copies=3)
-    other = user_code.UnboundedActions(session.environments.made(first=0))
+    kind, environments = type(model), session.environments.wrapped(copies=3)
+    other_spaces = user_code.UnboundedActions(session.environments.make_one(first=0))
     model.save(path)
     show([_error_of(call) for call in (
-        lambda: model.set_env(several), lambda: model.set_parameters({"none": {}}),
+        lambda: model.set_env(environments), lambda: model.set_parameters({"none": {}}),
         lambda: model.set_parameters({}), lambda: kind.load(path, policy_kwargs={"net_arch": [3]}),
-        lambda: kind.load(path, env=other),
-        lambda: kind("NoPolicy", several), lambda: kind("MultiInputPolicy", several),
-        lambda: model.predict((several.reset(), {})), lambda: model.predict(np.zeros(7)),
-        lambda: kind("MlpPolicy", several, train_freq=(2, "month")),
-        lambda: kind("MlpPolicy", several, train_freq=(2.5, "step")),
+        lambda: kind.load(path, env=other_spaces),
+        lambda: kind("NoPolicy", environments), lambda: kind("MultiInputPolicy", environments),
+        lambda: model.predict((environments.reset(), {})), lambda: model.predict(np.zeros(7)),
+        lambda: kind("MlpPolicy", environments, train_freq=(2, "month")),
+        lambda: kind("MlpPolicy", environments, train_freq=(2.5, "step")),
     )])  # fmt: skip
 
 
@@ -197,11 +230,13 @@ def _error_of(call: Any) -> str:
 def learn_by_default(session: Session) -> None:
     """An agent of an environment that has a name; the logger is the library's own."""
     name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
-    make = partial(session.environments.made, first=0)
+    make = partial(session.environments.make_one, first=0)
     # it takes no arguments, as most environments
     with gyms.registered(name, lambda: make()), mock.patch.dict(os.environ, folder):
         model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")
-        model.learn(session.steps, callback=lambda known, others: len(known) > 0)
+        model.learn(
+            session.steps, callback=lambda own_variables, global_variables: len(own_variables) > 0
+        )
     act_alone(model, session.environments)
 
 

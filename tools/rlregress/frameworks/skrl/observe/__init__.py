@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.probing import families
-from rlregress.probing.interface import Probe
-
 _NO_SWITCH = "has no such component"
 
 
-def probes() -> Mapping[tuple[str, str], Probe]:
-    """(detail id, scope) -> probe."""
-    return families.probes_of(__name__)
-
-
-def absent() -> Mapping[str, str]:
-    """Detail id, or family -> what this framework does not have."""
-    return {
-        **families.absent_in(__name__),
-        "atari": "has no wrappers of Atari games, and no networks for them",
-        "nstep": "has no returns of several steps",
-        "qrdqn": "has no QR-DQN",
-        "tqc": "has no TQC",
-        "maskable": "masks no actions",
-        "crossq": "has no CrossQ",
-        "ars": "has no ARS",
-        "policy.exported": "exports no policy",
-        "adaptive": "of its learning rates by divergence ppo.learning_rate.adaptive alone is asked",
-        "deviation": "is asked where its deviation starts alone (ppo.log_std)",
-        **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
-        "logging": "logs neither a divergence nor a number of updates",
-        **dict.fromkeys(("advantage", "optimizer"), _NO_SWITCH),
-    }
+#: detail id, or family -> why this framework does not have it.
+ABSENT: Mapping[str, str] = {
+    "atari": "has no wrappers of Atari games, and no networks for them",
+    "nstep": "has no returns of several steps",
+    "qrdqn": "has no QR-DQN",
+    "tqc": "has no TQC",
+    "maskable": "masks no actions",
+    "crossq": "has no CrossQ",
+    "ars": "has no ARS",
+    "policy.exported": "exports no policy",
+    "adaptive": "of its learning rates by divergence ppo.learning_rate.adaptive alone is asked",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+    **dict.fromkeys(("symmetry", "curiosity", "distillation"), "has nothing of the kind"),
+    "logging": "logs neither a divergence nor a number of updates",
+    **dict.fromkeys(("advantage", "optimizer"), _NO_SWITCH),
+}

@@ -45,7 +45,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
     The value network says scaled values, which have to be scaled back wherever they are added to
     rewards.
     """
-    found: list[torch.Tensor] = []
+    advantages: list[torch.Tensor] = []
     steps = len(inputs["rewards"])
     script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
     environment = Scripted(
@@ -61,7 +61,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
             for name in ("returns", "values")
         )
         # the advantages that are stored have been normalised
-        found[:] = [returns - values, returns]
+        advantages[:] = [returns - values, returns]
 
     train(
         steps,
@@ -76,7 +76,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
         **_SCALED,
         **settings,
     )
-    return found
+    return advantages
 
 
 def _advantages(inputs: Inputs, **settings: Any) -> np.ndarray:

@@ -30,11 +30,11 @@ def _scaler(mean: float = 0.0, deviation: float = 1.0, **options: Any) -> Any:
 
 def _statistics(inputs: Inputs) -> np.ndarray:
     scaler = _scaler()
-    found = []
+    statistics = []
     for name in ("first", "second"):
         scaler(_rows(inputs[name]), train=True)
-        found.append(float(scaler(_rows(inputs["number"]))))
-    return np.array(found)
+        statistics.append(float(scaler(_rows(inputs["number"]))))
+    return np.array(statistics)
 
 
 def _one_row(inputs: Inputs) -> np.ndarray:
@@ -65,10 +65,10 @@ def _preprocessed(name: str) -> dict[str, Any]:
 
 
 def _targets(inputs: Inputs) -> np.ndarray:
-    rewards, found = inputs["rewards"], []  # type: Any, list[np.ndarray]
+    rewards, targets = inputs["rewards"], []  # type: Any, list[np.ndarray]
 
     def look(tensors: Any) -> None:
-        found.extend(
+        targets.extend(
             tensors[name][:, 0, 0].double().numpy().copy() for name in ("values", "returns")
         )
 
@@ -77,11 +77,11 @@ def _targets(inputs: Inputs) -> np.ndarray:
         Scripted(rewards=rewards, terminated=1.0),
         rollouts=len(rewards),
         change=look,
-        prepare=lambda made: make_constant(made.models["value"], inputs["value"]),
+        prepare=lambda training: make_constant(training.models["value"], inputs["value"]),
         learning_rate=0.0,
         **_preprocessed("value"),
     )
-    values, returns = found
+    values, returns = targets
     return np.array([values[0], *returns])
 
 
@@ -92,7 +92,7 @@ def _ratio(inputs: Inputs) -> np.ndarray:
         counting(2 * steps),
         rollouts=steps,
         layers=Layers(sizes=()),
-        prepare=lambda made: fill(made.models["policy"].net.parameters(), 1.0),
+        prepare=lambda trained: fill(trained.models["policy"].net.parameters(), 1.0),
         learning_rate=0.0,
         **_preprocessed("observation"),
     )
@@ -107,7 +107,7 @@ def _off_policy(steps: int, *environment: Scripted) -> Training:
     return training
 
 
-def _counted(inputs: Inputs) -> np.ndarray:
+def _count_updates(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     training = _off_policy(size)
     scaler = training.agent.checkpoint_modules.get("observation_preprocessor")
@@ -131,18 +131,18 @@ def _showing(observations: Any, **script: Any) -> Scripted:
 
 
 def _default(kind: str, steps: list[int], inputs: Inputs) -> np.ndarray:
-    """What the policy is given, and what is stored as its reward, by default."""
-    given: list[float] = []
+    """Return the policy's input, and the stored reward, by default."""
+    numbers: list[float] = []
     rows = len(inputs["rewards"])
     environment = _showing(np.append(0.0, inputs["observations"]), rewards=inputs["rewards"])
     never: dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
     training = Training(kind, environment, rows=rows + 1, **never)
     policy = training.models["policy"]
-    watch(policy, lambda acted, _: given.append(float(compat.observations(acted)[0, 0])))
+    watch(policy, lambda acted, _: numbers.append(float(compat.observations(acted)[0, 0])))
     # one step more, so that the last observation is acted on
     training.run(rows + 1)
     rewards = training.stored("rewards")[:rows, 0, 0].double().numpy()
-    return np.concatenate([np.array(given)[1:][steps], rewards[steps]])
+    return np.concatenate([np.array(numbers)[1:][steps], rewards[steps]])
 
 
 PROBES: Mapping[str, Probe] = {
@@ -151,7 +151,7 @@ PROBES: Mapping[str, Probe] = {
     "normaliser.inverse": _inverse,
     "normaliser.ppo.targets": _targets,
     "normaliser.ppo.ratio": _ratio,
-    "normaliser.sac.rows": _counted,
+    "normaliser.sac.rows": _count_updates,
     "normalisation.observation.clip": _clip,
     "normalisation.fixed.epsilon": _fixed_epsilon,
     "normalisation.terminal_observation": _terminal_observation,

@@ -22,9 +22,9 @@ from rlregress.probing.scripted import Scripted
 def _update(settings: ppo.Settings) -> ppo.Effects:
     """See ``measurements.ppo.Update``."""
 
-    def prepare(made: Training) -> None:
-        make_constant(made.models["value"], settings.value)
-        fill([made.models["policy"].log_std], settings.log_deviation)
+    def prepare(training: Training) -> None:
+        make_constant(training.models["value"], settings.value)
+        fill([training.models["policy"].log_std], settings.log_deviation)
 
     training = train(
         settings.count,
@@ -59,7 +59,7 @@ def _estimated(inputs: Inputs, parts: int) -> np.ndarray:
         Scripted(rewards=rewards, terminated=1.0),
         rollouts=len(rewards),
         change=lambda tensors: tensors["log_prob"].sub_(float(np.log(inputs["ratio"]))),
-        prepare=lambda made: fill(made.models["value"].parameters(), 0.0),
+        prepare=lambda trained: fill(trained.models["value"].parameters(), 0.0),
         mini_batches=parts,
         learning_rate=0.0,
         value_loss_scale=0.0,
@@ -73,21 +73,23 @@ def _normalisation(inputs: Inputs) -> np.ndarray:
 
 
 def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
-    found = float(_estimated({"advantages": [inputs["advantage"]], "ratio": 1.0}, 1)[0])
-    return np.array([1.0, found] if np.isfinite(found) else [0.0, 0.0])
+    advantage = float(_estimated({"advantages": [inputs["advantage"]], "ratio": 1.0}, 1)[0])
+    return np.array([1.0, advantage] if np.isfinite(advantage) else [0.0, 0.0])
 
 
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
-    made = Training("ppo")
-    held = [parameter for model in made.models.values() for parameter in model.parameters()]
-    return np.array([log_epsilon(made.optimizers["policy"], held)])
+    training = Training("ppo")
+    parameters = [
+        parameter for model in training.models.values() for parameter in model.parameters()
+    ]
+    return np.array([log_epsilon(training.optimizers["policy"], parameters)])
 
 
 def _initialisation(inputs: Inputs) -> np.ndarray:
     sizes = [int(inputs["hidden"])] * 2
     dimensions = int(inputs["observation_dimensions"]), int(inputs["action_dimensions"])
-    made = instantiated.Settings(sizes, "elu", *dimensions)
-    layers = linear_layers(made.policy(stochastic=True)) + linear_layers(made.values(False))
+    training = instantiated.Settings(sizes, "elu", *dimensions)
+    layers = linear_layers(training.policy(stochastic=True)) + linear_layers(training.values(False))
     weights = [layer.weight.detach() for layer in layers]
     extremes = np.array([torch.linalg.svdvals(w)[[-1, 0]].numpy() for w in weights])
     if np.any(extremes[:, 1] > 1.01 * extremes[:, 0]):
@@ -148,7 +150,7 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
         count,
         rollouts=count,
         learning_rate=0.0,
-        prepare=lambda made: make_constant(made.models["policy"], inputs["mean"]),
+        prepare=lambda trained: make_constant(trained.models["policy"], inputs["mean"]),
     )
     return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
 

@@ -22,7 +22,9 @@ from rlregress.probing.scripted import counting, end_after
 
 def _train(settings: loop.Settings) -> AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
-    made = [counting(settings.total, **settings.script()) for _ in range(settings.environments)]
+    environments = [
+        counting(settings.total, **settings.script()) for _ in range(settings.environments)
+    ]
     gamma = {"discount_factor": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
     target = {} if settings.target is None else {"kl_threshold": settings.target}
 
@@ -32,7 +34,7 @@ def _train(settings: loop.Settings) -> AgentTraining:
 
     training = train(
         settings.total,
-        *made,
+        *environments,
         rollouts=settings.steps,
         mini_batches=settings.minibatches,
         learning_epochs=settings.epochs,
@@ -42,7 +44,7 @@ def _train(settings: loop.Settings) -> AgentTraining:
         **gamma,
         **target,
     )
-    training.environments = made
+    training.environments = environments
     return training
 
 
@@ -55,7 +57,7 @@ def _adaptive(divergences: list[float]) -> Any:
 
     class Recorded(KLAdaptiveLR):
         def step(self, kl: Any = None, **epoch: Any) -> None:
-            """That of skrl."""
+            """Step skrl's scheduler."""
             # the first step is one of the constructor
             if kl is not None:
                 divergences.append(float(kl))
@@ -78,14 +80,14 @@ def _kl_estimator(inputs: Inputs) -> np.ndarray:
 
 
 def _learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
-    start, left = float(inputs["learning_rate"]), list(inputs["divergences"])
+    start, divergences_left = float(inputs["learning_rate"]), list(inputs["divergences"])
 
     def change(tensors: Any) -> None:
         # one update more shows what the last divergence did; its own does not matter
-        feed(ratios=diverging(left.pop(0)) if left else 1.0)(tensors)
+        feed(ratios=diverging(divergences_left.pop(0)) if divergences_left else 1.0)(tensors)
 
     training = train(
-        2 * (len(left) + 1),
+        2 * (len(divergences_left) + 1),
         rollouts=2,
         change=change,
         # steps of the policy change no divergence: all its gradients are 0

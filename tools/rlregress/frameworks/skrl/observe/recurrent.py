@@ -29,7 +29,7 @@ _VECTORISED = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
 
 def _speak_up(training: Training) -> None:
-    """Let means and values depend on what is remembered: those of new networks hardly do."""
+    """Let means and values depend on the memory: those of new networks hardly do."""
     with torch.no_grad():
         for model in training.models.values():
             last_linear(model).weight.mul_(1000.0)
@@ -43,7 +43,7 @@ def _forget(training: Training) -> None:
 def _train(kind: str, settings: Settings) -> Record:
     """See ``measurements.recurrent.Train``."""
     record = Record()
-    made: list[Training] = []
+    trainings: list[Training] = []
     means: list[np.ndarray] = []
 
     def acted(inputs: Any, outputs: Any) -> None:
@@ -51,7 +51,7 @@ def _train(kind: str, settings: Settings) -> Record:
             means.append(compat.mean(outputs)[:, 0].detach().numpy().copy())
 
     def prepare(training: Training) -> None:
-        made.append(training)
+        trainings.append(training)
         watch(training.models["policy"], acted)
         _speak_up(training)
         if settings.constant:
@@ -60,11 +60,11 @@ def _train(kind: str, settings: Settings) -> Record:
 
     def change(tensors: dict[str, torch.Tensor]) -> None:
         names = ("values", "rewards", "returns")
-        stored = [made[0].stored(name)[..., 0].numpy().copy() for name in names]
+        stored = [trainings[0].stored(name)[..., 0].numpy().copy() for name in names]
         record.rollouts.append(Rollout(np.array(means), *stored))
         means.clear()
         if len(record.rollouts) == settings.forgets:
-            _forget(made[0])
+            _forget(trainings[0])
         if settings.advantage is not None:
             fill([tensors["advantages"]], 0.0)
             tensors["advantages"][0, 0] = settings.advantage
@@ -105,16 +105,16 @@ def _remembering(*environments: Scripted) -> Training:
     return training
 
 
-def _second(ended: bool | None) -> bool:
-    """Whether a second action is another, behind a first one that is recorded, or not (None)."""
+def _second(is_over: bool | None) -> bool:
+    """Return whether a second action differs, after a recorded first one, or without it (None)."""
     training = _remembering()
     training.trainer(1)
-    given, means = torch.full((1, 1), 0.5), []
+    observation, means = torch.full((1, 1), 0.5), []
     for _ in range(2):
-        acted = compat.act(training.agent, given)
+        acted = compat.act(training.agent, observation)
         means.append(float(compat.mean(acted).detach()))
-        if ended is not None:
-            compat.record(training.agent, given, acted[0], ended)
+        if is_over is not None:
+            compat.record(training.agent, observation, acted[0], is_over)
     return abs(means[1] - means[0]) > _NEGLIGIBLE
 
 
@@ -135,18 +135,18 @@ def _predict(inputs: Inputs) -> np.ndarray:
 _OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
 
 
-def _of_both_kinds(measurement: recurrent.Measurement) -> Probe:
+def _measure_both_kinds(measurement: recurrent.Measurement) -> Probe:
     """Models with one state, and with two."""
-    return recurrent.of_all(measurement, _OF_GRU, _OF_LSTM)
+    return recurrent.measure_all(measurement, _OF_GRU, _OF_LSTM)
 
 
 PROBES: Mapping[str, Probe] = {
-    "recurrent.rollout": _of_both_kinds(recurrent.rollout),
-    "recurrent.update": _of_both_kinds(recurrent.update),
+    "recurrent.rollout": _measure_both_kinds(recurrent.rollout),
+    "recurrent.update": _measure_both_kinds(recurrent.update),
     "recurrent.minibatches": partial(recurrent.minibatches, _OF_GRU),
     "recurrent.padding": partial(recurrent.padding, _OF_GRU),
-    "recurrent.bootstrap": _of_both_kinds(recurrent.bootstrap),
-    "recurrent.critic": _of_both_kinds(recurrent.critic),
+    "recurrent.bootstrap": _measure_both_kinds(recurrent.bootstrap),
+    "recurrent.critic": _measure_both_kinds(recurrent.critic),
     "recurrent.predict": _predict,
 }
 ABSENT: Mapping[str, str] = {

@@ -1,4 +1,4 @@
-"""Probes of what is stored, and of what else skrl's agents do that no source states."""
+"""Probes of stored rows, and of undocumented behaviour of skrl's agents."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from rlregress.probing.layers import make_constant
 from rlregress.probing.scripted import Scripted, end_after, ending_both_ways
 
 
-def _collected(steps: int, environment: Scripted, kind: str = "sac", **made: Any) -> Training:
-    training = Training(kind, environment, learning_starts=NEVER, **made)
+def _collected(steps: int, environment: Scripted, kind: str = "sac", **options: Any) -> Training:
+    training = Training(kind, environment, learning_starts=NEVER, **options)
     training.run(steps)
     return training
 
@@ -83,9 +83,11 @@ def _truncated_flags(inputs: Inputs) -> np.ndarray:
 
 def _autoreset(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    made = [Scripted(rewards=1.0, terminated=end_after(int(inputs["episode"]))) for _ in range(2)]
+    environments = [
+        Scripted(rewards=1.0, terminated=end_after(int(inputs["episode"]))) for _ in range(2)
+    ]
     # one environment is reset by the trainer: Gymnasium's vectorised form begins with two
-    training = Training("td3", *made, learning_starts=NEVER)
+    training = Training("td3", *environments, learning_starts=NEVER)
     training.run(steps)
     return np.array([0.0, float((training.stored("rewards")[:steps, 0] == 0.0).double().mean())])
 
@@ -104,8 +106,8 @@ def _exploration_draw(inputs: Inputs) -> np.ndarray:
     training.environments[0].action_space.seed(shifted(int(inputs["seed"])))
     mixed = []
     for _ in range(int(inputs["calls"])):
-        taken = compat.act(training.agent, torch.zeros(count, 1))[0]
-        greedy = taken.flatten() == actions - 1
+        drawn_actions = compat.act(training.agent, torch.zeros(count, 1))[0]
+        greedy = drawn_actions.flatten() == actions - 1
         mixed.append(bool(greedy.any()) and not bool(greedy.all()))
     return np.array([np.mean(mixed)])
 

@@ -70,10 +70,6 @@ def _critic_updates(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "trpo.kl.bound": partial(trpo.kl_bound, _step),
-    "trpo.damping": partial(trpo.damping, _step),
-    "trpo.line_search": partial(trpo.line_search, _step),
-    "trpo.line_search.expected": partial(trpo.expected_improvement, _step),
-    "trpo.direction": partial(trpo.direction, _step),
+    **{id: partial(measure, _step) for id, measure in trpo.MEASUREMENTS.items()},
     "trpo.critic_updates": _critic_updates,
 }

@@ -19,10 +19,10 @@ __getattr__ = find_in(
 
 
 def no_resume_reason() -> str:
-    """What its trainer does at the beginning."""
+    """Return the reason: its trainer begins with a reset."""
     return "its trainer counts its steps from 0, and begins with a reset"
 
 
 def running_statistics(request: Any, environments: int) -> RunningStatistics:
-    """None: what normalises is a part of the agent."""
+    """Raise Unsupported: the normaliser is a part of the agent."""
     raise Unsupported("its scaler moves with what updates read, not with what is observed")

@@ -23,7 +23,7 @@ from skrl.utils import set_seed
 from torch.optim.lr_scheduler import ExponentialLR, LinearLR
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, together
+from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, train_together
 from rlregress.frameworks.skrl.recurrent_layers import Memory
 from rlregress.frameworks.skrl.train import runner_trainings
 from rlregress.probing.framework_errors import raised_in
@@ -47,11 +47,11 @@ _SCHEDULES = (
 def _schedules(count: int) -> dict[str, Any]:
     """Rates and schedules of so many optimisers; of one alone they are no tuples."""
     kinds, arguments = zip(*_SCHEDULES[:count], strict=False)
-    one = count == 1
+    is_single = count == 1
     return {
-        "learning_rate": _RATES[0] if one else _RATES[:count],
-        "learning_rate_scheduler": kinds[0] if one else kinds,
-        "learning_rate_scheduler_kwargs": arguments[0] if one else arguments,
+        "learning_rate": _RATES[0] if is_single else _RATES[:count],
+        "learning_rate_scheduler": kinds[0] if is_single else kinds,
+        "learning_rate_scheduler_kwargs": arguments[0] if is_single else arguments,
     }
 
 
@@ -137,7 +137,7 @@ _SHARING = ("ppo", "a2c")
 
 
 class Look:
-    """What a user looks at: a trace has what ``numbers`` hands back."""
+    """Numbers that a user looks at: a trace records the result of ``numbers``."""
 
     def numbers(self, tensors: Sequence[Any]) -> list[float]:
         """All numbers of some tensors."""
@@ -157,15 +157,15 @@ class _WithStates(gymnasium.Env):
 
     def reset(self, **options: Any) -> Any:
         """As that of the environment."""
-        return self._kept(*self._environment.reset(**options))
+        return self._add_states(*self._environment.reset(**options))
 
     def step(self, action: Any) -> Any:
         """As that of the environment."""
-        return self._kept(*self._environment.step(action))
+        return self._add_states(*self._environment.step(action))
 
-    def _kept(self, observation: Any, *rest: Any) -> Any:
+    def _add_states(self, observation: Any, *results: Any) -> Any:
         self._state = 1.0 - 2.0 * observation[:2]
-        return (observation, *rest)
+        return (observation, *results)
 
     def state(self) -> Any:
         """At this step."""
@@ -184,19 +184,19 @@ _MEMORY = {
 }
 
 
-def _made(
+def _make_training(
     kind: str, environments: Any, memory: Memory | None = None, names: Sequence[str] = ()
 ) -> Training:
     alone = len(environments) == 1
-    given = SETTINGS[kind]()
+    settings = SETTINGS[kind]()
     if memory is not None:
-        given.update(_with_memory(given))
+        settings.update(_with_memory(settings))
     if alone and not compat.FIRST:
-        environments = [_WithStates(one) for one in environments]
-        given.update(_scaled("state", 2))
+        environments = [_WithStates(single) for single in environments]
+        settings.update(_scaled("state", 2))
     sharing = alone and kind in _SHARING and not names
     layers = _LAYERS._replace(memory=memory, initialised=alone)
-    return Training(kind, *environments, layers=layers, shared=sharing, names=names, **given)
+    return Training(kind, *environments, layers=layers, shared=sharing, names=names, **settings)
 
 
 def _with_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,9 +209,9 @@ def _with_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"random_timesteps": 0, "gradient_steps": 1}
 
 
-def _trainer(made: Training, steps: int = _STEPS) -> Any:
-    trainer = made.trainer(steps)
-    made.agent.write_interval = _NEVER_WRITES
+def _trainer(training: Training, steps: int = _STEPS) -> Any:
+    trainer = training.trainer(steps)
+    training.agent.write_interval = _NEVER_WRITES
     return trainer
 
 
@@ -219,27 +219,27 @@ def _trained(
     kind: str, environments: Any, seed: int, memory: Memory | None = None
 ) -> tuple[Training, Any]:
     set_seed(seed)
-    made = _made(kind, environments, memory)
-    made.action_space.seed(seed)
-    trainer = _trainer(made)
+    training = _make_training(kind, environments, memory)
+    training.action_space.seed(seed)
+    trainer = _trainer(training)
     trainer.train()
-    return made, trainer
+    return training, trainer
 
 
 def _restored(kind: str, trained: Training, environments: Any, memory: Memory | None) -> None:
     """Files of an agent and of its memory, in new ones that go on."""
-    again = _made(kind, environments, memory)
+    restored = _make_training(kind, environments, memory)
     # a second trainer would make the tensors of states anew, which create_tensor takes for others
-    trainer = _trainer(again, _STEPS // 2)
+    trainer = _trainer(restored, _STEPS // 2)
     with TemporaryDirectory(prefix="rlregress-") as folder:
         saved = str(Path(folder, "agent.pt"))
         trained.agent.save(saved)
-        again.agent.load(saved)
+        restored.agent.load(saved)
         trained.memory.save(folder)
         (rows,) = Path(folder, "memories").iterdir()
-        again.memory.load(str(rows))
-    names = sorted(again.memory.get_tensor_names())
-    Look().numbers([getattr(again.memory, f"_tensor_{name}") for name in names])
+        restored.memory.load(str(rows))
+    names = sorted(restored.memory.get_tensor_names())
+    Look().numbers([getattr(restored.memory, f"_tensor_{name}") for name in names])
     trainer.train()
 
 
@@ -267,13 +267,15 @@ def _training(kind: str, memory: Memory | None = None) -> Any:
         _, trainer = _trained(kind, sides, seed, memory)
         if memory is not None:
             _evaluated(trainer, *errors)
-        made, trainer = _trained(kind, [make_env(discrete=discrete)], seed, memory)
+        trained, trainer = _trained(kind, [make_env(discrete=discrete)], seed, memory)
         _evaluated(trainer, *errors)
-        _restored(kind, made, [make_env(discrete=discrete)], memory)
+        _restored(kind, trained, [make_env(discrete=discrete)], memory)
         # agents of skrl 1 with a value network ask it in an evaluation, too
-        needed = compat.FIRST and "value" in made.models
-        if "policy" in made.models and not errors and not needed:
-            _made(kind, [make_env()], memory, names=("policy",)).trainer(_STEPS // 2).eval()
+        needed = compat.FIRST and "value" in trained.models
+        if "policy" in trained.models and not errors and not needed:
+            _make_training(kind, [make_env()], memory, names=("policy",)).trainer(
+                _STEPS // 2
+            ).eval()
 
     return training
 
@@ -281,16 +283,16 @@ def _training(kind: str, memory: Memory | None = None) -> Any:
 def _discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
     """Observations that are one of several choices, scaled; rows that a user puts into memories."""
     set_seed(seed)
-    given = {"discrete": True, "observations": "discrete"}
-    environments = [make_env(first=n, **given) for n in range(2)]
+    spaces = {"discrete": True, "observations": "discrete"}
+    environments = [make_env(first=n, **spaces) for n in range(2)]
     settings = {
         **SETTINGS["dqn"](),
         **_scaled("observation", environments[0].observation_space),
     }
-    made = Training("dqn", *environments, layers=_LAYERS, **settings)
-    made.action_space.seed(seed)
-    _trainer(made).train()
-    _put_into_memories({name: made.stored(name) for name in ("actions", "rewards")})
+    training = Training("dqn", *environments, layers=_LAYERS, **settings)
+    training.action_space.seed(seed)
+    _trainer(training).train()
+    _put_into_memories({name: training.stored(name) for name in ("actions", "rewards")})
 
 
 def _put_into_memories(stored: Mapping[str, Any]) -> None:
@@ -304,11 +306,11 @@ def _put_into_memories(stored: Mapping[str, Any]) -> None:
         memory = RandomMemory(memory_size=12, num_envs=environments, device="cpu")
         for name in stored:
             memory.create_tensor(name, size=1, dtype=torch.float32)
-        for given in zip(*(parts(rows.float()) for rows in stored.values()), strict=False):
-            memory.add_samples(**dict(zip(stored, given, strict=False)))
+        for rows_of_memory in zip(*(parts(rows.float()) for rows in stored.values()), strict=False):
+            memory.add_samples(**dict(zip(stored, rows_of_memory, strict=False)))
         sizes = [len(memory), memory.memory_index, memory.env_index]
-        held = [memory.get_tensor_by_name(name).nan_to_num() for name in stored]
-        Look().numbers([torch.tensor(sizes), *held])
+        tensors = [memory.get_tensor_by_name(name).nan_to_num() for name in stored]
+        Look().numbers([torch.tensor(sizes), *tensors])
 
 
 def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
@@ -325,9 +327,9 @@ def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
             }
             # the best agent is neither the first nor the last
             settings = {**SETTINGS["ppo"](), "experiment": experiment}
-            made = Training("ppo", make_env(first=2), layers=_LAYERS, **settings)
-            made.run(_STEPS)
-            made.agent.writer.close()
+            training = Training("ppo", make_env(first=2), layers=_LAYERS, **settings)
+            training.run(_STEPS)
+            training.agent.writer.close()
             player = Training("ppo", make_env(), layers=_LAYERS, **SETTINGS["ppo"]())
             trainer = _trainer(player, 2)
             files = {file.stem: str(file) for file in Path(folder, "run", "checkpoints").iterdir()}
@@ -342,10 +344,10 @@ def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
     """Two agents, each of which has one of the environments of a trainer."""
     set_seed(seed)
     settings = SETTINGS["ppo"]()
-    made = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
-    trainer = together(made, _STEPS)
-    for one in made:
-        one.agent.write_interval = _NEVER_WRITES
+    trainings = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
+    trainer = train_together(trainings, _STEPS)
+    for training in trainings:
+        training.agent.write_interval = _NEVER_WRITES
     trainer.train()
     trainer.eval()
 

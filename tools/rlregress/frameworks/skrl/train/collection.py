@@ -1,4 +1,4 @@
-"""What skrl stores while it trains: rollouts of PPO, rows of the memory of the others."""
+"""Stored transitions of skrl: rollouts of PPO, rows of the memory of the others."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rlregress.frameworks.skrl.train.training import new
 from rlregress.probing.interface import TrainingRequest, Transitions
 
 
-def _array(made: Training, name: str) -> np.ndarray:
+def _array(training: Training, name: str) -> np.ndarray:
     """A tensor of the memory: [rows, environments, dimensions]."""
-    return made.stored(name).numpy().copy()
+    return training.stored(name).numpy().copy()
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
@@ -22,15 +22,15 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
 
     A memory of PPO marks truncations from 1.4.0 on; one of the others marks none.
     """
-    made = new(request, environments)
+    training = new(request, environments)
     steps = request.total_steps // environments
     if request.algorithm == "ppo":
-        return _rollouts(made, steps)
-    made.run(steps)
+        return _rollouts(training, steps)
+    training.run(steps)
     segment = request.hyperparameters["steps_per_collection"]
 
     def rows(name: str) -> np.ndarray:
-        written = _array(made, name)[:steps]
+        written = _array(training, name)[:steps]
         return written.reshape(-1, segment, *written.shape[1:])
 
     return Transitions(
@@ -42,18 +42,18 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     )
 
 
-def _rollouts(made: Training, steps: int) -> Transitions:
+def _rollouts(training: Training, steps: int) -> Transitions:
     rollouts: list[Any] = []
-    update = getattr(made.agent, compat.UPDATE)
+    update = getattr(training.agent, compat.UPDATE)
 
     def updating(*arguments: Any, **keywords: Any) -> None:
         names = ("rewards", "terminated", "truncated")
-        rewards, terminated, truncated = (_array(made, name)[..., 0] for name in names)
+        rewards, terminated, truncated = (_array(training, name)[..., 0] for name in names)
         done = terminated.astype(bool) | truncated.astype(bool)
-        rollouts.append((_array(made, "observations"), rewards, done, terminated.astype(bool)))
+        rollouts.append((_array(training, "observations"), rewards, done, terminated.astype(bool)))
         update(*arguments, **keywords)
 
-    setattr(made.agent, compat.UPDATE, updating)
-    made.run(steps)
+    setattr(training.agent, compat.UPDATE, updating)
+    training.run(steps)
     observations, rewards, done, terminated = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done, terminated)

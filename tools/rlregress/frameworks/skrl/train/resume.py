@@ -12,13 +12,13 @@ from rlregress.probing.isolation import isolated
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """``train`` of half of the steps, twice; an agent that is loaded has an empty memory."""
-    made = new(request)
-    made.run(request.total_steps // 2)
+    training = new(request)
+    training.run(request.total_steps // 2)
     if restored:
         with isolated(), TemporaryDirectory(prefix="rlregress-") as folder:
             path = str(Path(folder) / "agent.pt")
-            made.agent.save(path)
-            made = new(request)
-            made.agent.load(path)
-    made.run(request.total_steps // 2)
-    return trained(made, request.total_steps, {})
+            training.agent.save(path)
+            training = new(request)
+            training.agent.load(path)
+    training.run(request.total_steps // 2)
+    return trained(training, request.total_steps, {})

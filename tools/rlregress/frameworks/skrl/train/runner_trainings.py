@@ -19,11 +19,11 @@ _STEPS = 48
 
 
 def _model(
-    kind: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **more: Any
+    kind: str, output: str = "ACTIONS", taken: str = "OBSERVATIONS", **options: Any
 ) -> dict[str, Any]:
-    """The configuration of a network of two layers: what it is ``taken`` from, and its output."""
+    """Return the configuration of a network of two layers: its input ``taken``, and its output."""
     layers = {"name": "net", "input": taken, "layers": [16, 8], "activations": ["elu", "tanh"]}
-    return {"class": f"{kind}Mixin", "network": [layers], "output": output, **more}
+    return {"class": f"{kind}Mixin", "network": [layers], "output": output, **options}
 
 
 _GAUSSIAN = _model("Gaussian", "tanh(ACTIONS)", clip_log_std=True, initial_log_std=-0.5)
@@ -66,7 +66,7 @@ _OFF_POLICY: dict[str, Any] = {
 def _configuration(
     kind: str, settings: Mapping[str, Any], models: Mapping[str, Any], together: bool = False
 ) -> dict[str, Any]:
-    """Of an agent of this kind whose two models may be one."""
+    """Return the configuration of an agent of this kind, whose two models may be one."""
     quiet = {"directory": "", "write_interval": 0, "checkpoint_interval": 0}
     return {
         "seed": 0,
@@ -116,10 +116,10 @@ _CONFIGURATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
 def _training(configuration: Callable[[], dict[str, Any]]) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         environment = wrapped([make_env(first=number) for number in range(2)], {})
-        made = {**configuration(), "seed": seed}
+        configured = {**configuration(), "seed": seed}
         # it prints the seed and its trainer
         with contextlib.redirect_stdout(io.StringIO()):
-            runner = Runner(environment, made)
+            runner = Runner(environment, configured)
             runner.run("train")
             runner.run("eval")
 

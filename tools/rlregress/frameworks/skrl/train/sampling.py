@@ -1,4 +1,4 @@
-"""What the updates of skrl read: what its memory hands to them."""
+"""Minibatches that skrl's memory yields to updates."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ def minibatches(
 ) -> Sequence[Minibatch]:
     """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``."""
     around.only("skrl", "autoreset")
-    more = {}
+    options = {}
     if around.autoreset:
-        more = {"vectorised": {"autoreset_mode": _AUTORESET[around.autoreset]}}
-    made = new(request, environments, **more)
+        options = {"vectorised": {"autoreset_mode": _AUTORESET[around.autoreset]}}
+    training = new(request, environments, **options)
     steps = request.total_steps // environments
     read: list[Minibatch] = []
     if request.algorithm == "ppo":
-        _note_rollouts(made, read)
-        made.run(steps)
+        _note_rollouts(training, read)
+        training.run(steps)
         return read
-    _note_samples(made, read)
+    _note_samples(training, read)
     with noted_targets(read):
-        made.run(steps)
+        training.run(steps)
     return read
 
 
-def _note_samples(made: Training, read: list[Minibatch]) -> None:
+def _note_samples(training: Training, read: list[Minibatch]) -> None:
     """Every minibatch that the memory hands out."""
-    sample = made.memory.sample
+    sample = training.memory.sample
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
-        found = sample(names=names, **keywords)
-        rows = compat.by_name(names, found[0])
+        batches = sample(names=names, **keywords)
+        rows = compat.by_name(names, batches[0])
         read.append(
             Minibatch(
                 observations=array(rows["observations"]),
@@ -51,20 +51,20 @@ def _note_samples(made: Training, read: list[Minibatch]) -> None:
                 terminated=flat(rows["terminated"]).astype(bool),
             )
         )
-        return found
+        return batches
 
-    made.memory.sample = noted_sample
+    training.memory.sample = noted_sample
 
 
-def _note_rollouts(made: Training, read: list[Minibatch]) -> None:
+def _note_rollouts(training: Training, read: list[Minibatch]) -> None:
     """Every minibatch of an epoch, with what the update asks the policy about it."""
-    sample = getattr(made.memory, compat.sampling(made.agent))
+    sample = getattr(training.memory, compat.sampling(training.agent))
     handed: list[dict[str, Any]] = []
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
-        found = sample(names=names, **keywords)
-        handed[:] = [compat.by_name(names, batch) for batch in found]
-        return found
+        batches = sample(names=names, **keywords)
+        handed[:] = [compat.by_name(names, batch) for batch in batches]
+        return batches
 
     def noted_act(inputs: Any, acted: Any) -> None:
         if "taken_actions" not in inputs:
@@ -82,5 +82,5 @@ def _note_rollouts(made: Training, read: list[Minibatch]) -> None:
             )
         )
 
-    setattr(made.memory, compat.sampling(made.agent), noted_sample)
-    watch(made.models["policy"], noted_act)
+    setattr(training.memory, compat.sampling(training.agent), noted_sample)
+    watch(training.models["policy"], noted_act)

@@ -28,19 +28,19 @@ def train_seeded(request: SeededTraining) -> Trained:
         memory = {"kind": from_stream(RandomMemory, Stream(seeds.sampling))}
         memory.update(arguments.pop("memory"))
         with Stream(seeds.initialisation).drawn():
-            made = Training(request.algorithm, environment, memory=memory, **arguments)
-        prepare(request, lambda: heads(made))
-        made.action_space.seed(seeds.exploration)
+            training = Training(request.algorithm, environment, memory=memory, **arguments)
+        prepare(request, lambda: heads(training))
+        training.action_space.seed(seeds.exploration)
         seed_everything(seeds.exploration)
-        trainer = made.trainer(request.total_steps)
-        behind_steps(made.agent, lambda done: look(done, lambda: trained(made, done, {})))
+        trainer = training.trainer(request.total_steps)
+        behind_steps(training.agent, lambda done: look(done, lambda: trained(training, done, {})))
         trainer.train()
     environment.close()
-    return trained(made, request.total_steps, {})
+    return trained(training, request.total_steps, {})
 
 
 def sources_of_chance() -> dict[str, str]:
-    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": (
             "the environment's own generator, seeded by skrl's set_seed at the first reset"

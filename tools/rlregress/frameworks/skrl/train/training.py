@@ -85,92 +85,98 @@ def _noise(name: str, deviation: Any) -> dict[str, Any]:
     return {name: GaussianNoise, f"{name}_kwargs": {"mean": 0.0, "std": deviation, "device": "cpu"}}
 
 
-def _of_ppo(given: dict[str, Any], environments: int, steps: int, reasons: list[str]) -> Any:
-    rollout, size = given["rollout_steps"], given.pop("minibatch_size")
-    rows, made = rollout * environments, {}
+def _ppo_arguments(
+    settings: dict[str, Any], environments: int, steps: int, reasons: list[str]
+) -> Any:
+    rollout, size = settings["rollout_steps"], settings.pop("minibatch_size")
+    rows, arguments = rollout * environments, {}
     if rows % size:
         reasons.append(
             f"the number of minibatches is set, and {rows} rows are no whole number of minibatches "
             f"of {size}"
         )
-    made["mini_batches"] = max(rows // size, 1)
-    if given.pop("anneal_learning_rate", False):
+    arguments["mini_batches"] = max(rows // size, 1)
+    if settings.pop("anneal_learning_rate", False):
         # it is lowered after every epoch
-        epochs = max(steps // rows, 1) * given["epochs"]
-        made["learning_rate_scheduler"] = LinearLR
-        made["learning_rate_scheduler_kwargs"] = {
+        epochs = max(steps // rows, 1) * settings["epochs"]
+        arguments["learning_rate_scheduler"] = LinearLR
+        arguments["learning_rate_scheduler_kwargs"] = {
             "start_factor": 1.0,
             "end_factor": 0.0,
             "total_iters": epochs,
         }
-    return made, rollout
+    return arguments, rollout
 
 
-def _of_sac(given: dict[str, Any]) -> dict[str, Any]:
-    target, constant = given.pop("target_entropy"), given.pop("fixed_temperature", None)
-    rate = given.pop("learning_rate")
-    others = ("critic_learning_rate", "temperature_learning_rate")
-    if not given.setdefault("tune_temperature", True):
-        given["initial_temperature"] = constant
+def _sac_arguments(settings: dict[str, Any]) -> dict[str, Any]:
+    target, constant = settings.pop("target_entropy"), settings.pop("fixed_temperature", None)
+    rate = settings.pop("learning_rate")
+    other_rates = ("critic_learning_rate", "temperature_learning_rate")
+    if not settings.setdefault("tune_temperature", True):
+        settings["initial_temperature"] = constant
     return {
-        "learning_rate": (rate, *(given.pop(other, rate) for other in others)),
+        "learning_rate": (rate, *(settings.pop(name, rate) for name in other_rates)),
         "target_entropy": None if target == "auto" else target,
     }
 
 
-def _of_dqn(given: dict[str, Any], environments: int, reasons: list[str]) -> dict[str, Any]:
-    final, falls = given.pop("exploration_final"), given.pop("exploration_steps", 0)
-    held = max(given.pop("target_update_interval") // environments, 1)
-    updates = held * given["updates_per_collection"] / given["steps_per_collection"]
+def _dqn_arguments(
+    settings: dict[str, Any], environments: int, reasons: list[str]
+) -> dict[str, Any]:
+    final, falls = settings.pop("exploration_final"), settings.pop("exploration_steps", 0)
+    interval = max(settings.pop("target_update_interval") // environments, 1)
+    updates = interval * settings["updates_per_collection"] / settings["steps_per_collection"]
     if updates != int(updates):
         reasons.append(f"a target network is held for whole updates, and not for {updates:g}")
     if compat.FIRST:
         reasons.append("in this version epsilon falls exponentially")
     scheduler = compat.epsilon(1.0, final, max(falls / environments, 1.0))
     # a target network that is not averaged is copied
-    given.setdefault("polyak_coefficient", 1.0)
+    settings.setdefault("polyak_coefficient", 1.0)
     return {"exploration_scheduler": scheduler, "target_update_interval": int(updates)}
 
 
 def arguments_of(
     algorithm: str, hyperparameters: Mapping[str, Any], environments: int = 1, steps: int = 0
 ) -> dict[str, Any]:
-    """Arguments of ``Training``; UserError for what the algorithm does not have.
+    """Return the arguments of ``Training``; UserError for settings that the algorithm lacks.
 
     Args:
         environments: side by side; skrl counts steps of all of them at once.
         steps: of the training, over all environments.
     """
-    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    remaining, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
     # the activation is the one of skrl's examples
-    made: dict[str, Any] = {"layers": Layers(given.pop("hidden_sizes"), nn.ReLU)}
+    arguments: dict[str, Any] = {"layers": Layers(remaining.pop("hidden_sizes"), nn.ReLU)}
     if algorithm == "ppo":
-        settings, made["rows"] = _of_ppo(given, environments, steps, reasons)
+        settings, arguments["rows"] = _ppo_arguments(remaining, environments, steps, reasons)
     else:
-        made["rows"] = max(given.pop("replay_size") // environments, 1)
-        made["memory"] = {"replacement": given.pop("sample_with_replacement", False)}
-        given["learning_starts"] = given["learning_starts"] // environments
-        settings = {"random_timesteps": given["learning_starts"]}
+        arguments["rows"] = max(remaining.pop("replay_size") // environments, 1)
+        arguments["memory"] = {"replacement": remaining.pop("sample_with_replacement", False)}
+        remaining["learning_starts"] = remaining["learning_starts"] // environments
+        settings = {"random_timesteps": remaining["learning_starts"]}
     if algorithm == "sac":
-        settings.update(_of_sac(given))
+        settings.update(_sac_arguments(remaining))
     if algorithm in ("td3", "ddpg"):
-        settings.update(_noise("exploration_noise", given.pop("exploration_noise")))
-        settings.update(_noise("smooth_regularization_noise", given.pop("target_noise", None)))
+        settings.update(_noise("exploration_noise", remaining.pop("exploration_noise")))
+        settings.update(_noise("smooth_regularization_noise", remaining.pop("target_noise", None)))
     if algorithm == "dqn":
-        settings.update(_of_dqn(given, environments, reasons))
-    given.update({name: 0.0 for name in SWITCHED_OFF_BY_ZERO if given.get(name, 0.0) is None})
+        settings.update(_dqn_arguments(remaining, environments, reasons))
+    remaining.update(
+        {name: 0.0 for name in SWITCHED_OFF_BY_ZERO if remaining.get(name, 0.0) is None}
+    )
     names = SETTINGS[algorithm]
-    unknown = sorted(set(given) - set(names))
+    unknown = sorted(set(remaining) - set(names))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     refuse(f"skrl's {algorithm.upper()}", reasons)
-    settings.update({names[key]: value for key, value in given.items()})
-    return {**made, **settings}
+    settings.update({names[key]: value for key, value in remaining.items()})
+    return {**arguments, **settings}
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What is drawn within is drawn again outside; nothing is differentiated."""
+    """Draw without effect on later draws, and without gradients."""
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         yield
 
@@ -180,36 +186,38 @@ def _inputs(observations: Any, actions: Any = None) -> dict[str, Any]:
     return inputs if actions is None else {**inputs, "taken_actions": actions}
 
 
-def _deterministic(made: Training, observations: Any) -> torch.Tensor:
-    """What an evaluation of skrl executes: the mean of a policy, or what it says."""
-    if "q_network" in made.models:
-        return made.models["q_network"].act(_inputs(observations), role="q_network")[0].argmax(1)
-    acted = made.models["policy"].act(_inputs(observations), role="policy")
+def _deterministic(training: Training, observations: Any) -> torch.Tensor:
+    """Return the actions of an evaluation of skrl: the mean of a policy, or its output."""
+    if "q_network" in training.models:
+        return (
+            training.models["q_network"].act(_inputs(observations), role="q_network")[0].argmax(1)
+        )
+    acted = training.models["policy"].act(_inputs(observations), role="policy")
     return acted[-1].get("mean_actions", acted[0])
 
 
-def policy_of(made: Training) -> Policy:
+def policy_of(training: Training) -> Policy:
     """The deterministic policy of an agent."""
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with _quiet():
-            return _deterministic(made, observations).numpy()
+            return _deterministic(training, observations).numpy()
 
     return policy
 
 
-def _value(made: Training) -> Any:
+def _value(training: Training) -> Any:
     def output(name: str, inputs: Any) -> torch.Tensor:
-        return made.models[name].act(inputs, role=name)[0]
+        return training.models[name].act(inputs, role=name)[0]
 
     def value(observations: np.ndarray) -> np.ndarray:
         with _quiet():
-            if "value" in made.models:
+            if "value" in training.models:
                 return output("value", _inputs(observations)).numpy().reshape(-1)
-            if "q_network" in made.models:
+            if "q_network" in training.models:
                 return output("q_network", _inputs(observations)).amax(1).numpy()
-            inputs = _inputs(observations, _deterministic(made, observations))
-            critics = [name for name in made.models if name.startswith("critic")]
+            inputs = _inputs(observations, _deterministic(training, observations))
+            critics = [name for name in training.models if name.startswith("critic")]
             return (
                 torch.stack([output(name, inputs) for name in critics]).amin(0).numpy().reshape(-1)
             )
@@ -217,29 +225,29 @@ def _value(made: Training) -> Any:
     return value
 
 
-def _drawn(made: Training) -> Any:
-    if "policy" not in made.models:
+def _make_draw(training: Training) -> Any:
+    if "policy" not in training.models:
         return None
-    policy = made.models["policy"]
+    policy = training.models["policy"]
 
-    def drawn(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
+    def draw(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
         with normal_draws(numbers):
             acted = policy.act(_inputs(observations), role="policy")
         if not hasattr(policy, "log_std"):
             return acted[0], None
-        if "value" not in made.models:
+        if "value" not in training.models:
             return acted[0], compat.log_prob(acted)[:, 0]
         # the update is given the actions
         actions = acted[0].detach()
-        again = policy.act(_inputs(observations, actions), role="policy")
-        return actions, compat.log_prob(again)[:, 0]
+        repeated = policy.act(_inputs(observations, actions), role="policy")
+        return actions, compat.log_prob(repeated)[:, 0]
 
-    return drawn
+    return draw
 
 
-def heads(made: Training) -> Heads:
+def heads(training: Training) -> Heads:
     """The output layers of an agent."""
-    models = made.models
+    models = training.models
     if "q_network" in models:
         layers = [model.net[-1] for model in models.values()]
         return Heads(layers[0], values=layers)
@@ -250,21 +258,21 @@ def heads(made: Training) -> Heads:
     return Heads(policy.net[-1], constant_parameter(policy.log_std, torch.log), values)
 
 
-def new(request: TrainingRequest, environments: int = 1, **more: Any) -> Training:
+def new(request: TrainingRequest, environments: int = 1, **options: Any) -> Training:
     """An agent in its environments, as a user makes it, and seeded as skrl documents it."""
     arguments = arguments_of(
         request.algorithm, request.hyperparameters, environments, request.total_steps
     )
     set_seed(request.seed)
-    made = Training(
+    training = Training(
         request.algorithm,
         *(request.make_env() for _ in range(environments)),
-        **{**arguments, **more},
+        **{**arguments, **options},
     )
     # random actions are drawn by the space, which nothing of skrl seeds
-    made.action_space.seed(request.seed)
-    prepare(request, lambda: heads(made))
-    return made
+    training.action_space.seed(request.seed)
+    prepare(request, lambda: heads(training))
+    return training
 
 
 def behind_steps(agent: Any, look: Callable[[int], None]) -> None:
@@ -278,9 +286,9 @@ def behind_steps(agent: Any, look: Callable[[int], None]) -> None:
     agent.post_interaction = post_interaction
 
 
-def _watch(made: Training, request: TrainingRequest) -> dict[str, list[float]]:
+def _watch(training: Training, request: TrainingRequest) -> dict[str, list[float]]:
     """Call ``on_checkpoint`` behind the steps of the trainer; returns what skrl tracks."""
-    agent, scale = made.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
+    agent, scale = training.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
     tracked = dict(_TRACKED.get(request.algorithm, {}))
     # without an entropy in its loss PPO tracks none
     if request.algorithm == "ppo" and not scale:
@@ -294,9 +302,9 @@ def _watch(made: Training, request: TrainingRequest) -> dict[str, list[float]]:
             diagnostics[name] += [x / scale if name == "entropy" else x for x in numbers]
         # as it does when it writes them
         agent.tracking_data.clear()
-        steps = done * len(made.environments)
+        steps = done * len(training.environments)
         if passing.at(steps):
-            request.on_checkpoint(steps, policy_of(made))
+            request.on_checkpoint(steps, policy_of(training))
 
     behind_steps(agent, look)
     if request.algorithm == "sac":
@@ -307,21 +315,23 @@ def _watch(made: Training, request: TrainingRequest) -> dict[str, list[float]]:
 
 def train(request: TrainingRequest) -> Trained:
     """Train with ``SequentialTrainer``, as a user of skrl calls it."""
-    made = new(request)
-    trainer = made.trainer(request.total_steps)
-    diagnostics = _watch(made, request)
+    training = new(request)
+    trainer = training.trainer(request.total_steps)
+    diagnostics = _watch(training, request)
     trainer.train()
-    return trained(made, request.total_steps, diagnostics)
+    return trained(training, request.total_steps, diagnostics)
 
 
-def trained(made: Training, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
-    """What an agent is after its training."""
+def trained(training: Training, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
+    """Return the agent of a training that has ended."""
     parameters = {
         f"{name}.{key}": tensor.detach().numpy().copy()
-        for name, model in made.models.items()
+        for name, model in training.models.items()
         for key, tensor in model.state_dict().items()
     }
-    logarithm = getattr(made.agent, "log_entropy_coefficient", None)
+    logarithm = getattr(training.agent, "log_entropy_coefficient", None)
     if logarithm is not None:
         parameters["log_entropy_coefficient"] = logarithm.detach().numpy().copy()
-    return Trained(policy_of(made), _value(made), parameters, steps, diagnostics, _drawn(made))
+    return Trained(
+        policy_of(training), _value(training), parameters, steps, diagnostics, _make_draw(training)
+    )

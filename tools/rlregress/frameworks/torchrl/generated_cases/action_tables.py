@@ -33,7 +33,7 @@ def _parameters(label: str) -> dict[str, Any]:
     shape, _, change = label.partition(" ")
     size = _SHAPES[shape]
     many = (*size[:-1], CHOICES)
-    given: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "loc": numbers(*size, of="loc"),
         "scale": numbers(*size, of="scale", low=0.3, high=1.5),
         "param": numbers(*size, of="param", low=-0.9, high=0.9),
@@ -53,14 +53,16 @@ def _parameters(label: str) -> dict[str, Any]:
         },
     }  # fmt: skip
     if change == "wide":
-        given["loc"] = 12.0 * given["loc"]
+        parameters["loc"] = 12.0 * parameters["loc"]
     if change == "double":
-        given = {k: v.double() if k in ("loc", "scale", "param") else v for k, v in given.items()}
+        parameters = {
+            k: v.double() if k in ("loc", "scale", "param") else v for k, v in parameters.items()
+        }
     if change == "number":
-        given["scale"] = 0.4
+        parameters["scale"] = 0.4
     if change == "aside":
-        given["scale"] = given["scale"].to("meta")
-    return given
+        parameters["scale"] = parameters["scale"].to("meta")
+    return parameters
 
 
 _READ = (
@@ -71,28 +73,29 @@ _READ = (
 )  # fmt: skip
 
 
-def _distribution(kind: Any, given: dict[str, Any]) -> Any:
+def _distribution(kind: Any, parameters: dict[str, Any]) -> Any:
     """A distribution of the parameters in the input that it takes."""
-    known = parameters_of(kind.func)
-    names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in known]
+    taken_names = parameters_of(kind.func)
+    names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in taken_names]
     leaves = {
-        n: given[n].clone().requires_grad_()
-        if isinstance(given[n], torch.Tensor) and given[n].is_floating_point() else given[n]
+        n: parameters[n].clone().requires_grad_()
+        if isinstance(parameters[n], torch.Tensor) and parameters[n].is_floating_point()
+        else parameters[n]
         for n in names if n not in kind.keywords
     }  # fmt: skip
     return kind(**leaves), leaves
 
 
-def _probed(kind: Any, given: dict[str, Any]) -> Any:
-    """Attributes, draws with gradients, scores with gradients, and what is updated."""
-    made, leaves = _distribution(kind, given)
+def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
+    """Return attributes, draws and scores with gradients, and updated parameters."""
+    distribution, leaves = _distribution(kind, parameters)
     outputs: dict[str, Any] = {
-        n: refused(partial(getattr, made, n))
+        n: refused(partial(getattr, distribution, n))
         for n in _READ
-        if hasattr(type(made), n) or n in vars(made)
+        if hasattr(type(distribution), n) or n in vars(distribution)
     }
 
-    def moved(call: Callable[[], torch.Tensor]) -> Any:
+    def with_gradients(call: Callable[[], torch.Tensor]) -> Any:
         set_seed(0)
         output = call()
         if output.requires_grad:
@@ -105,46 +108,52 @@ def _probed(kind: Any, given: dict[str, Any]) -> Any:
         return outputs
 
     def probed(name: str, argument: Any) -> Any:
-        return refused(lambda: moved(lambda: getattr(made, name)(argument)))
+        return refused(lambda: with_gradients(lambda: getattr(distribution, name)(argument)))
 
     for name in ("sample", "rsample"):
         for shape in ((), (3,)):
             outputs[f"{name}{shape}"] = probed(name, shape)
-    for name, item in given["values"].items():
+    for name, item in parameters["values"].items():
         outputs[f"score {name}"] = probed("log_prob", item)
         for method in ("cdf", "icdf"):
             outputs[f"{method} {name}"] = probed(method, item)
-    outputs["own"] = refused(lambda: moved(lambda: made.log_prob(made.sample((2,)))))
-    outputs["entropy"] = refused(lambda: moved(made.entropy))
-    outputs["moved mode"] = refused(lambda: moved(lambda: made.deterministic_sample))
-    outputs["expanded"] = refused(lambda: recorded(made.expand((3, *made.batch_shape)).batch_shape))
+    outputs["own"] = refused(
+        lambda: with_gradients(lambda: distribution.log_prob(distribution.sample((2,))))
+    )
+    outputs["entropy"] = refused(lambda: with_gradients(distribution.entropy))
+    outputs["moved mode"] = refused(
+        lambda: with_gradients(lambda: distribution.deterministic_sample)
+    )
+    outputs["expanded"] = refused(
+        lambda: recorded(distribution.expand((3, *distribution.batch_shape)).batch_shape)
+    )
     for name in ("sample_and_log_prob", "rsample_and_log_prob"):
-        outputs[name] = refused(partial(methodcaller(name), made))
-        outputs[f"{name} 3"] = refused(partial(methodcaller(name, (3,)), made))
+        outputs[name] = refused(partial(methodcaller(name), distribution))
+        outputs[f"{name} 3"] = refused(partial(methodcaller(name, (3,)), distribution))
     return Items(outputs)
 
 
-def _updated(kind: Any, given: dict[str, Any]) -> Any:
+def _updated(kind: Any, parameters: dict[str, Any]) -> Any:
     """Other parameters in the same object."""
-    made, leaves = _distribution(kind, given)
-    refused(lambda: made.mode)
-    other = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
-    made.update(*other.values())
+    distribution, leaves = _distribution(kind, parameters)
+    refused(lambda: distribution.mode)
+    changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
+    distribution.update(*changed.values())
     with torch.no_grad():
         return Items(
-            draw=recorded(made.sample()),
-            score=refused(lambda: made.log_prob(given["values"]["inside"])),
-            mode=refused(lambda: made.deterministic_sample),
-            mean=refused(lambda: made.mean),
-            loc=refused(lambda: made.loc),
-            aside=refused(partial(_aside, made, other)),
+            draw=recorded(distribution.sample()),
+            score=refused(lambda: distribution.log_prob(parameters["values"]["inside"])),
+            mode=refused(lambda: distribution.deterministic_sample),
+            mean=refused(lambda: distribution.mean),
+            loc=refused(lambda: distribution.loc),
+            aside=refused(partial(_aside, distribution, changed)),
         )
 
 
-def _aside(made: Any, other: dict[str, Any]) -> Any:
-    """Where a scale goes whose location is on another device."""
-    made.update(*(item if n == "scale" else item.to("meta") for n, item in other.items()))
-    return str(made.scale.device)
+def _aside(distribution: Any, changed: dict[str, Any]) -> Any:
+    """Return the device of a scale whose location is on another device."""
+    distribution.update(*(item if n == "scale" else item.to("meta") for n, item in changed.items()))
+    return str(distribution.scale.device)
 
 
 def _distributions() -> list[Subject]:
@@ -180,10 +189,10 @@ def _distributions() -> list[Subject]:
             f"torchrl.modules:{name}", {"": Kit(dict, _parameters)},
             ("rows", "one", "blocks", "single", "rows wide", "rows double", "rows number",
              "rows aside"),
-            ("rows", "blocks"), together=together, calls={"": _probed, "update": _updated},
+            ("rows", "blocks"), together=options, calls={"": _probed, "update": _updated},
             skip=("logits", "probs", "mask", "validate_args", "batch_shape", "event_shape"),
         )
-        for name, together in names.items()
+        for name, options in names.items()
     ]  # fmt: skip
 
 
@@ -192,7 +201,7 @@ def _ones() -> Any:
 
 
 class _Own(torch.distributions.Normal):
-    """A distribution of a user's, for which what is known of its base holds."""
+    """A user's distribution with the registered properties of its base."""
 
 
 class _Silent(torch.distributions.Distribution):
@@ -201,9 +210,9 @@ class _Silent(torch.distributions.Distribution):
     arg_constraints: dict[str, Any] = {}
 
 
-def _made(name: str) -> Any:
-    given = _parameters("rows")
-    loc, scale = given["loc"], given["scale"]
+def _make_distribution(name: str) -> Any:
+    parameters = _parameters("rows")
+    loc, scale = parameters["loc"], parameters["scale"]
     d = torch.distributions
     plain: dict[str, Callable[[], Any]] = {
         "plain": lambda: type("Fresh", (d.Normal,), {})(loc, scale),
@@ -212,8 +221,9 @@ def _made(name: str) -> Any:
         "uniform": lambda: d.Uniform(loc, loc + 1.0),
         "whole": lambda: d.Independent(d.Normal(loc, scale), 2),
         "logarithms": lambda: d.LogNormal(loc, scale),
-        "OneHotCategorical": lambda: library("torchrl.modules", name)(logits=given["logits"]),
-        "composite": _composite, "Delta": lambda: library("torchrl.modules", name)(given["param"]),
+        "OneHotCategorical": lambda: library("torchrl.modules", name)(logits=parameters["logits"]),
+        "composite": _composite,
+        "Delta": lambda: library("torchrl.modules", name)(parameters["param"]),
     }  # fmt: skip
     if name in plain:
         return plain[name]()
@@ -221,11 +231,11 @@ def _made(name: str) -> Any:
 
 
 def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
-    given = _parameters("blocks" if wide else "rows")
-    shape = list(given["loc"].shape[:-1])[:dims]
+    parameters = _parameters("blocks" if wide else "rows")
+    shape = list(parameters["loc"].shape[:-1])[:dims]
     parts = {
-        "move": {"loc": given["loc"], "scale": given["scale"]},
-        "turn": {"logits": given["logits"]},
+        "move": {"loc": parameters["loc"], "scale": parameters["scale"]},
+        "turn": {"logits": parameters["logits"]},
     }
     kind = library("tensordict.nn", "CompositeDistribution")
     names = {"name_map": {"move": ("agent", "move"), "turn": ("agent", "turn")}} if nested else {}
@@ -239,34 +249,36 @@ def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
     )
 
 
-def _helped(helper: Any, made: Any) -> Any:
-    """A helper of one distribution, of two, and of what is drawn; sums over heads or none."""
+def _helped(helper: Any, law: Any) -> Any:
+    """Call a helper with one distribution, with two, and with draws; with and without sums over
+    heads.
+    """
     summed = library("tensordict.nn", "set_composite_lp_aggregate")
     outputs: dict[str, Any] = {}
     for total in (True, False):
         for label, arguments in (
-            ("one", (made,)), ("two", (made, _made("plain"))), ("three", (made, (3,))),
-            ("same", (made, made)), *((kind, (made, _made(kind))) for kind in _KINDS[1:]),
+            ("one", (law,)), ("two", (law, _make_distribution("plain"))), ("three", (law, (3,))),
+            ("same", (law, law)), *((kind, (law, _make_distribution(kind))) for kind in _KINDS[1:]),
         ):  # fmt: skip
             set_seed(0)
             with summed(total):
                 outputs[f"{label} {total}"] = refused(partial(helper, *arguments))
     with summed(False):
-        outputs["moved"] = refused(lambda: helper(made, (), reparameterize=True))
+        outputs["moved"] = refused(lambda: helper(law, (), reparameterize=True))
     return Items(outputs)
 
 
-def _squashed(call: Any, given: torch.Tensor) -> Any:
+def _squashed(call: Any, numbers_given: torch.Tensor) -> Any:
     outputs = {}
-    for number, more in enumerate(((), (0.01,))):
-        inputs = given.clone().requires_grad_()
+    for number, bounds_given in enumerate(((), (0.01,))):
+        inputs = numbers_given.clone().requires_grad_()
 
-        def run(inputs: torch.Tensor, more: Any) -> Any:
-            output = call(inputs, *more)
-            (output * numbers(*given.shape, of="weights")).sum().backward()
+        def run(inputs: torch.Tensor, bounds_given: Any) -> Any:
+            output = call(inputs, *bounds_given)
+            (output * numbers(*numbers_given.shape, of="weights")).sum().backward()
             return [output, inputs.grad]
 
-        outputs[str(number)] = refused(partial(run, inputs, more))
+        outputs[str(number)] = refused(partial(run, inputs, bounds_given))
     return outputs
 
 
@@ -283,7 +295,7 @@ def _helpers() -> list[Subject]:
     }  # fmt: skip
 
     def make(label: str) -> Any:
-        return heads[label]() if label in heads else _made(label)
+        return heads[label]() if label in heads else _make_distribution(label)
 
     return [
         *(
@@ -307,8 +319,8 @@ def _helpers() -> list[Subject]:
 _following = partial(batch, "continuous")
 
 
-def _next(function: Any, given: Any) -> Any:
-    predicted = numbers(*given.shape, 1, of="predicted")
+def _next(function: Any, batch: Any) -> Any:
+    predicted = numbers(*batch.shape, 1, of="predicted")
     calls: dict[str, dict[str, Any]] = {
         "given": {"pred_next_val": predicted}, "none": {"pred_next_val": predicted, "gamma": 0},
         "no number": {"pred_next_val": float("nan") * predicted, "gamma": 0},
@@ -318,39 +330,45 @@ def _next(function: Any, given: Any) -> Any:
         "probed": {"operator": value(), "next_val_key": "state_value", "gamma": 0.8},
     }  # fmt: skip
     return Items(
-        (label, refused(partial(function, given.clone(), **each))) for label, each in calls.items()
+        (label, refused(partial(function, batch.clone(), **options)))
+        for label, options in calls.items()
     )
 
 
-def _distance(function: Any, given: Any) -> Any:
-    def run(other: Any, kind: str, strict: bool) -> Any:
+def _distance(function: Any, values: Any) -> Any:
+    def run(target: Any, kind: str, strict: bool) -> Any:
         first = numbers(2, 3, of="first").requires_grad_()
-        output = function(first, other, kind, strict_shape=strict)
+        output = function(first, target, kind, strict_shape=strict)
         output.sum().backward()
         return [output, first.grad]
 
-    others = (numbers(2, 3, of="other"), numbers(2, 1, of="other"), None)
+    targets = (numbers(2, 3, of="other"), numbers(2, 1, of="other"), None)
     kinds = ("l1", "l2", "smooth_l1", "l3")
     return [
-        refused(partial(run, *each)) for each in itertools.product(others, kinds, (True, False))
+        refused(partial(run, *arguments))
+        for arguments in itertools.product(targets, kinds, (True, False))
     ]
 
 
-def _held(function: Any, given: Any) -> Any:
+def _call_held_out(function: Any, inputs: Any) -> Any:
     outputs = []
     for learns in (True, False):
         layer = nn.Linear(2, 1).requires_grad_(learns)
-        held = list(layer.parameters()) if function.func.__name__ == "hold_out_params" else layer
-        with function(held) as inside:
+        parameters = (
+            list(layer.parameters()) if function.func.__name__ == "hold_out_params" else layer
+        )
+        with function(parameters) as inside:
             output = layer(torch.ones(1, 2))
-            kept = (
+            context = (
                 [item.requires_grad for item in inside] if isinstance(inside, (list, tuple)) else ""
             )
-        outputs.append([output, output.requires_grad, kept, next(layer.parameters()).requires_grad])
+        outputs.append(
+            [output, output.requires_grad, context, next(layer.parameters()).requires_grad]
+        )
     return outputs
 
 
-def _grouped(function: Any, given: Any) -> Any:
+def _grouped(function: Any, inputs: Any) -> Any:
     def run(*kinds: Any) -> Any:
         layers = [nn.Linear(1, 1) for _ in kinds]
         joined = function(
@@ -365,42 +383,42 @@ def _grouped(function: Any, given: Any) -> Any:
     return [refused(partial(run, *kinds)) for kinds in ((adam, adam), (adam, sgd), (sgd,), ())]
 
 
-def _adapted(kind: Any, given: Any) -> Any:
+def _adapted(kind: Any, inputs: Any) -> Any:
     """Rates after divergences that are large, small, within limits and no numbers."""
     outputs = []
     for divergences in ((0.05,) * 3, (0.001,) * 3, (0.01, 0.0), (float("nan"),), (0.021, 0.0049),
                         (0.25, 1.0)):  # fmt: skip
         layer = nn.Linear(1, 1)
         optimizer = torch.optim.SGD(layer.parameters(), lr=1e-3)
-        rate = kind(optimizer, **given)
+        rate = kind(optimizer, **inputs)
         rates = []
         for divergence in divergences:
             error = refused(partial(rate.step, torch.tensor(divergence)))
             rates.append([error, rate.get_last_lr(), optimizer.param_groups[0]["lr"]])
-        other = kind(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
-        other.load_state_dict(rate.state_dict())
-        outputs.append([rates, recorded(other.state_dict())])
+        restored = kind(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
+        restored.load_state_dict(rate.state_dict())
+        outputs.append([rates, recorded(restored.state_dict())])
     return outputs
 
 
-def _reduced(function: Any, given: Any) -> Any:
-    losses, counted = given["advantage"], given["is_init"]
+def _reduced(function: Any, inputs: Any) -> Any:
+    losses, flags = inputs["advantage"], inputs["is_init"]
     weights = numbers(*losses.shape, of="weight", low=0.5, high=2.0)
     return [
         refused(partial(function, losses, kind, mask, weight))
         for kind in ("none", "mean", "sum", "median")
-        for mask in (None, counted)
+        for mask in (None, flags)
         for weight in (None, weights, weights[:1])
     ]
 
 
 def _losses_helpers() -> list[Subject]:
     calls = {
-        "next_state_value": _next, "distance_loss": _distance, "hold_out_net": _held,
-        "hold_out_params": _held, "group_optimizers": _grouped, "_reduce": _reduced,
+        "next_state_value": _next, "distance_loss": _distance, "hold_out_net": _call_held_out,
+        "hold_out_params": _call_held_out, "group_optimizers": _grouped, "_reduce": _reduced,
     }  # fmt: skip
 
-    def registered(function: Any, given: Any) -> Any:
+    def registered(function: Any, inputs: Any) -> Any:
         """Layers that draw: the list of them with one more, and as it was."""
         place: Any = importlib.import_module("torchrl.objectives.utils")
         before = place.RANDOM_MODULE_LIST

@@ -40,27 +40,27 @@ class _Starts(nn.Module):
 
 def _agents(label: str) -> Any:
     """Steps of three agents, whose observations and values are apart."""
-    given = batch("continuous", label)
-    shape = given.shape
-    for place, word in ((given, "own"), (given["next"], "own next")):
+    steps_of_agents = batch("continuous", label)
+    shape = steps_of_agents.shape
+    for place, word in ((steps_of_agents, "own"), (steps_of_agents["next"], "own next")):
         place["observation"] = numbers(*shape, 3, OBSERVATIONS, of=word)
         for name in ("state_value", "advantage", "value_target"):
             place.pop(name, None)
-    return given
+    return steps_of_agents
 
 
 def _trifling(label: str) -> Any:
     """Rewards and values that hardly differ."""
-    given = batch("continuous", "time")
+    steps = batch("continuous", "time")
     for key in ("state_value", ("next", "state_value"), ("next", "reward")):
-        given[key] = 1e-5 * given[key]
-    return given
+        steps[key] = 1e-5 * steps[key]
+    return steps
 
 
 def _few(name: str) -> Any:
     """Steps of which one in each row counts."""
-    given = (_agents if name == "MultiAgentGAE" else _given)("time unscored")
-    return CHANGES["few"](given)
+    steps = (_agents if name == "MultiAgentGAE" else _given)("time unscored")
+    return CHANGES["few"](steps)
 
 
 def _unstarted(label: str) -> Any:
@@ -70,9 +70,9 @@ def _unstarted(label: str) -> Any:
 
 def _at_once(label: str) -> Any:
     """Steps of which one starts an episode that is cut after it."""
-    given = _given(label)
-    given["is_init"] = given["is_init"] | given["next", "truncated"]
-    return given
+    steps = _given(label)
+    steps["is_init"] = steps["is_init"] | steps["next", "truncated"]
+    return steps
 
 
 def _forward(estimator: Any, data: Any) -> Any:
@@ -87,14 +87,15 @@ def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any],
         from tensordict import TensorDict
 
         own = TensorDict.from_module(estimator.value_network)
-        other = own.apply(lambda item: (0.7 * item.detach()).clone().requires_grad_())
-        given = {
-            name: other if name == "params" else own.data.apply(lambda x: 0.5 * x) for name in names
+        changed = own.apply(lambda item: (0.7 * item.detach()).clone().requires_grad_())
+        parameters = {
+            name: changed if name == "params" else own.data.apply(lambda x: 0.5 * x)
+            for name in names
         }
-        late = {name: item for name, item in given.items() if name == "target_params"}
+        late = {name: item for name, item in parameters.items() if name == "target_params"}
         estimates = refused(lambda: estimator.value_estimate(data.clone(), **late))
-        outputs = with_gradients(estimator, data, lambda steps: estimator(steps, **given))
-        grads = {str(k): v.grad for k, v in other.items(True, True) if v.grad is not None}
+        outputs = with_gradients(estimator, data, lambda steps: estimator(steps, **parameters))
+        grads = {str(k): v.grad for k, v in changed.items(True, True) if v.grad is not None}
         return {"estimate": estimates, **outputs, "given": recorded(grads)}
 
     return call
@@ -102,11 +103,11 @@ def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any],
 
 def _estimate(estimator: Any, data: Any) -> Any:
     """The value estimates alone, with the next value given and not."""
-    given = {"next_value": data["next", "reward"] / 2}
+    options = {"next_value": data["next", "reward"] / 2}
     return [
         refused(lambda: with_gradients(None, data.clone(), estimator.value_estimate)),
-        refused(lambda: estimator.value_estimate(data.clone(), **given)),
-        refused(lambda: estimator.value_estimate(data.clone(), next_value=given["next_value"])),
+        refused(lambda: estimator.value_estimate(data.clone(), **options)),
+        refused(lambda: estimator.value_estimate(data.clone(), next_value=options["next_value"])),
     ]
 
 
@@ -126,10 +127,10 @@ def _keys(estimator: Any, data: Any) -> Any:
     return Items(outputs)
 
 
-def _held(estimator: Any, data: Any) -> Any:
+def _list_attributes(estimator: Any, data: Any) -> Any:
     names = ("gamma", "lmbda", "device", "shifted", "vectorized", "time_dim", "is_stateless")
-    held = {name: refused(partial(getattr, estimator, name, "none")) for name in names}
-    return Items(held, state=recorded(estimator), keys=recorded(vars(estimator.tensor_keys)))
+    attributes = {name: refused(partial(getattr, estimator, name, "none")) for name in names}
+    return Items(attributes, state=recorded(estimator), keys=recorded(vars(estimator.tensor_keys)))
 
 
 def _along(estimator: Any, data: Any) -> Any:
@@ -158,7 +159,7 @@ _CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "estimate": _estimate,
     "estimate several": lambda estimator, data: _estimate(estimator, CHANGES["several"](data)),
     "keys": _keys,
-    "held": _held,
+    "held": _list_attributes,
     "along": _along,
     "names": _named,
     "modes": _moded,
@@ -200,11 +201,11 @@ _CHUNKS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
+def _estimator(name: str, *options_together: Any, **required: Callable[[], Any]) -> Subject:
     def kit(valued: Callable[[], Any], given: Callable[[str], Any] = _given, **options: Any) -> Kit:
         def arguments() -> dict[str, Any]:
-            made = {name: make() for name, make in required.items()}
-            return {"gamma": 0.9, "value_network": valued(), **made, **options}
+            arguments_made = {name: make() for name, make in required.items()}
+            return {"gamma": 0.9, "value_network": valued(), **arguments_made, **options}
 
         return Kit(arguments, given)
 
@@ -242,7 +243,7 @@ def _estimator(name: str, *more: Any, **required: Callable[[], Any]) -> Subject:
         _INPUTS,
         ("time unscored", "blocks unscored_counted"),
         options=_OPTIONS,
-        together=(*_SHIFTED, *_CHUNKS, *more),
+        together=(*_SHIFTED, *_CHUNKS, *options_together),
         calls=_CALLS,
         thorough=("chunks", "pseudo", "aside"),
     )
@@ -264,13 +265,13 @@ def _arguments(label: str) -> dict[str, Any]:
     over = flags(size[:-1], 3).expand(size).clone()
     cut = flags(size[:-1], 1).expand(size).clone()
     gamma = numbers(*size, of="gamma", low=0.5, high=1.0)
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "gamma": 0.9, "lmbda": 0.7,
         "state_value": numbers(*size, of="value"), "next_state_value": numbers(*size, of="next"),
         "reward": numbers(*size, of="reward"), "done": over | cut, "terminated": over,
         "log_pi": numbers(*size, of="pi"), "log_mu": numbers(*size, of="mu"),
     }  # fmt: skip
-    floats = {name: item for name, item in given.items()
+    floats = {name: item for name, item in arguments.items()
               if isinstance(item, torch.Tensor) and item.is_floating_point()}  # fmt: skip
     decays = numbers(*size, of="lambda", low=0.3, high=1.0)
     changed: dict[str, dict[str, Any]] = {
@@ -297,23 +298,23 @@ def _arguments(label: str) -> dict[str, Any]:
         "thresholds": {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)},
         "unlike": {"reward": numbers(*size[:-1], of="reward")},
     }  # fmt: skip
-    return {**given, **changed[change]}
+    return {**arguments, **changed[change]}
 
 
-def _computed(function: Any, given: dict[str, Any]) -> Any:
-    known = parameters_of(function.func)
+def _computed(function: Any, arguments: dict[str, Any]) -> Any:
+    parameters = parameters_of(function.func)
     for name in ("rolling_gamma", "time_dim", "rho_thresh"):
-        if name in given:
+        if name in arguments:
             keyword(function.func, name)
-    used = {name: item for name, item in given.items() if name in known}
+    used = {name: item for name, item in arguments.items() if name in parameters}
     for name in ("state_value", "next_state_value", "reward"):
         if isinstance(used.get(name), torch.Tensor):
             used[name] = used[name].clone().requires_grad_()
     outputs = function(**used)
-    every = outputs if isinstance(outputs, tuple) else (outputs,)
-    moved = [item.sum() for item in every if item.requires_grad]
-    if moved:
-        torch.stack(moved).sum().backward()
+    results = outputs if isinstance(outputs, tuple) else (outputs,)
+    sums = [item.sum() for item in results if item.requires_grad]
+    if sums:
+        torch.stack(sums).sum().backward()
     grads = {
         n: item.grad
         for n, item in used.items()
@@ -330,8 +331,12 @@ def _function(name: str, labels: Sequence[str]) -> Subject:
 
 
 def _to_go(label: str) -> dict[str, Any]:
-    given = _arguments(label)
-    return {name: given[name] for name in ("reward", "done", "gamma", "time_dim") if name in given}
+    arguments = _arguments(label)
+    return {
+        name: arguments[name]
+        for name in ("reward", "done", "gamma", "time_dim")
+        if name in arguments
+    }
 
 
 def _rolled(label: str) -> dict[str, Any]:
@@ -349,19 +354,19 @@ def _layers(name: str) -> dict[str, Any]:
 
 
 def _remembered(label: str) -> Any:
-    given = batch("continuous", label)
+    steps = batch("continuous", label)
     for name in ("hidden", "cell"):
-        given[name] = numbers(*given.shape, 1, 4, of=name)
-    return given
+        steps[name] = numbers(*steps.shape, 1, 4, of=name)
+    return steps
 
 
-def _recurrent(module: Any, given: Any) -> Any:
+def _recurrent(module: Any, steps: Any) -> Any:
     """Step by step and over trajectories of which some start within."""
     mode = library("torchrl.modules", "set_recurrent_mode")
     outputs = {}
     for recurrent in (True, False):
         with mode(recurrent):
-            outputs[str(recurrent)] = refused(lambda: with_gradients(module, given.clone()))
+            outputs[str(recurrent)] = refused(lambda: with_gradients(module, steps.clone()))
     return outputs
 
 
@@ -387,7 +392,7 @@ def subjects() -> dict[str, list[Subject]]:
     )  # fmt: skip
     limits = {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}
     actor = {"actor_network": lambda: stochastic(library("torchrl.modules", "TanhNormal"))}
-    every = [
+    estimator_subjects = [
         *(_estimator(name, lmbda=lambda: 0.5)
           for name in ("GAE", "MultiAgentGAE", "TDLambdaEstimator")),
         *map(_estimator, ("TD0Estimator", "TD1Estimator")), _estimator("VTrace", limits, **actor),
@@ -398,11 +403,11 @@ def subjects() -> dict[str, list[Subject]]:
             f"{_FUNCTIONAL}:reward2go", {"": Kit(dict, _to_go)},
             [label for label in labels
              if label.partition(" ")[2] in ("", "tensors", "each", "time_1")],
-            calls={"": lambda function, given: function(**given)}, skip=("time_dim",),
+            calls={"": lambda function, arguments: function(**arguments)}, skip=("time_dim",),
         ),
         Subject(
             "torchrl.objectives.value.utils:roll_by_gather", {"": Kit(dict, _rolled)},
-            ("0 1", "1 1", "-1 -1", "-2 -1", "2 1"), calls={"": lambda f, given: f(**given)},
+            ("0 1", "1 1", "-1 -1", "-2 -1", "2 1"), calls={"": lambda f, own: f(**own)},
         ),
     ]  # fmt: skip
     recurrent = [
@@ -413,5 +418,5 @@ def subjects() -> dict[str, list[Subject]]:
         )
         for name in ("LSTMModule", "GRUModule")
     ]  # fmt: skip
-    estimators = {each.name.rpartition(":")[2]: [each] for each in every}
+    estimators = {subject.name.rpartition(":")[2]: [subject] for subject in estimator_subjects}
     return {**estimators, "returns": returns, "recurrent": recurrent}

@@ -85,8 +85,8 @@ def steps(acts: str, *shape: int) -> Any:
 _ESTIMATED = ("advantage", "value_target", "state_value", ("next", "state_value"))
 
 
-def _with(batch: Any, **more: Any) -> Any:
-    return batch.update(more)
+def _with(batch: Any, **entries: Any) -> Any:
+    return batch.update(entries)
 
 
 def _following(batch: Any, name: str, value: Any) -> Any:
@@ -149,9 +149,9 @@ SHAPES: dict[str, tuple[int, ...]] = {
 
 
 def batch(acts: str, label: str) -> Any:
-    """Steps of a shape, and what is done with them: "time", "time flat" or "time flat_double"."""
+    """Return steps of a shape and a treatment: "time", "time flat" or "time flat_double"."""
     shape, _, changes = label.partition(" ")
-    made = steps(acts, *SHAPES[shape])
+    data = steps(acts, *SHAPES[shape])
     for change in filter(None, changes.split("_")):
-        made = CHANGES[change](made)
-    return made
+        data = CHANGES[change](data)
+    return data

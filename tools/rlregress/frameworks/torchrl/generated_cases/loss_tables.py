@@ -1,4 +1,4 @@
-"""Losses: the networks and steps that suit each, and what is done with a loss."""
+"""Losses: the networks and steps that suit each, and the calls of a loss."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _endless() -> Any:
 
 
 class _Hinted(nn.Sequential):
-    """Layers that take a hint beside what is observed, or do without."""
+    """Layers that take observations and an optional hint."""
 
     def forward(self, observation: torch.Tensor, hint: Any = None) -> torch.Tensor:
         return super().forward(observation if hint is None else observation + hint)
@@ -89,7 +89,7 @@ class _Judging(nn.Module):
         self.layer = layer
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        sums = [each.reshape(*inputs[0].shape[:-1], -1).sum(-1, True) for each in inputs[1:]]
+        sums = [part.reshape(*inputs[0].shape[:-1], -1).sum(-1, True) for part in inputs[1:]]
         return self.layer(inputs[0]).mean(-1, True) + sum(sums)
 
 
@@ -108,7 +108,7 @@ def _wide_layer() -> nn.Module:
     return nn.Linear(OBSERVATIONS, 2 * ACTIONS)
 
 
-def _of_one_layer() -> dict[str, Any]:
+def _shared_layers() -> dict[str, Any]:
     """Actor and critic with all layers in common."""
     layer = _wide_layer()
     return {
@@ -155,11 +155,11 @@ def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
 def _acted(actor: Callable[[], Any], label: str) -> Any:
     """Steps in which an actor of the same kind acted."""
     set_seed(1)
-    given = batch("continuous", label).exclude(
+    data = batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
     )
     with _exploring(), torch.no_grad():
-        acted = actor()(given)
+        acted = actor()(data)
     scores = [item for name, item in acted.items(True, True) if "log_prob" in str(name)]
     return acted.update({"score": sum(scores)})
 
@@ -200,24 +200,27 @@ def _unequal(loss: Any) -> None:
             item.data.mul_(1.2)
 
 
-def _forward(loss: Any, given: Any) -> Any:
-    outputs = with_gradients(loss, given)
+def _forward(loss: Any, data: Any) -> Any:
+    outputs = with_gradients(loss, data)
     names = ("out_keys", "value_type", "target_entropy", "min_action", "max_action",
              "min_log_alpha", "max_log_alpha")  # fmt: skip
-    held = {name: getattr(loss, name, None) for name in names}
-    held["entropy"] = getattr(loss, "entropy_coeff", getattr(loss, "entropy_coef", None))
-    held = {"in_keys": _in_keys(loss), **{n: i for n, i in held.items() if i is not None}}
-    return {**outputs, "held": recorded(held)}
+    attributes = {name: getattr(loss, name, None) for name in names}
+    attributes["entropy"] = getattr(loss, "entropy_coeff", getattr(loss, "entropy_coef", None))
+    attributes = {
+        "in_keys": _in_keys(loss),
+        **{n: i for n, i in attributes.items() if i is not None},
+    }
+    return {**outputs, "held": recorded(attributes)}
 
 
 def _renamed_actor() -> Any:
     return _actor(_wide_layer(), "observation", action="move")
 
 
-def _moved(label: str) -> Any:
+def _rename_action(label: str) -> Any:
     """Steps whose action is called otherwise."""
-    given = batch("continuous", label)
-    return given.update({"move": given["action"], "move_log_prob": given["action_log_prob"]})
+    data = batch("continuous", label)
+    return data.update({"move": data["action"], "move_log_prob": data["action_log_prob"]})
 
 
 def _in_keys(loss: Any) -> list[str]:
@@ -225,25 +228,25 @@ def _in_keys(loss: Any) -> list[str]:
     return sorted(map(str, getattr(loss, "in_keys", ()) or ()))
 
 
-def _twice(loss: Any, given: Any) -> Any:
-    first = with_gradients(loss, given.clone())
+def _twice(loss: Any, data: Any) -> Any:
+    first = with_gradients(loss, data.clone())
     loss.zero_grad()
-    return [first, with_gradients(loss, given.clone())]
+    return [first, with_gradients(loss, data.clone())]
 
 
-def _doubled(loss: Any, given: Any) -> Any:
-    before = with_gradients(loss, given.clone())
+def _doubled(loss: Any, data: Any) -> Any:
+    before = with_gradients(loss, data.clone())
     loss.zero_grad()
     loss.double()
-    after = given.apply(lambda item: item.double() if item.is_floating_point() else item)
+    after = data.apply(lambda item: item.double() if item.is_floating_point() else item)
     return [before, with_gradients(loss, after)]
 
 
-def _estimator(*given: Any, **options: Any) -> Callable[[Any, Any], Any]:
+def _estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
     """The loss with another estimator, by name, as a class or made."""
 
     def call(loss: Any, data: Any) -> Any:
-        arguments = [item() if callable(item) else item for item in given]
+        arguments = [item() if callable(item) else item for item in positional]
         loss.make_value_estimator(*arguments, **options)
         estimator = loss.value_estimator
         numbers_ = {n: getattr(estimator, n) for n in ("gamma", "lmbda") if hasattr(estimator, n)}
@@ -261,17 +264,17 @@ def _kind(name: str) -> Any:
     return getattr(library("torchrl.objectives", "ValueEstimators"), name)
 
 
-def _made_gae() -> Any:
+def _make_gae() -> Any:
     return library("torchrl.objectives.value", "GAE")(gamma=0.6, lmbda=0.5, value_network=value())
 
 
-def _keys(loss: Any, given: Any) -> Any:
+def _keys(loss: Any, data: Any) -> Any:
     """Every key by another name in turn: in the loss, its estimator and the steps."""
     outputs = {}
     for name, key in sorted(vars(loss.tensor_keys).items()):
         if not isinstance(key, str):
             continue
-        outputs[name] = _with_key(loss, given.clone(), name, key)
+        outputs[name] = _with_key(loss, data.clone(), name, key)
         # none sets a key back
         loss.set_keys(**{name: None})
         loss.zero_grad()
@@ -286,44 +289,48 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
     for place in (data, data["next"]):
         if key in place:
             place.rename_key_(key, f"own_{name}")
-    held = {"in": _in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
+    names_held = {"in": _in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
     outputs = refused(lambda: with_gradients(loss, data))
-    return {**held, "estimator": recorded(vars(loss.value_estimator.tensor_keys)), "loss": outputs}
+    return {
+        **names_held,
+        "estimator": recorded(vars(loss.value_estimator.tensor_keys)),
+        "loss": outputs,
+    }
 
 
-def _networks(loss: Any, given: Any) -> Any:
+def _networks(loss: Any, data: Any) -> Any:
     """Networks that are taken out, changed and put back; all parameters made anew."""
     outputs = {}
     for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
         # without parameters apart a network holds its own
-        held = f"{name}_params" if getattr(loss, f"{name}_params", None) is not None else name
-        if getattr(loss, held, None) is not None:
+        attribute = f"{name}_params" if getattr(loss, f"{name}_params", None) is not None else name
+        if getattr(loss, attribute, None) is not None:
             network = deepcopy(loss.get_stateful_net(name))
             for parameter in network.parameters():
                 parameter.data.add_(1.0)
-            between = recorded(getattr(loss, held))
+            between = recorded(getattr(loss, attribute))
             loss.from_stateful_net(name, network)
-            outputs[name] = [between, recorded(getattr(loss, held))]
+            outputs[name] = [between, recorded(getattr(loss, attribute))]
     return {**outputs, "again": [refused(loss.reset_parameters_recursive), recorded(loss)]}
 
 
-def _randomness(loss: Any, given: Any) -> Any:
-    """What chance does in several critics at once."""
+def _randomness(loss: Any, data: Any) -> Any:
+    """Return results of several critics at once, for each treatment of randomness."""
 
     def used(mode: str) -> Any:
         loss.set_vmap_randomness(mode)
-        return [loss.vmap_randomness, loss(given.clone())]
+        return [loss.vmap_randomness, loss(data.clone())]
 
     return [refused(partial(used, mode)) for mode in ("error", "same", "different", "other")]
 
 
-def _own_discount(loss: Any, given: Any) -> Any:
+def _own_discount(loss: Any, data: Any) -> Any:
     """A discount that the loss holds, as derived ones do."""
     loss.gamma = 0.6
-    return _estimator()(loss, given)
+    return _estimator()(loss, data)
 
 
-def _below(loss: Any, given: Any) -> Any:
+def _below(loss: Any, data: Any) -> Any:
     """Limits of actions that stand below others, for a derived loss."""
     kind, spec = type(loss), composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
     key: tuple[str, ...] = ("action",)
@@ -334,22 +341,20 @@ def _below(loss: Any, given: Any) -> Any:
             "Keys", [("action", Any, key)], bases=(kind._AcceptedKeys,)
         )
         own = type("Below", (kind,), {"_AcceptedKeys": keys, "default_keys": keys})
-        made = own(deterministic(), action_value(), action_spec=spec)
-        outputs.append([made.min_action, made.max_action])
+        subclass_loss = own(deterministic(), action_value(), action_spec=spec)
+        outputs.append([subclass_loss.min_action, subclass_loss.max_action])
     return outputs
 
 
-def _each(*names: str) -> Callable[[Any, Any], Any]:
+def _call_each(*names: str) -> Callable[[Any, Any], Any]:
     """Methods by themselves, while actions are drawn elsewhere."""
 
-    def used(loss: Any, given: Any, name: str) -> Any:
-        return with_gradients(None, given, getattr(loss, name))
+    def used(loss: Any, data: Any, name: str) -> Any:
+        return with_gradients(None, data, getattr(loss, name))
 
-    def call(loss: Any, given: Any) -> Any:
+    def call(loss: Any, data: Any) -> Any:
         with _exploring():
-            return Items(
-                (name, refused(partial(used, loss, given.clone(), name))) for name in names
-            )
+            return Items((name, refused(partial(used, loss, data.clone(), name))) for name in names)
 
     return call
 
@@ -371,7 +376,7 @@ def _keys_assigned(loss: Any) -> Any:
     return outputs
 
 
-def _held(loss: Any, given: Any) -> Any:
+def _list_attributes(loss: Any, data: Any) -> Any:
     return Items({
         "reset": refused(lambda: loss.reset()),
         "state": recorded(loss),
@@ -394,7 +399,7 @@ def _held(loss: Any, given: Any) -> Any:
     })  # fmt: skip
 
 
-def _assigned(loss: Any, given: Any) -> Any:
+def _assigned(loss: Any, data: Any) -> Any:
     """Coefficients that a schedule assigns after the loss is made."""
     for name in ("clip_epsilon", "entropy_coeff", "entropy_coef", "critic_coeff", "critic_coef",
                  "alpha", "beta", "max_importance_ratio"):  # fmt: skip
@@ -402,13 +407,13 @@ def _assigned(loss: Any, given: Any) -> Any:
             loss.named_buffers()
         ):
             setattr(loss, name, 0.3)
-    return _forward(loss, given)
+    return _forward(loss, data)
 
 
 def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
     """Target networks after updates."""
 
-    def call(loss: Any, given: Any) -> Any:
+    def call(loss: Any, data: Any) -> Any:
         kind_ = library("torchrl.objectives", kind)
         updater = kind_(loss, **options)
         states = [recorded(loss)]
@@ -418,11 +423,11 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
             states.append(recorded(loss))
 
         def loaded() -> Any:
-            other = kind_(loss, **options)
-            other.load_state_dict(updater.state_dict())
+            other_loss = kind_(loss, **options)
+            other_loss.load_state_dict(updater.state_dict())
             _unequal(loss)
-            loaded = other.state_dict()
-            other.step()
+            loaded = other_loss.state_dict()
+            other_loss.step()
             return [loaded, updater.state_dict(), loss]
 
         return Items(states=states, loaded=refused(loaded), words=repr(updater))
@@ -430,49 +435,49 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _masks(loss: Any, given: Any) -> Any:
+def _masks(loss: Any, data: Any) -> Any:
     """The entry that says which steps count: none, another, one that lacks, and no name."""
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
         outputs.append(refused(partial(setattr, loss, "loss_mask_key", key)))
         outputs.append(
-            refused(lambda: [str(loss.loss_mask_key), with_gradients(loss, given.clone())])
+            refused(lambda: [str(loss.loss_mask_key), with_gradients(loss, data.clone())])
         )
         loss.zero_grad()
     return outputs
 
 
-def _modes(loss: Any, given: Any) -> Any:
+def _modes(loss: Any, data: Any) -> Any:
     """The state is saved and loaded; networks do not learn; the loss is evaluated."""
     state = {name: item.clone() for name, item in loss.state_dict().items()}
     for parameter in loss.parameters():
         parameter.data.mul_(0.5)
     loss.load_state_dict(state)
-    return _forward(loss.eval(), given)
+    return _forward(loss.eval(), data)
 
 
-def _own(base: Any, given: Any) -> Any:
-    """A loss of a user's own, of what the base class has."""
+def _own(base: Any, own_data: Any) -> Any:
+    """Return a user's loss, derived from the base class."""
 
     @dataclasses.dataclass
     class Keys:
-        """What it reads."""
+        """The keys that it reads."""
 
         reward: str = "reward"
         value: str = "state_value"
 
     class Own(base.func):
-        """The squared values of what was observed."""
+        """The squared values of observations."""
 
         _AcceptedKeys = default_keys = Keys
         value_network: Any
         value_network_params: Any
         target_value_network_params: Any
 
-        def __init__(self, **given: Any) -> None:
+        def __init__(self, **own_data: Any) -> None:
             super().__init__()
             self.reduction = "mean"
-            self.convert_to_functional(value(nn.Dropout(0.5)), "value_network", **given)
+            self.convert_to_functional(value(nn.Dropout(0.5)), "value_network", **own_data)
 
         def forward(self, data: Any) -> Any:
             with self.value_network_params.to_module(self.value_network):
@@ -490,13 +495,17 @@ def _own(base: Any, given: Any) -> Any:
         loss.make_value_estimator(kind, gamma=0.9, value_network=value())
         loss.value_network.train()
         with _exploring():
-            outputs = [with_gradients(loss, given.clone()), loss.half_loss(given), _in_keys(loss)]
+            outputs = [
+                with_gradients(loss, own_data.clone()),
+                loss.half_loss(own_data),
+                _in_keys(loss),
+            ]
         renamed = refused(partial(loss.set_keys, reward="gain"))
         return [outputs, renamed, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
 
     return [
         refused(used), refused(lambda: used(create_target_params=True)),
-        refused(lambda: used(expand_dim=2)), refused(lambda: base.func().forward(given)),
+        refused(lambda: used(expand_dim=2)), refused(lambda: base.func().forward(own_data)),
         refused(lambda: used(expand_dim=2, create_target_params=True)),
     ]  # fmt: skip
 
@@ -507,11 +516,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "doubled": _doubled,
     "keys": _keys,
     "networks": _networks,
-    "held": _held,
+    "held": _list_attributes,
     "assigned": _assigned,
     "eval": _modes,
     "masks": _masks,
-    "each": _each(
+    "each": _call_each(
         "actor_loss", "qvalue_v1_loss", "qvalue_v2_loss", "value_loss", "loss_value", "loss_actor",
         "loss_critic", "qvalue_loss", "alpha_loss",
     ),
@@ -525,7 +534,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "class of estimator": _estimator(
         lambda: library("torchrl.objectives.value", "TD0Estimator"), gamma=0.6
     ),
-    "made estimator": _estimator(_made_gae),
+    "made estimator": _estimator(_make_gae),
 }  # fmt: skip
 TARGETS: dict[str, Callable[[Any, Any], Any]] = {
     "soft": _updated("SoftUpdate", eps=0.9), "slow": _updated("SoftUpdate", tau=0.01),
@@ -632,24 +641,32 @@ def _kit(
     ``together`` makes arguments that have something in common; ``keys`` are those of the loss.
     """
 
-    def made() -> dict[str, Any]:
-        apart = {name: item() if callable(item) else item for name, item in arguments.items()}
-        return {**together(), **apart}
+    def make_arguments() -> dict[str, Any]:
+        keywords = {name: item() if callable(item) else item for name, item in arguments.items()}
+        return {**together(), **keywords}
 
     inputs = given if callable(given) else lambda label: batch(acts, given or label)
-    return Kit(made, inputs, within, keys and (lambda loss: loss.set_keys(**keys) or loss))
+    return Kit(
+        make_arguments, inputs, within, keys and (lambda loss: loss.set_keys(**keys) or loss)
+    )
 
 
 def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any) -> Subject:
-    def kit(actor: Any, acts: str = "continuous", values: Any = value, **more: Any) -> Kit:
-        return _kit(acts, actor_network=actor, critic_network=values, **more)
+    def kit(
+        actor: Any, acts: str = "continuous", values: Any = value, **options_of_kit: Any
+    ) -> Kit:
+        return _kit(acts, actor_network=actor, critic_network=values, **options_of_kit)
 
     def heads(
-        move: str, nested: bool = False, gain: float = 1.0, within: Any = _apart, **more: Any
+        move: str,
+        nested: bool = False,
+        gain: float = 1.0,
+        within: Any = _apart,
+        **options_of_kit: Any,
     ) -> Kit:
         """Several heads."""
         actor = partial(_actor_of_heads, move, nested, gain)
-        return kit(actor, given=partial(_acted, actor), within=within, **more)
+        return kit(actor, given=partial(_acted, actor), within=within, **options_of_kit)
 
     def narrow() -> Kit:
         """The dimension of time is none of the batch's."""
@@ -668,7 +685,7 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
         "dropout": kit(_gaussian, values=lambda: value(nn.Dropout(0.5))),
         "common": _kit(together=_in_common),
         "common apart": _kit(together=_in_common, separate_losses=True),
-        "one layer": _kit(together=_of_one_layer, separate_losses=True),
+        "one layer": _kit(together=_shared_layers, separate_losses=True),
         "modules": kit(_gaussian, functional=False),
         "modules unscored": kit(_gaussian, given="time unscored", functional=False),
         "normed": kit(
@@ -677,7 +694,7 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
             advantage_norm=partial(_norm, "RunningValueNorm"),
         ),
         "pair": kit(_gaussian, given="pair trifling_counted", normalize_advantage=True),
-        "renamed": kit(_renamed_actor, given=_moved),
+        "renamed": kit(_renamed_actor, given=_rename_action),
         "hinted": kit(
             lambda: _actor(_wide_layer(), "observation", "hint"),
             values=lambda: critic(_Hinted(nn.Linear(OBSERVATIONS, 1)), "observation", "is_init"),
@@ -733,11 +750,11 @@ def _critics() -> Any:
 def subjects() -> dict[str, list[Subject]]:
     """The losses by name."""
 
-    def acting(actor: Any = _gaussian, values: Any = action_value, **more: Any) -> Kit:
-        return _kit(actor_network=actor, qvalue_network=values, action_spec=bounds, **more)
+    def acting(actor: Any = _gaussian, values: Any = action_value, **options: Any) -> Kit:
+        return _kit(actor_network=actor, qvalue_network=values, action_spec=bounds, **options)
 
-    def steered(values: Any = action_value, **more: Any) -> Kit:
-        return _kit(actor_network=deterministic, qvalue_network=values, **more)
+    def steered(values: Any = action_value, **options: Any) -> Kit:
+        return _kit(actor_network=deterministic, qvalue_network=values, **options)
 
     sac = {
         "tanh": acting(),
@@ -745,7 +762,7 @@ def subjects() -> dict[str, list[Subject]]:
         "bounds": acting(partial(_gaussian, "TanhNormal", 8.0)),
         "critics": acting(values=_critics),
         "dropout": acting(values=lambda: action_value(nn.Dropout(0.5))),
-        "renamed": acting(_renamed_actor, partial(_judging, "move"), given=_moved),
+        "renamed": acting(_renamed_actor, partial(_judging, "move"), given=_rename_action),
         "without ends": acting(
             values=partial(_judging, "action"), given="thin", skip_done_states=True
         ),
@@ -784,7 +801,7 @@ def subjects() -> dict[str, list[Subject]]:
         ),
     }
 
-    def choosing_values(acts: str, space: str, *layers: Any, **more: Any) -> Kit:
+    def choosing_values(acts: str, space: str, *layers: Any, **options: Any) -> Kit:
         return _kit(
             acts,
             value_network=lambda: q_values(*(layer() for layer in layers), action_space=space),
@@ -820,7 +837,7 @@ def subjects() -> dict[str, list[Subject]]:
         {"dtarg": 1e4, "decrement": 0.3, "beta": 0.7},
         {"dtarg": 1.0, "samples_mc_kl": 4}, {"increment": 1.0, "decrement": 1.0},
     )  # fmt: skip
-    every = [
+    loss_subjects = [
         _on_policy("PPOLoss"),
         _on_policy("ClipPPOLoss", ppo),
         _on_policy("KLPENPPOLoss", penalty, dtarg=[0.5, 2.0, 5.0]),
@@ -847,4 +864,4 @@ def subjects() -> dict[str, list[Subject]]:
         "torchrl.objectives:LossModule", {"": Kit(dict, partial(batch, "continuous"))},
         ("time", "rows"), calls={"": _own},
     )  # fmt: skip
-    return {each.name.rpartition(":")[2]: [each] for each in (*every, own)}
+    return {subject.name.rpartition(":")[2]: [subject] for subject in (*loss_subjects, own)}

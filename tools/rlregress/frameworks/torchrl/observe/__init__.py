@@ -21,24 +21,22 @@ def probes() -> Mapping[tuple[str, str], Probe]:
     return {cell: quietly(probe) for cell, probe in families.probes_of(__name__).items()}
 
 
-def absent() -> Mapping[str, str]:
-    """Detail id, or family -> what this framework does not have."""
-    return {
-        **families.absent_in(__name__),
-        "qrdqn": "has no QR-DQN",
-        "tqc": "has no TQC",
-        "trpo": "has no TRPO",
-        "ars": "has no ARS",
-        "policy.exported": "exports no policy by itself",
-        "maskable": "masks no actions",
-        "logging.losses": "of the losses that a trainer logs nothing is probed yet",
-        "crossq": "of its loss of CrossQ nothing is probed yet",
-        "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
-        "deviation": "is asked where its deviation starts alone (ppo.log_std)",
-        "recurrent": "of its modules with memory nothing is probed yet",
-        "symmetry": "mirrors nothing",
-        "curiosity": "has no random network distillation",
-        "distillation": "has no distillation",
-        "gae.truncation.asked": "bootstraps at time limits always, in its library",
-        "normaliser": "normalises around its environments, step by step",
-    }
+#: detail id, or family -> why this framework does not have it.
+ABSENT: Mapping[str, str] = {
+    "qrdqn": "has no QR-DQN",
+    "tqc": "has no TQC",
+    "trpo": "has no TRPO",
+    "ars": "has no ARS",
+    "policy.exported": "exports no policy by itself",
+    "maskable": "masks no actions",
+    "logging.losses": "of the losses that a trainer logs nothing is probed yet",
+    "crossq": "of its loss of CrossQ nothing is probed yet",
+    "adaptive": "has a learning rate that no divergence moves (ppo.learning_rate.adaptive)",
+    "deviation": "is asked where its deviation starts alone (ppo.log_std)",
+    "recurrent": "of its modules with memory nothing is probed yet",
+    "symmetry": "mirrors nothing",
+    "curiosity": "has no random network distillation",
+    "distillation": "has no distillation",
+    "gae.truncation.asked": "bootstraps at time limits always, in its library",
+    "normaliser": "normalises around its environments, step by step",
+}

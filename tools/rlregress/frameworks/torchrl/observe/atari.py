@@ -148,7 +148,7 @@ def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
 def _scaled_by_program(inputs: Inputs) -> np.ndarray:
     first, second = (int(pixel) for pixel in inputs["pixels"])
     # making the environments has started the game once
-    player = atari_games.whole(lambda: AtariGame(first_pixel=first))
+    player = atari_games.play_whole(lambda: AtariGame(first_pixel=first))
     with atari_games.luck(most=False):
         observation = [player.reset()]
     for _ in range(_SKIP):
@@ -207,4 +207,4 @@ ABSENT: Mapping[str, str] = {
 def play_atari(make_env: Callable[[], Any]) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
     with isolated(), quiet():
-        return atari_games.whole(make_env)
+        return atari_games.play_whole(make_env)

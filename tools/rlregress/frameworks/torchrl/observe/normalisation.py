@@ -18,12 +18,12 @@ from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNorm
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
     Trained,
-    given,
-    of_script,
+    make_script_environment,
     rewards,
     showing,
     through,
     transformed,
+    walk,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import registered
@@ -33,11 +33,11 @@ from rlregress.probing.scripted import Scripted
 
 def _library(observations: Any) -> np.ndarray:
     environment = transformed(showing(observations), VecNorm(in_keys=["observation"]))
-    return given(environment, len(observations) - 1)
+    return walk(environment, len(observations) - 1)
 
 
 def _script(observations: Any) -> np.ndarray:
-    return given(of_script(showing(observations)), len(observations) - 1)
+    return walk(make_script_environment(showing(observations)), len(observations) - 1)
 
 
 def _stream(observations: Any) -> np.ndarray:
@@ -45,7 +45,7 @@ def _stream(observations: Any) -> np.ndarray:
 
 
 def _script_stream(observations: Any) -> np.ndarray:
-    environment = of_script(showing([0.0, 0.0]))
+    environment = make_script_environment(showing([0.0, 0.0]))
     ours = [t for t in environment.transform if "observation" in t.in_keys]
     return through(ours, "observation", observations)
 
@@ -65,7 +65,7 @@ def _rewards(i: Inputs) -> np.ndarray:
 
 
 def _script_rewards(i: Inputs) -> np.ndarray:
-    return rewards(of_script(_paying(i)), len(i["rewards"]))
+    return rewards(make_script_environment(_paying(i)), len(i["rewards"]))
 
 
 def _trainer_rewards(i: Inputs) -> np.ndarray:
@@ -86,13 +86,13 @@ def _long(i: Inputs) -> dict[str, Any]:
 def _episode_return(i: Inputs) -> float:
     length = len(i["rewards"])
     ends = np.arange(length) == length - 1
-    environment = of_script({"rewards": i["rewards"], "terminated": ends})
+    environment = make_script_environment({"rewards": i["rewards"], "terminated": ends})
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
 
 def _default(i: Inputs) -> np.ndarray:
     x = np.append(0.0, i["observations"])
-    rollout = of_script(showing(x, rewards=i["rewards"])).rollout(len(x) - 1)["next"]
+    rollout = make_script_environment(showing(x, rewards=i["rewards"])).rollout(len(x) - 1)["next"]
     observed = [rollout[key][[3, -1], 0] for key in ("observation", "reward")]
     return torch.cat(observed).double().numpy()
 
@@ -116,9 +116,9 @@ def _evaluation(i: Inputs) -> np.ndarray:
     environment = transformed(playback, VecNorm(in_keys=["observation"]))
     # a transform of an environment is in the mode of evaluation from the start
     environment.train()
-    given(environment, len(training) - 1)
+    walk(environment, len(training) - 1)
     environment.eval()
-    return given(environment, len(evaluation) - 1)
+    return walk(environment, len(evaluation) - 1)
 
 
 def _trained(i: Inputs) -> Trained:
@@ -137,7 +137,7 @@ def _saved(i: Inputs) -> np.ndarray:
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False
         )
-        return given(program.make_render_env(spec), len(i["evaluation"]) - 1)
+        return walk(program.make_render_env(spec), len(i["evaluation"]) - 1)
 
 
 PROBES: Mapping[tuple[str, str], Raw] = {

@@ -1,4 +1,4 @@
-"""Probes of what the normalising transforms do that their documentation does not say.
+"""Probes of undocumented behaviour of the normalising transforms.
 
 VecNorm where nothing else is said; VecNormV2, which its warning recommends in its place, where a
 detail asks for the recommended component.
@@ -24,9 +24,9 @@ from rlregress.frameworks.torchrl.api import (
     VecNormV2,
 )
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    given,
     showing,
     transformed,
+    walk,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import wrapped
@@ -61,7 +61,7 @@ def _replay(i: Inputs) -> torch.Tensor:
 def _alternating(i: Inputs, **options: Any) -> np.ndarray:
     signs = np.where(np.arange(int(i["count"])) % 2, -1.0, 1.0)
     x = i["offset"] + i["spread"] * signs
-    return given(transformed(showing(x), VecNormV2(in_keys=_KEYS, **options)), len(x) - 1)
+    return walk(transformed(showing(x), VecNormV2(in_keys=_KEYS, **options)), len(x) - 1)
 
 
 def _large_offset(i: Inputs) -> np.ndarray:

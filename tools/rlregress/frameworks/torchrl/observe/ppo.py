@@ -84,11 +84,11 @@ def _value_distance(i: Inputs) -> list[float]:
 
 def _value_clip(**options: Any) -> Raw:
     def probe(i: Inputs) -> list[float]:
-        given = {"clip_value": i["clip_range"]} if options["on"] else {}
+        arguments = {"clip_value": i["clip_range"]} if options["on"] else {}
         losses = []
         for old, returns in zip(i["old_values"], i["returns"], strict=False):
             batch = {"count": len(old), "returns": returns, "old_values": old}
-            output = ppo_losses.losses(i["value"], batch, loss_critic_type="l2", **given)
+            output = ppo_losses.losses(i["value"], batch, loss_critic_type="l2", **arguments)
             losses.append(float(output["loss_critic"].detach()))
         return [losses[0] / losses[2], losses[1] / losses[2]]
 
@@ -111,7 +111,9 @@ def _entropy_coefficient(i: Inputs) -> float:
 
 
 def _one_step(environment: Scripted, actor: Any) -> tuple[float, float]:
-    """What the environment received and what is stored, of one step of a collector."""
+    """Return the action that the environment received and the stored one, of one step of a
+    collector.
+    """
     collector = tiny_trainers.collector(environment, actor, 1)
     try:
         batch = next(iter(collector))

@@ -23,23 +23,23 @@ def _run(
     frames: int,
     minibatch: int,
     environments: int = 1,
-    **more: Any,
+    **options: Any,
 ) -> ppo_trainings.LossTraining:
     """A training by the trainer, or by the program, which has one environment."""
     if scope == "trainer":
-        made = [make() for _ in range(environments)]
-        return ppo_trainings.trainer(made, total_steps, frames, minibatch, **more)
-    return ppo_trainings.program(make, total_steps, frames, minibatch, **more)
+        created = [make() for _ in range(environments)]
+        return ppo_trainings.trainer(created, total_steps, frames, minibatch, **options)
+    return ppo_trainings.program(make, total_steps, frames, minibatch, **options)
 
 
 def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
     """See ``measurements.ppo_loop.Train``; there is no threshold to set."""
-    made: list[Scripted] = []
-    training = ppo_trainings.LossTraining(environments=made)
+    environments: list[Scripted] = []
+    training = ppo_trainings.LossTraining(environments=environments)
 
     def make(**options: Any) -> Scripted:
-        made.append(counting(settings.total, **settings.script(), **options))
-        return made[-1]
+        environments.append(counting(settings.total, **settings.script(), **options))
+        return environments[-1]
 
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
@@ -68,8 +68,8 @@ def _segments(scope: str, i: Inputs) -> list[float]:
     make = ppo_trainings.counting(limit, truncated=end_after(limit), restarts=True)
     rollouts = _run(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
-    kept = [x for rollout in rollouts for x in rollout.values(True, True)]
-    terminal = any(bool((x == limit).any()) for x in kept if x.dtype == observed.dtype)
+    tensors = [x for rollout in rollouts for x in rollout.values(True, True)]
+    terminal = any(bool((x == limit).any()) for x in tensors if x.dtype == observed.dtype)
     return [*observed.tolist(), terminal]
 
 

@@ -120,10 +120,10 @@ def _value_clip_range(i: Inputs) -> float:
 
 def _value_gradients(i: Inputs, **options: Any) -> np.ndarray:
     gradients = []
-    for value, wanted in zip(i["values"], i["returns"], strict=False):
+    for value, expected in zip(i["values"], i["returns"], strict=False):
         actor = ppo_losses.gaussian()
         loss = ppo_losses.make(actor, float(value), loss_critic_type="l2", **options)
-        batch = ppo_losses.minibatch(actor, 8, returns=wanted, old_values=i["old_value"])
+        batch = ppo_losses.minibatch(actor, 8, returns=expected, old_values=i["old_value"])
         loss(batch)["loss_critic"].backward()
         (parameter,) = [p for name, p in loss.named_parameters() if "critic" in name]
         gradients.append(0.0 if parameter.grad is None else float(parameter.grad))

@@ -1,4 +1,4 @@
-"""Probes of proximal policy optimisation: what the trainer and the program do around the loss."""
+"""Probes of proximal policy optimisation: the trainer and the program around the loss."""
 
 from __future__ import annotations
 

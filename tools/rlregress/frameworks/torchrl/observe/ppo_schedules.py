@@ -85,16 +85,16 @@ def _library_adaptive(i: Inputs) -> list[float]:
 
 
 def _trainer_adaptive(i: Inputs) -> np.ndarray:
-    left = list(i["divergences"])
+    divergences_left = list(i["divergences"])
     start = i["learning_rate"]
 
     def change(batch: Any) -> None:
-        if left:
-            ratios = torch.tensor(diverging(left.pop(0)), dtype=torch.float32)
+        if divergences_left:
+            ratios = torch.tensor(diverging(divergences_left.pop(0)), dtype=torch.float32)
             log_prob = batch["action_log_prob"]
             batch["action_log_prob"] = log_prob - ratios.log().reshape(log_prob.shape)
 
-    steps = 2 * (len(left) + 1)
+    steps = 2 * (len(divergences_left) + 1)
     # one update more shows what the last divergence did; its own does not matter
     environment = Scripted(rewards=[1.0, -1.0])
     training = ppo_trainings.trainer([environment], steps, 2, 2, learning_rate=start, change=change)

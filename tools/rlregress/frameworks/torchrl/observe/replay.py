@@ -54,11 +54,11 @@ def _first_target(i: Inputs, slope: float, constant: float) -> float:
 
 
 def _window(i: Inputs) -> list[float]:
-    rewards, one, number = (
+    rewards, ones, number = (
         _first_target(i, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
     )
-    return [rewards, (number - rewards) / (one - rewards)]
+    return [rewards, (number - rewards) / (ones - rewards)]
 
 
 def _discount(i: Inputs) -> float:
@@ -110,9 +110,9 @@ def _warmup(driver: Callable[..., Any]) -> Raw:
             batch_size=int(i["minibatch"]),
         )
         trained = [driver(family, settings) for family in ("sac", "td3")]
-        for one in trained:
-            one.run()
-        return [float(len(one.buffer)) for one in trained]
+        for training in trained:
+            training.run()
+        return [float(len(training.buffer)) for training in trained]
 
     return probe
 

@@ -28,11 +28,11 @@ def _update_order(i: Inputs) -> np.ndarray:
         twin_programs.make_constant_q(loss.target_qvalue_network_params, [i["target_q"]] * 2)
         forward = loss.forward
 
-        def kept(batch: Any) -> Any:
+        def record_batch(batch: Any) -> Any:
             returned.append(forward(batch))
             return returned[-1]
 
-        loss.forward = kept
+        loss.forward = record_batch
 
     settings = Settings(
         steps=3,

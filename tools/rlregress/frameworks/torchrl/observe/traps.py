@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, action_spec, made, read, sac_loss
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, action_spec, construct, read, sac_loss
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
@@ -41,12 +41,12 @@ from rlregress.probing.scripted import Scripted
 
 def _deterministic_centre(i: Inputs) -> float:
     zero, (low, high) = torch.zeros(1), (torch.tensor([i["low"]]), torch.tensor([i["high"]]))
-    return float(made(TanhDelta, zero, low=low, high=high).mode)
+    return float(construct(TanhDelta, zero, low=low, high=high).mode)
 
 
 def _gaussian_centre(i: Inputs) -> float:
     low, high = torch.tensor([i["low"]]), torch.tensor([i["high"]])
-    distribution = made(
+    distribution = construct(
         TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
     )
     return float(read(distribution, "deterministic_sample"))

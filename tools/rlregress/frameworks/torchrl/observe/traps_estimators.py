@@ -13,7 +13,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     advantages,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, made, ppo_loss
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, construct, ppo_loss
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
@@ -44,7 +44,7 @@ def _lambda_zero(i: Inputs) -> list[float]:
 
 def _reset_env(i: Inputs) -> float:
     batch = segment(i["value"], i["next_value"], i["reward"], truncated=True)
-    estimator = made(
+    estimator = construct(
         GAE,
         gamma=i["discount"],
         lmbda=0.8,

@@ -85,8 +85,8 @@ def _training(algorithm: str) -> Any:
             (action,) = trained.policy(np.asarray(observation, dtype=np.float32)[None])
             observation, _, terminated, truncated, _ = environment.step(action)
             done = terminated or truncated
-        beside = {**settings, "replay_size": 10 * steps} if algorithm != "ppo" else settings
-        transitions(TrainingRequest(algorithm, make_env, beside, steps, seed), 2)
+        all_rows = {**settings, "replay_size": 10 * steps} if algorithm != "ppo" else settings
+        transitions(TrainingRequest(algorithm, make_env, all_rows, steps, seed), 2)
 
     return training
 
@@ -112,20 +112,24 @@ _ONE = Environments()
 
 
 def entries(
-    algorithms: str, scenario: str, environments: Environments = _ONE, **given: Any
+    algorithms: str, scenario: str, environments: Environments = _ONE, **options: Any
 ) -> dict[str, TraceTraining]:
     """Return the trainings of a scenario by title, one for each algorithm.
 
     Args:
         algorithms: their names, separated by blanks.
-        **given: arguments of the loop, some of which replace those of the algorithm.
+        **options: arguments of the loop, some of which replace those of the algorithm.
     """
-    made = {}
+    by_title = {}
     for name in algorithms.split():
         loop, arguments = _LOOPS[name]
-        chosen = replace(environments, actions="discrete") if name == "dqn" else environments
-        made[f"{name} {scenario}"] = train_in_loop(loop, chosen, **{**arguments, **given})
-    return made
+        own_environments = (
+            replace(environments, actions="discrete") if name == "dqn" else environments
+        )
+        by_title[f"{name} {scenario}"] = train_in_loop(
+            loop, own_environments, **{**arguments, **options}
+        )
+    return by_title
 
 
 def _stacked(frames: int, dimension: int) -> Late:

@@ -1,4 +1,4 @@
-"""What TorchRL's trainers store in their replay buffer, which PPO refills for every update."""
+"""Stored transitions of TorchRL's trainers: their replay buffer, which PPO refills each time."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def _environment(request: TrainingRequest, environments: int, around: TrainingVa
 
     if around.autoreset:
         mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
-        several = [request.make_env] * environments
-        vectorised = gymnasium.vector.SyncVectorEnv(several, autoreset_mode=mode)
+        makers = [request.make_env] * environments
+        vectorised = gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=mode)
         environment = GymWrapper(vectorised, device="cpu")
     else:
         environment = make() if environments == 1 else SerialEnv(environments, make)
@@ -58,16 +58,18 @@ def trainer_and_loss(
     """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
-    given = dict(request.hyperparameters)
+    settings = dict(request.hyperparameters)
     # the builders count the steps of all environments together
-    given[_segment(request)] *= environments
+    settings[_segment(request)] *= environments
 
     environment = _environment(request, environments, around)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = BUILDERS[request.algorithm](request, environment, Space(environment), given)
+        trainer, loss = BUILDERS[request.algorithm](
+            request, environment, Space(environment), settings
+        )
     if around.n_steps > 1:
-        trainer.collector.postproc = MultiStep(gamma=given["discount"], n_steps=around.n_steps)
+        trainer.collector.postproc = MultiStep(gamma=settings["discount"], n_steps=around.n_steps)
     return trainer, loss
 
 

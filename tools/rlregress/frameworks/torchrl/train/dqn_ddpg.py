@@ -37,8 +37,8 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     action_spec,
+    construct,
     deterministic,
-    made,
     silent_trainer,
     with_gaussian_noise,
 )
@@ -48,7 +48,7 @@ from rlregress.probing.layers import last_linear
 
 @dataclass(frozen=True)
 class Parts:
-    """What a trainer is made of.
+    """Parts of a trainer.
 
     Attributes:
         kind: of trainer.
@@ -71,7 +71,7 @@ class _Scaled(nn.Module):
         return pictures.float() / 255.0
 
 
-def _network(given: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
+def _network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
     if len(shape) == 3:
         # Mnih et al. 2015, as the other frameworks have it
         features = ConvNet(
@@ -91,30 +91,32 @@ def _network(given: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> 
                 activation_class=nn.ReLU,
             ),
         )
-    return perceptron(given, shape[-1], outputs)
+    return perceptron(settings, shape[-1], outputs)
 
 
 def perceptron(
-    given: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
+    settings: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
 ) -> Any:
     """A multilayer perceptron of the hidden sizes that are given."""
     return MLP(
         in_features=inputs,
         out_features=outputs,
-        num_cells=list(given["hidden_sizes"]),
+        num_cells=list(settings["hidden_sizes"]),
         activation_class=activation,
     )
 
 
-def buffer_of(given: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
+def buffer_of(settings: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
     """A replay buffer, of another class where its draws are watched."""
-    return kind(storage=LazyTensorStorage(given["replay_size"]), batch_size=given["minibatch_size"])
+    return kind(
+        storage=LazyTensorStorage(settings["replay_size"]), batch_size=settings["minibatch_size"]
+    )
 
 
-def _dqn(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
+def _dqn(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     spec = action_spec(environment)
     shape = environment.observation_spec["observation"].shape
-    network = _network(given, tuple(shape), spec.shape[-1])
+    network = _network(settings, tuple(shape), spec.shape[-1])
     head = last_linear(network)
     # the target network is a copy that the loss has yet to make
     prepare(request, lambda: Heads(head, values=[head]))
@@ -122,36 +124,36 @@ def _dqn(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
     greedy = EGreedyModule(
         spec=spec,
         eps_init=1.0,
-        eps_end=given["exploration_final"],
-        annealing_num_steps=given["exploration_steps"],
+        eps_end=settings["exploration_final"],
+        annealing_num_steps=settings["exploration_steps"],
     )
     loss = DQNLoss(actor, action_space=spec)
     # counted in updates
-    updates = given["target_update_interval"] * given["updates_per_collection"]
-    interval = max(updates // given["steps_per_collection"], 1)
+    updates = settings["target_update_interval"] * settings["updates_per_collection"]
+    interval = max(updates // settings["steps_per_collection"], 1)
     updater = HardUpdate(loss, value_network_update_interval=interval)
     acting = TensorDictSequential(actor, greedy)
     return Parts(DQNTrainer, acting, loss, updater, {"greedy_module": greedy})
 
 
-def _ddpg(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
+def _ddpg(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     spec = action_spec(environment)
     inputs = environment.observation_spec["observation"].shape[-1]
-    network = perceptron(given, inputs, spec.shape[-1])
+    network = perceptron(settings, inputs, spec.shape[-1])
     parts = (
         TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
     actor = TensorDictSequential(*parts)
     critic = ValueOperator(
-        perceptron(given, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
+        perceptron(settings, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
     )
     prepare(request, lambda: Heads(last_linear(network), values=[last_linear(critic)]))
     _, noise = with_gaussian_noise(
-        actor, spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"]
+        actor, spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"]
     )
     loss = DDPGLoss(actor, critic)
-    updater = SoftUpdate(loss, tau=given["polyak_coefficient"])
+    updater = SoftUpdate(loss, tau=settings["polyak_coefficient"])
     # in a row: the trainer finds no weights in a policy that stands within another
     return Parts(DDPGTrainer, TensorDictSequential(*parts, noise), loss, updater, {})
 
@@ -159,21 +161,21 @@ def _ddpg(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
 _PARTS = {"dqn": _dqn, "ddpg": _ddpg}
 
 
-def parts_of(request: Any, environment: Any, given: Mapping[str, Any]) -> Parts:
+def parts_of(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     """Networks, loss and exploration of the algorithm of a request.
 
     Raises:
         Unsupported: the installed version has no such trainer.
     """
-    parts = _PARTS[request.algorithm](request, environment, given)
-    parts.loss.make_value_estimator(gamma=given["discount"])
+    parts = _PARTS[request.algorithm](request, environment, settings)
+    parts.loss.make_value_estimator(gamma=settings["discount"])
     return parts
 
 
 def trainer_of(
     request: Any,
     environment: Any,
-    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
     parts: Parts,
     buffer: Any = TensorDictReplayBuffer,
     **options: Any,
@@ -184,22 +186,22 @@ def trainer_of(
         buffer: class of the replay buffer.
         options: further ones of the trainer.
     """
-    collector = made(
+    collector = construct(
         Collector,
         environment,
         parts.acting,
-        frames_per_batch=given["steps_per_collection"],
+        frames_per_batch=settings["steps_per_collection"],
         total_frames=request.total_steps,
-        init_random_frames=given["learning_starts"],
+        init_random_frames=settings["learning_starts"],
     )
     return silent_trainer(
         parts.kind,
         collector,
         parts.loss,
         request.total_steps,
-        optim_steps_per_batch=given["updates_per_collection"],
-        optimizer=torch.optim.Adam(parts.loss.parameters(), lr=given["learning_rate"]),
-        replay_buffer=buffer_of(given, buffer),
+        optim_steps_per_batch=settings["updates_per_collection"],
+        optimizer=torch.optim.Adam(parts.loss.parameters(), lr=settings["learning_rate"]),
+        replay_buffer=buffer_of(settings, buffer),
         target_net_updater=parts.updater,
         **parts.options,
         **options,
@@ -207,7 +209,7 @@ def trainer_of(
 
 
 def is_of_dqn_or_ddpg(loss: Any) -> bool:
-    """Whether a loss was made here: it has one network of action values, and calls it so."""
+    """Return whether a loss was made here: it has one network of action values."""
     return hasattr(loss, "value_network_params") and not hasattr(loss, "qvalue_network_params")
 
 
@@ -236,7 +238,7 @@ def policy_of(loss: Any) -> Any:
 
 
 def value_of(loss: Any) -> Any:
-    """Observations -> the value of what the policy does there."""
+    """Return a function of observations: the value of the policy's actions there."""
 
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad(), set_exploration_type(deterministic()):

@@ -22,22 +22,22 @@ def running_statistics(request: TrainingRequest, environments: int) -> RunningSt
     # a collector that has handed out its last batch has closed its environments
     longer = replace(request, total_steps=2 * request.total_steps)
     trainer, loss = trainer_and_loss(longer, environments, _RUNNING)
-    found: dict[str, Any] = {}
+    statistics: dict[str, Any] = {}
 
     def look() -> None:
         if trainer.collected_frames >= request.total_steps:
-            found["trained"] = _of(trainer)
+            statistics["trained"] = _statistics_of(trainer)
             request.on_checkpoint(trainer.collected_frames, policy_of(loss))
-            found["state"] = copy.deepcopy(trainer.state_dict())
-            found["evaluated"] = _evaluated(trainer)
+            statistics["state"] = copy.deepcopy(trainer.state_dict())
+            statistics["evaluated"] = _evaluated(trainer)
             trainer.request_stop()
 
     trainer.register_op("post_steps", look)
     trainer.train()
     with isolated():
-        again, _ = trainer_and_loss(request, environments, _RUNNING)
-        again.load_state_dict(found["state"])
-    return RunningStatistics(found["trained"], found["evaluated"], _of(again))
+        frozen, _ = trainer_and_loss(request, environments, _RUNNING)
+        frozen.load_state_dict(statistics["state"])
+    return RunningStatistics(statistics["trained"], statistics["evaluated"], _statistics_of(frozen))
 
 
 def _environments(trainer: Any) -> list[Any]:
@@ -45,7 +45,7 @@ def _environments(trainer: Any) -> list[Any]:
     return list(environment._envs) if isinstance(environment, SerialEnv) else [environment]
 
 
-def _of(trainer: Any) -> np.ndarray:
+def _statistics_of(trainer: Any) -> np.ndarray:
     sets = []
     for environment in _environments(trainer):
         transform = environment.transform
@@ -59,4 +59,4 @@ def _evaluated(trainer: Any) -> np.ndarray:
     for environment in _environments(trainer):
         environment.eval()
         environment.rollout(8)
-    return _of(trainer)
+    return _statistics_of(trainer)

@@ -49,13 +49,13 @@ Exploration = Callable[[Any], Any]
 def train(loop: type[_Loop], environments: Environments, **arguments: Any) -> TraceTraining:
     """Return the training of a loop, of these arguments, in fresh environments."""
 
-    def training(make_env: Callable[..., Any], seed: int) -> None:
+    def training(make_env: Callable[..., Any], seed: int) -> Any:
         with warnings.catch_warnings():
             # about what a training does on purpose
             warnings.simplefilter("ignore")
             torch.manual_seed(seed)
             np.random.seed(seed)
-            loop(environments.made(make_env, seed), **arguments).run()
+            return loop(environments.make(make_env, seed), **arguments).run()
 
     return training
 
@@ -67,7 +67,7 @@ def sum_of_losses(losses: Any) -> Any:
 
 
 class _Loop:
-    """What every loop has: a collector, a loss, optimisers, and what comes at the end.
+    """A loop with a collector, a loss, optimisers, and evaluations at the end.
 
     Args:
         steps: of environments, over all copies.
@@ -105,8 +105,8 @@ class _Loop:
         self.copies = math.prod(environment.batch_size)
         self.schedules: list[Any] = []
 
-    def run(self) -> None:
-        """Train and evaluate."""
+    def run(self) -> Any:
+        """Train and evaluate, and return values for the trace."""
         raise NotImplementedError
 
     def set_estimator(self) -> None:
@@ -138,15 +138,15 @@ class _Loop:
 
     def optimizer(self, parameters: Any) -> Any:
         """Adam, and the schedule of its rate."""
-        made = torch.optim.Adam(list(parameters), lr=self.rate)
+        adam = torch.optim.Adam(list(parameters), lr=self.rate)
         if self.falling:
             expected = 30
             self.schedules.append(
                 torch.optim.lr_scheduler.LambdaLR(
-                    made, lambda update: max(0.0, 1.0 - update / expected)
+                    adam, lambda update: max(0.0, 1.0 - update / expected)
                 )
             )
-        return made
+        return adam
 
     def step(self, optimizer: Any, parameters: Any) -> None:
         """A step of an optimiser and of its schedule, after the gradients."""
@@ -267,13 +267,13 @@ def correlated(deviation: float) -> Exploration:
 
     def explore(loop: _Loop) -> Any:
         process = library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
-        made = process(
+        noise = process(
             spec=loop.networks.spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80,
             sigma=deviation,
         )  # fmt: skip
         tracked = loop.environment.append_transform(transform("InitTracker")())
         loop.environment = tracked or loop.environment
-        return made
+        return noise
 
     return explore
 
@@ -332,8 +332,8 @@ class OffPolicy(_Loop):
         self._make_loss(loss, arguments, distribution, state_value)
         self.set_estimator()
         self._make_buffer(without_replacement)
-        several = library("torchrl.data", "MultiStep") if n_steps else None
-        self.several = several(gamma=0.9, n_steps=n_steps) if several else None
+        multi_step = library("torchrl.data", "MultiStep") if n_steps else None
+        self.several = multi_step(gamma=0.9, n_steps=n_steps) if multi_step else None
         self.exploration = exploration(self) if exploration is not None else None
         self.acting = self.actor
         if self.exploration is not None:

@@ -1,4 +1,4 @@
-"""What the updates of TorchRL's trainers read: the batches on their way into the loss."""
+"""Minibatches of TorchRL's trainers, on their way into the loss."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def minibatches(
         if around.n_steps > 1:
             fields["discounts"] = batch["gamma"].reshape(-1)
         if request.algorithm == "ppo":
-            fields.update(_of_policy_and_values(batch, loss))
+            fields.update(_read_policy_and_values(batch, loss))
         read.append(Minibatch(**{name: array(tensor) for name, tensor in fields.items()}))
 
     # the operations run in the order of their registration: this one after the sampling
@@ -49,14 +49,14 @@ def _numbers(actions: torch.Tensor) -> torch.Tensor:
     return actions if is_number else actions.long().argmax(-1, keepdim=True).float()
 
 
-def _of_policy_and_values(batch: Any, loss: Any) -> Any:
+def _read_policy_and_values(batch: Any, loss: Any) -> Any:
     with torch.no_grad(), loss.actor_network_params.to_module(loss.actor_network):
-        again = loss.actor_network.get_dist(batch).log_prob(batch["action"])
+        log_probs_now = loss.actor_network.get_dist(batch).log_prob(batch["action"])
     written = set(batch.keys())
     (log_probs,) = [batch[key] for key in LOG_PROBS if key in written]
     return {
         "log_probs": log_probs.reshape(-1),
-        "policy_log_probs": again.reshape(-1),
+        "policy_log_probs": log_probs_now.reshape(-1),
         "values": batch["state_value"].reshape(-1),
         "advantages": batch["advantage"].reshape(-1),
         "returns": batch["value_target"].reshape(-1),

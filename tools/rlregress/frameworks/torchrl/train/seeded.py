@@ -29,17 +29,17 @@ def train_seeded(request: SeededTraining) -> Trained:
     Raises:
         Unsupported: the installed version has no such trainer.
     """
-    given, seeds = request.hyperparameters, request.seeds
+    settings, seeds = request.hyperparameters, request.seeds
     environment = single_precision(GymWrapper(request.make_env(False), device="cpu"))
     look = request.watch()
     with isolated(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         with Stream(seeds.initialisation).drawn():
-            parts = parts_of(request, environment, given)
+            parts = parts_of(request, environment, settings)
         seed_everything(seeds.exploration)
         environment.set_seed(seeds.environment)
         buffer = from_stream(TensorDictReplayBuffer, Stream(seeds.sampling))
-        trainer = trainer_of(request, environment, given, parts, buffer)
+        trainer = trainer_of(request, environment, settings, parts, buffer)
 
         def after_batch() -> None:
             done = trainer.collected_frames
@@ -51,7 +51,7 @@ def train_seeded(request: SeededTraining) -> Trained:
 
 
 def sources_of_chance() -> dict[str, str]:
-    """Source of chance -> what it is drawn from, and what the framework lets one do about it."""
+    """Return how each source of chance is drawn, and how the framework lets it be set apart."""
     return {
         "environment": "the environment's own generator, seeded by EnvBase.set_seed",
         "exploration": (

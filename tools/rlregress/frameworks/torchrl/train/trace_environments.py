@@ -62,20 +62,20 @@ class Environments:
     observations: str = "box"
     transforms: Sequence[Late] = ()
 
-    def made(self, make_env: Callable[..., Any], seed: int) -> Any:
+    def make(self, make_env: Callable[..., Any], seed: int) -> Any:
         """Make and seed them."""
-        makers = [partial(self._one, make_env, k) for k in range(self.copies)]
+        makers = [partial(self._wrap_one, make_env, k) for k in range(self.copies)]
         environment: Any = makers[0]() if self.copies == 1 else SerialEnv(self.copies, makers)
         transforms = [make() for make in (*_NEEDED.get(self.observations, ()), *self.transforms)]
         if transforms:
             dimensions = tuple(range(len(environment.batch_size) + 1))
             environment = TransformedEnv(environment, Compose(*transforms))
-            for made in transforms:
-                if type(made).__name__ == "ObservationNorm":
-                    made.init_stats(20, reduce_dim=dimensions, cat_dim=dimensions[-1])
+            for transform_made in transforms:
+                if type(transform_made).__name__ == "ObservationNorm":
+                    transform_made.init_stats(20, reduce_dim=dimensions, cat_dim=dimensions[-1])
         environment.set_seed(seed)
         return environment
 
-    def _one(self, make_env: Callable[..., Any], first: int) -> Any:
-        made = make_env(first=first, actions=self.actions, observations=self.observations)
-        return GymWrapper(made, device="cpu")
+    def _wrap_one(self, make_env: Callable[..., Any], first: int) -> Any:
+        environment = make_env(first=first, actions=self.actions, observations=self.observations)
+        return GymWrapper(environment, device="cpu")

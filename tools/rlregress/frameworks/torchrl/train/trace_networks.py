@@ -24,7 +24,7 @@ _SIZES = [16, 16]
 
 
 class Networks:
-    """What the networks are built from: bounds, and the kind of the observations and actions.
+    """Networks for the bounds and kinds of an environment's observations and actions.
 
     Args:
         atoms: of a distribution of returns.
@@ -67,9 +67,11 @@ class Networks:
             return dueling(
                 outputs, 1, cnn_kwargs=convolutions, mlp_kwargs={"num_cells": [16], "depth": 1}
             )
-        made = ConvNet(in_features=channels, num_cells=cells, kernel_sizes=kernels, strides=strides)
-        width = made(torch.zeros(1, *self.shape)).shape[-1]
-        return nn.Sequential(made, self._perceptron(width, outputs))
+        network = ConvNet(
+            in_features=channels, num_cells=cells, kernel_sizes=kernels, strides=strides
+        )
+        width = network(torch.zeros(1, *self.shape)).shape[-1]
+        return nn.Sequential(network, self._perceptron(width, outputs))
 
     def value(self) -> Any:
         return ValueOperator(self.network(1), in_keys=["observation"])

@@ -114,30 +114,33 @@ _KEYS = {
 
 
 def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """What the builders of this module read of a hyperparameter set, and nothing else.
+    """Return the settings that this module's builders read, from a hyperparameter set.
 
     Raises:
         UserError: the trainers cannot be set to it.
     """
-    given, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    settings, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
     if algorithm == "sac":
         # it is of no effect where the temperature is tuned, as it is here
-        given.pop("fixed_temperature", None)
+        settings.pop("fixed_temperature", None)
         for further_rate in ("critic_learning_rate", "temperature_learning_rate"):
-            rate = given.pop(further_rate, given["learning_rate"])
-            if rate != given["learning_rate"]:
+            rate = settings.pop(further_rate, settings["learning_rate"])
+            if rate != settings["learning_rate"]:
                 reasons.append(
                     f"it has one optimizer, but {further_rate} {rate} differs from learning_rate "
-                    f"{given['learning_rate']}"
+                    f"{settings['learning_rate']}"
                 )
-    known = _KEYS[algorithm]
-    unknown, missing = sorted(set(given) - known - _OPTIONAL), sorted(known - set(given))
+    known_keys = _KEYS[algorithm]
+    unknown, missing = (
+        sorted(set(settings) - known_keys - _OPTIONAL),
+        sorted(known_keys - set(settings)),
+    )
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
         reasons.append(f"it needs {', '.join(missing)}")
     refuse(f"TorchRL's {algorithm.upper()}Trainer", reasons)
-    return given
+    return settings
 
 
 class Space:
@@ -150,7 +153,7 @@ class Space:
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """Of actions that are numbers, not one of several."""
+        """The bounds of actions that are numbers, not choices."""
         return {"low": self.spec.space.low, "high": self.spec.space.high}
 
 
@@ -174,17 +177,17 @@ def _orthogonal(network: nn.Module, gain: float) -> nn.Module:
     return network
 
 
-def _q_networks(space: Space, given: Mapping[str, Any]):
+def _q_networks(space: Space, settings: Mapping[str, Any]):
     # a list keeps the initial weights; one module is duplicated with resampled weights, which
     # versions before 0.14.0 know alone where targets are delayed
     networks = [
         ValueOperator(
-            perceptron(given, space.observations + space.actions, 1),
+            perceptron(settings, space.observations + space.actions, 1),
             in_keys=["observation", "action"],
         )
-        for _ in range(1 if given.get("duplicate_critic") else 2)
+        for _ in range(1 if settings.get("duplicate_critic") else 2)
     ]
-    return networks[0] if given.get("duplicate_critic") else networks
+    return networks[0] if settings.get("duplicate_critic") else networks
 
 
 def _outputs_of(critics) -> list[Any]:
@@ -205,15 +208,15 @@ def _collector(environment, policy, steps_per_batch, request, learning_starts):
     )
 
 
-def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+def _ppo(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
     policy_network = _orthogonal(
-        perceptron(given, space.observations, space.actions, nn.Tanh),
-        given["policy_gain"],
+        perceptron(settings, space.observations, space.actions, nn.Tanh),
+        settings["policy_gain"],
     )
     deviation = AddStateIndependentNormalScale(space.actions)
     actor = _tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
     value_network = _orthogonal(
-        perceptron(given, space.observations, 1, nn.Tanh), given["value_gain"]
+        perceptron(settings, space.observations, 1, nn.Tanh), settings["value_gain"]
     )
 
     def heads() -> Heads:
@@ -225,67 +228,67 @@ def _ppo(request: TrainingRequest, environment, space: Space, given: Mapping[str
     loss = ppo_loss(
         actor,
         critic,
-        clip_epsilon=given["clip_range"],
-        clip_value=given["value_clip_range"],
-        entropy_coeff=given["entropy_coefficient"],
-        critic_coeff=given["value_coefficient"],
-        loss_critic_type=given["value_loss"],
-        normalize_advantage=given["normalize_advantage"],
+        clip_epsilon=settings["clip_range"],
+        clip_value=settings["value_clip_range"],
+        entropy_coeff=settings["entropy_coefficient"],
+        critic_coeff=settings["value_coefficient"],
+        loss_critic_type=settings["value_loss"],
+        normalize_advantage=settings["normalize_advantage"],
     )
     optimizer = torch.optim.Adam(
-        loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
+        loss.parameters(), lr=settings["learning_rate"], eps=settings["adam_epsilon"]
     )
     trainer = silent_trainer(
         PPOTrainer,
-        _collector(environment, actor, given["rollout_steps"], request, 0),
+        _collector(environment, actor, settings["rollout_steps"], request, 0),
         loss,
         request.total_steps,
         seed=request.seed,
         optim_steps_per_batch=None,
-        num_epochs=given["epochs"],
+        num_epochs=settings["epochs"],
         optimizer=optimizer,
-        clip_norm=given["max_gradient_norm"],
-        gamma=given["discount"],
-        lmbda=given["gae_lambda"],
+        clip_norm=settings["max_gradient_norm"],
+        gamma=settings["discount"],
+        lmbda=settings["gae_lambda"],
         replay_buffer=TensorDictReplayBuffer(
-            storage=LazyTensorStorage(given["rollout_steps"]),
+            storage=LazyTensorStorage(settings["rollout_steps"]),
             sampler=SamplerWithoutReplacement(),
-            batch_size=given["minibatch_size"],
+            batch_size=settings["minibatch_size"],
         ),
     )
-    if given.get("anneal_learning_rate"):
-        rollouts = -(-request.total_steps // given["rollout_steps"])
+    if settings.get("anneal_learning_rate"):
+        rollouts = -(-request.total_steps // settings["rollout_steps"])
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / rollouts)
         LRSchedulerHook(scheduler).register(trainer)
     return trainer, loss
 
 
 def _inverse_of_softplus(deviation: torch.Tensor) -> torch.Tensor:
-    """What ``NormalParamExtractor`` has to be given: it adds 0.01 to softplus(x + c), 1 at 0."""
+    """Return the input of ``NormalParamExtractor``, which adds 0.01 to softplus(x + c), 1 at 0."""
     numbers = deviation.double() - 0.01
     return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
 
 
-def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+def _sac(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
     network = nn.Sequential(
-        perceptron(given, space.observations, 2 * space.actions),
+        perceptron(settings, space.observations, 2 * space.actions),
         NormalParamExtractor(),
     )
     layer = last_linear(network)
     set_deviation = constant_deviation(layer, slice(space.actions, None), _inverse_of_softplus)
     actor = _tanh_normal_actor(network, space, False)
-    critics = _q_networks(space, given)
+    critics = _q_networks(space, settings)
     prepare(request, lambda: Heads(layer, set_deviation, _outputs_of(critics)))
     loss = sac_loss(
         actor,
         critics,
-        loss_function=given["critic_loss"],
-        alpha_init=given["initial_temperature"],
-        target_entropy=given["target_entropy"],
+        loss_function=settings["critic_loss"],
+        alpha_init=settings["initial_temperature"],
+        target_entropy=settings["target_entropy"],
     )
-    loss.make_value_estimator(gamma=given["discount"])
+    loss.make_value_estimator(gamma=settings["discount"])
     collector = _collector(
-        environment, actor, given["steps_per_collection"], request, given["learning_starts"]
+        environment, actor, settings["steps_per_collection"], request, settings["learning_starts"]
     )
     trainer = silent_trainer(
         SACTrainer,
@@ -293,47 +296,49 @@ def _sac(request: TrainingRequest, environment, space: Space, given: Mapping[str
         loss,
         request.total_steps,
         seed=request.seed,
-        optim_steps_per_batch=given["updates_per_collection"],
+        optim_steps_per_batch=settings["updates_per_collection"],
         optimizer=torch.optim.Adam(
-            loss.parameters(), lr=given["learning_rate"], eps=given["adam_epsilon"]
+            loss.parameters(), lr=settings["learning_rate"], eps=settings["adam_epsilon"]
         ),
-        replay_buffer=buffer_of(given),
-        target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
+        replay_buffer=buffer_of(settings),
+        target_net_updater=SoftUpdate(loss, tau=settings["polyak_coefficient"]),
     )
     return trainer, loss
 
 
-def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
-    policy_network = perceptron(given, space.observations, space.actions)
+def _td3(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
+    policy_network = perceptron(settings, space.observations, space.actions)
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
-    critics = _q_networks(space, given)
+    critics = _q_networks(space, settings)
     prepare(request, lambda: Heads(last_linear(policy_network), values=_outputs_of(critics)))
     loss = td3_loss(
         actor,
         critics,
         action_spec=space.spec,
-        policy_noise=given["target_noise"],
-        noise_clip=given["target_noise_clip"],
-        loss_function=given["critic_loss"],
+        policy_noise=settings["target_noise"],
+        noise_clip=settings["target_noise_clip"],
+        loss_function=settings["critic_loss"],
     )
-    loss.make_value_estimator(gamma=given["discount"])
+    loss.make_value_estimator(gamma=settings["discount"])
     exploring, exploration = with_gaussian_noise(
-        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=given["exploration_noise"] or 0.0
+        actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"] or 0.0
     )
     collector = _collector(
         environment,
         exploring,
-        given["steps_per_collection"],
+        settings["steps_per_collection"],
         request,
-        given["learning_starts"],
+        settings["learning_starts"],
     )
 
     def adam(prefix: str) -> torch.optim.Adam:
         parameters = [p for name, p in loss.named_parameters() if name.startswith(prefix)]
-        return torch.optim.Adam(parameters, lr=given["learning_rate"], eps=given["adam_epsilon"])
+        return torch.optim.Adam(
+            parameters, lr=settings["learning_rate"], eps=settings["adam_epsilon"]
+        )
 
     trainer = silent_trainer(
         TD3Trainer,
@@ -341,24 +346,26 @@ def _td3(request: TrainingRequest, environment, space: Space, given: Mapping[str
         loss,
         request.total_steps,
         seed=request.seed,
-        optim_steps_per_batch=given["updates_per_collection"],
+        optim_steps_per_batch=settings["updates_per_collection"],
         optimization_stepper=TD3OptimizationStepper(
             adam("actor_network_params"),
             adam("qvalue_network_params"),
-            policy_update_delay=given["policy_delay"],
+            policy_update_delay=settings["policy_delay"],
         ),
-        replay_buffer=buffer_of(given),
-        target_net_updater=SoftUpdate(loss, tau=given["polyak_coefficient"]),
+        replay_buffer=buffer_of(settings),
+        target_net_updater=SoftUpdate(loss, tau=settings["polyak_coefficient"]),
         exploration_module=exploration,
     )
     return trainer, loss
 
 
-def _behavior_only(request: TrainingRequest, environment, space: Space, given: Mapping[str, Any]):
+def _behavior_only(
+    request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
+):
     del space
     environment.set_seed(request.seed)
-    parts = parts_of(request, environment, given)
-    trainer = trainer_of(request, environment, given, parts, seed=request.seed)
+    parts = parts_of(request, environment, settings)
+    trainer = trainer_of(request, environment, settings, parts, seed=request.seed)
     return trainer, parts.loss
 
 
@@ -387,8 +394,8 @@ def policy_of(loss) -> Policy:
     return policy
 
 
-def _drawn(loss):
-    def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
+def _make_draw(loss):
+    def draw(observations: np.ndarray, numbers: np.ndarray) -> Any:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
@@ -401,7 +408,7 @@ def _drawn(loss):
             actions = law.rsample().detach() if of_rollout else law.rsample()
             return actions, law.log_prob(actions)
 
-    return drawn
+    return draw
 
 
 def _value(loss):
@@ -461,7 +468,7 @@ class _AfterBatch:
         return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
 
     def serves(self, request: TrainingRequest) -> None:
-        """Call what this request asks for, from where the training is."""
+        """Serve a request's checkpoints from the training's current step."""
         self._request = request
         self._passing = Passing(request.checkpoints, self.trainer.collected_frames)
 
@@ -493,19 +500,21 @@ def _fill(sampling, state: Mapping[str, Any]) -> None:
 def _without_iterator(sampling):
     # a generator cannot be written; a new one goes on alike: which rows were handed out, and
     # whether these were the last, the sampler knows
-    state = {name: held for name, held in vars(sampling).items() if name != "replay_buffer_iter"}
+    state = {name: item for name, item in vars(sampling).items() if name != "replay_buffer_iter"}
     return _blank, (type(sampling),), state, None, None, _fill
 
 
 def new(request: TrainingRequest) -> _AfterBatch:
-    """A trainer, its loss and what is called after each batch."""
-    given = checked(request.algorithm, request.hyperparameters)
+    """Return a trainer, its loss and its function after each batch."""
+    settings = checked(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
     environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
-        trainer, loss = BUILDERS[request.algorithm](request, environment, Space(environment), given)
+        trainer, loss = BUILDERS[request.algorithm](
+            request, environment, Space(environment), settings
+        )
     diagnostics = _Diagnostics(request.algorithm)
     after_batch = _AfterBatch(trainer, loss, diagnostics)
     trainer.register_op("post_steps", after_batch)
@@ -527,7 +536,7 @@ def train(request: TrainingRequest) -> Trained:
 
 
 def trained(after_batch: _AfterBatch) -> Trained:
-    """What a training is at its end."""
+    """Return the agent of a training that has ended."""
     trainer, loss = after_batch.trainer, after_batch.loss
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
@@ -541,5 +550,5 @@ def trained(after_batch: _AfterBatch) -> Trained:
         parameters,
         trainer.collected_frames,
         diagnostics,
-        _drawn(loss),
+        _make_draw(loss),
     )

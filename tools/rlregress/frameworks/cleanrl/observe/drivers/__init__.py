@@ -1,4 +1,4 @@
-"""Drivers: whole scripts of CleanRL that measurements tell what to do."""
+"""Drivers: whole scripts of CleanRL that measurements control."""
 
 from __future__ import annotations
 

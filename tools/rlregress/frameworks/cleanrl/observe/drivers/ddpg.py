@@ -66,26 +66,26 @@ class Driver:
 
     def networks(self) -> tuple[int, int]:
         """Those that the optimiser of the values holds, and others of their kind."""
-        counted: list[tuple[int, int]] = []
+        counts: list[tuple[int, int]] = []
 
         def count(_: int) -> None:
             trained = q_networks(self._names())
             kinds = {type(network) for network in trained}
             all_of_them = [n for n in self._names().values() if type(n) in kinds]
-            counted.append((len(trained), len(all_of_them) - len(trained)))
+            counts.append((len(trained), len(all_of_them) - len(trained)))
 
         self._play(self._envs(), count, total_timesteps=1)
-        return counted[0]
+        return counts[0]
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
-        """What the last update differentiates, when the memory holds one minibatch."""
+        """Return the loss of the last update, when the memory holds one minibatch."""
         with differentiated() as losses:
             self._update(lambda: self.set_values(online, target))
         values, policy = losses[-2:]
         return values, policy
 
     def target_actions(self) -> np.ndarray:
-        """What the target Q network receives in the last update."""
+        """Return the actions that the target Q network receives in the last update."""
         recorded: list[np.ndarray] = []
 
         def watch() -> None:

@@ -46,7 +46,7 @@ class Driver:
         return float(next(self._network("target_network").parameters()).detach().flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """What the last update differentiates, when the memory holds one minibatch."""
+        """Return the loss of the last update, when the memory holds one minibatch."""
         size = self._settings.batch_size
         first = [1.0] + [0.0] * (self._settings.actions - 1)
 

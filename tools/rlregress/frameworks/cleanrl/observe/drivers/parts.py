@@ -1,4 +1,4 @@
-"""What the scripts of off-policy algorithms call their networks and optimisers."""
+"""Names of networks and optimisers in the scripts of off-policy algorithms."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ OPTIMIZERS = {
 
 
 def part(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
-    """What a script calls by the first of these names that it has."""
+    """Return the value of the first of these names that a script has."""
     for name in candidates:
         if name in names:
             return names[name]
-    raise Script(Path(names["__file__"])).lost(quantity, *candidates)
+    raise Script(Path(names["__file__"])).describe_lost(quantity, *candidates)
 
 
 def optimizer(names: Mapping[str, Any], role: str) -> Any:
@@ -36,6 +36,6 @@ def optimizer(names: Mapping[str, Any], role: str) -> Any:
 def q_networks(names: Mapping[str, Any]) -> list[nn.Module]:
     """The networks whose parameters the optimiser of the critics holds."""
     groups = optimizer(names, "critic").param_groups
-    held = {id(p) for group in groups for p in group["params"]}
+    optimized = {id(p) for group in groups for p in group["params"]}
     modules = [m for m in names.values() if isinstance(m, nn.Module)]
-    return [m for m in modules if any(id(p) in held for p in m.parameters())]
+    return [m for m in modules if any(id(p) in optimized for p in m.parameters())]

@@ -80,22 +80,22 @@ class Driver:
     def _arguments(self) -> dict[str, Any]:
         s = self._settings
         critic, policy = s.rates or FROZEN
-        given = s.named(**_SETTINGS, **({} if self._is_sac else _OF_TD3))
+        settings = s.named(**_SETTINGS, **({} if self._is_sac else _OF_TD3))
         if s.rates is not None:
             both = {"policy_lr": policy, "q_lr": critic}
-            given.update(both if self._is_sac else {"learning_rate": policy})
+            settings.update(both if self._is_sac else {"learning_rate": policy})
         if s.temperature is not None and self._is_sac:
-            given["alpha"] = s.temperature
+            settings["alpha"] = s.temperature
             if not s.trained_temperature:
-                given["autotune"] = False
+                settings["autotune"] = False
         if not self._is_sac and s.deviation is not None:
-            given["exploration_noise"] = s.deviation
+            settings["exploration_noise"] = s.deviation
         if not self._is_sac and s.noise is not None:
             # in units of the draw that is made this number
-            given["exploration_noise"] = 1.0 if s.noise else 0.0
+            settings["exploration_noise"] = 1.0 if s.noise else 0.0
         if s.environments > 1 and has_several_environments(self._script):
-            given["num_envs"] = s.environments
-        return {"buffer_size": 256, "batch_size": s.batch_size, **given}
+            settings["num_envs"] = s.environments
+        return {"buffer_size": 256, "batch_size": s.batch_size, **settings}
 
     def _run(
         self,
@@ -120,17 +120,17 @@ class Driver:
             prepare(self._names())
 
         def make() -> Any:
-            made = envs.environment()
-            journal.actions.append(made.received)
-            return made
+            environment = envs.environment()
+            journal.actions.append(environment.received)
+            return environment
 
         def parts(stepping: Any) -> dict[str, Any]:
             names = self._names()
             for role in OPTIMIZERS:
                 if optimizer(names, role) is stepping:
                     return {role: [p for group in stepping.param_groups for p in group["params"]]}
-            every = [name for tried in OPTIMIZERS.values() for name in tried]
-            raise self._script.lost("optimisers", *every)
+            candidates = [name for tried in OPTIMIZERS.values() for name in tried]
+            raise self._script.describe_lost("optimisers", *candidates)
 
         def targets() -> Iterator[torch.Tensor]:
             for name in _TARGETS:
@@ -138,12 +138,12 @@ class Driver:
 
         envs.begin = begin
         self._ended = None
-        given = {"total_timesteps": steps, **self._arguments(), **arguments}
+        settings = {"total_timesteps": steps, **self._arguments(), **arguments}
         with (
             self._draws(),
             journal.recording(parts, lambda: self._policy().parameters(), targets, after),
         ):
-            self._ended = run_script(self._script.path, given, make_env=make).globals
+            self._ended = run_script(self._script.path, settings, make_env=make).globals
         return journal
 
     def _prepare(self) -> None:
@@ -171,16 +171,16 @@ class Driver:
         s = self._settings
         # what is drawn for a minibatch must be there already, but SAC's scripts see to that
         starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
-        given: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         if s.updates in ("fewer", "more"):
             frequency = 2 * int(defaults(self._script).get("policy_frequency", 1))
-            given["policy_frequency"] = frequency if s.updates == "fewer" else 1
+            settings["policy_frequency"] = frequency if s.updates == "fewer" else 1
         if not s.learns:
             # updates cannot be switched off
-            starts, given = s.starts or 0, {"batch_size": 2, "policy_frequency": 10 * s.steps}
+            starts, settings = s.starts or 0, {"batch_size": 2, "policy_frequency": 10 * s.steps}
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
-            given.update(dict.fromkeys(frozen, 0.0))
-        journal = self._run(s.steps, learning_starts=starts, **given)
+            settings.update(dict.fromkeys(frozen, 0.0))
+        journal = self._run(s.steps, learning_starts=starts, **settings)
         last = _row(self._part("replay buffer", "rb"), len(journal.actions[0]) - 1)
         journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
         return journal
@@ -204,9 +204,9 @@ class Driver:
         def equal_rows(names: Any) -> None:
             sample = names["rb"].sample
 
-            def sample_equal(*given: Any) -> Any:
+            def sample_equal(*arguments: Any) -> Any:
                 _set_rows(names["rb"])
-                return sample(*given)
+                return sample(*arguments)
 
             names["rb"].sample = sample_equal
             prepare(names)
@@ -231,10 +231,10 @@ class Driver:
             return float(_called(policy, torch.full((1, 1), observation)))
 
     def _pin(self, names: Sequence[str], at: tuple[float, float], values: Sequence[float]) -> None:
-        given = [torch.full((1, 1), number) for number in at]
+        inputs = [torch.full((1, 1), number) for number in at]
         for name, number in zip(names, values, strict=False):
             network = self._part("Q network", name)
-            make_pinned(network, partial(_called, network, *given), number)
+            make_pinned(network, partial(_called, network, *inputs), number)
 
     def critic_loss(self, values: Sequence[float]) -> float:
         """A script names its two networks; a third one is within reach under the next name."""
@@ -298,7 +298,7 @@ class Driver:
         return parameters_of_targets(pairs)
 
     def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
-        """What the first target critic receives.
+        """Return the actions that the first target critic receives.
 
         The target policy's own answer is replaced by the action that is meant: one version of the
         script does not unscale, and could not be brought to the centre of the bounds. Where the
@@ -311,7 +311,7 @@ class Driver:
         answer = torch.as_tensor(meant, dtype=torch.float32).expand(samples, len(low))
         recorded: list[torch.Tensor] = []
 
-        def receive(_: Any, actions: torch.Tensor, *rest: Any) -> None:
+        def receive(_: Any, actions: torch.Tensor, *further: Any) -> None:
             recorded.append(actions)
             raise StopRun
 
@@ -375,17 +375,17 @@ class Driver:
     def log_epsilons(self) -> list[float]:
         names = self._after_one_step()
         critics = [self._part("Q network", name) for name in ("qf1", "qf2")]
-        held = {
+        parameters = {
             "critic": [p for critic in critics for p in critic.parameters()],
             "actor": list(self._policy().parameters()),
         }
         if "log_alpha" in names:
-            held["temperature"] = [names["log_alpha"]]
-        return [layers.log_epsilon(optimizer(names, role), own) for role, own in held.items()]
+            parameters["temperature"] = [names["log_alpha"]]
+        return [layers.log_epsilon(optimizer(names, role), own) for role, own in parameters.items()]
 
 
 def has_several_environments(script: Script) -> bool:
-    """Whether a script has a setting for the number of its environments."""
+    """Return whether a script has a setting for the number of its environments."""
     return "num_envs" in defaults(script)
 
 
@@ -400,10 +400,10 @@ def _report(policy: Any, log_prob: float) -> None:
     policy.get_action = get_action
 
 
-def _called(module: Any, *given: torch.Tensor) -> Any:
-    """What a network outputs, whether or not it is told the device at every call."""
-    takes_device = module.forward.__code__.co_argcount > 1 + len(given)
-    return module(*given, CPU) if takes_device else module(*given)
+def _called(module: Any, *inputs: torch.Tensor) -> Any:
+    """Return the output of a network, whether or not it takes the device at every call."""
+    takes_device = module.forward.__code__.co_argcount > 1 + len(inputs)
+    return module(*inputs, CPU) if takes_device else module(*inputs)
 
 
 def _act(policy: Any, observations: torch.Tensor) -> Any:
@@ -422,8 +422,8 @@ def _sampled(draw: Any = None) -> Iterator[list[torch.Tensor]]:
         deviations.append(law.scale.detach())
         if draw is None:
             return law.mean
-        chosen = torch.as_tensor(np.asarray(draw, dtype=np.float64), dtype=law.loc.dtype)
-        return 0.0 * law.mean + chosen
+        numbers = torch.as_tensor(np.asarray(draw, dtype=np.float64), dtype=law.loc.dtype)
+        return 0.0 * law.mean + numbers
 
     with replaced(Normal, "rsample", rsample):
         yield deviations
@@ -433,13 +433,13 @@ def _sampled(draw: Any = None) -> Iterator[list[torch.Tensor]]:
 def _drawing(number: float) -> Iterator[None]:
     """A draw from N(mean, sigma^2) is mean + sigma * number, in torch and in NumPy."""
 
-    def of_torch(mean: Any, std: Any, *_: Any, **__: Any) -> torch.Tensor:
+    def draw_with_torch(mean: Any, std: Any, *_: Any, **__: Any) -> torch.Tensor:
         return torch.as_tensor(mean + std * number)
 
-    def of_numpy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> np.ndarray:
+    def draw_with_numpy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> np.ndarray:
         return np.full(() if size is None else size, loc + scale * number)
 
-    with replaced(torch, "normal", of_torch), replaced(np.random, "normal", of_numpy):
+    with replaced(torch, "normal", draw_with_torch), replaced(np.random, "normal", draw_with_numpy):
         yield
 
 

@@ -1,1 +1,1 @@
-"""What several families of probes drive CleanRL's scripts with; nothing here is a probe table."""
+"""Helpers of several families of probes of CleanRL's scripts; no module here has probes."""

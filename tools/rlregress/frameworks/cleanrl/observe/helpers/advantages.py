@@ -32,24 +32,29 @@ class _Showing:
         return torch.as_tensor(first) if self._four_values else (first, {})
 
     def step(self, _: Any) -> Any:
-        """What the inputs say of step t."""
+        """Return step t as the inputs have it."""
         i, t = self._inputs, self._t
         self._t += 1
         terminated, truncated = bool(i["terminated"][t]), bool(i["truncated"][t])
-        ended = terminated or truncated
+        is_over = terminated or truncated
         last = np.array([i["next_values"][t]], dtype=np.float32)
         following = i["values"][t + 1] if t + 1 < len(i["values"]) else i["next_values"][t]
         observation = np.full((1, 1), following, dtype=np.float32)
         reward = float(i["rewards"][t])
         if self._four_values:
             info = {"TimeLimit.truncated": truncated, "terminal_observation": last}
-            infos = [info if ended else {}]
-            return torch.as_tensor(observation), torch.tensor([[reward]]), np.array([ended]), infos
+            infos = [info if is_over else {}]
+            return (
+                torch.as_tensor(observation),
+                torch.tensor([[reward]]),
+                np.array([is_over]),
+                infos,
+            )
         finals = np.empty(1, dtype=object)
         finals[0] = last
         about = {"final_observation": finals, "_final_observation": np.array([True])}
         flags = np.array([terminated]), np.array([truncated])
-        return (observation, np.array([reward]), *flags, about if ended else {})
+        return (observation, np.array([reward]), *flags, about if is_over else {})
 
 
 def _advantages(source: Source, inputs: Inputs) -> Sliced:
@@ -71,8 +76,8 @@ def _advantages(source: Source, inputs: Inputs) -> Sliced:
         gamma=float(inputs["discount"]),
         gae_lambda=float(inputs["trace"]),
     )
-    given = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    return run(script.bound("returns", "returns"), given, used=("envs", "agent"))
+    variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
+    return run(script.bound("returns", "returns"), variables, used=("envs", "agent"))
 
 
 def advantages(source: Source, inputs: Inputs) -> np.ndarray:
@@ -81,5 +86,5 @@ def advantages(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def value_targets(source: Source, inputs: Inputs) -> np.ndarray:
-    """What the values regress towards."""
+    """Return the targets of the values."""
     return _advantages(source, inputs).vector("returns").reshape(-1)

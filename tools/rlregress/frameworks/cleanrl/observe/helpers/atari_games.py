@@ -1,4 +1,4 @@
-"""The Atari preprocessing of ``ppo_atari.py``, around a game that is told what to do.
+"""The Atari preprocessing of ``ppo_atari.py``, around a game that probes control.
 
 ``make_env`` of the script is run. Parts are taken from the environment that it makes: the wrapper
 that is asked is looked up in it and put around the bare game. What newer Gymnasium has renamed is
@@ -40,30 +40,30 @@ def _renamed(make: Callable[[str], Any]) -> Bag:
     return Bag(make=lambda id, **_: make(id), wrappers=wrappers, spaces=gymnasium.spaces)
 
 
-def _made(make_env: Any, *arguments: Any) -> Any:
+def _make_environment(make_env: Any, *arguments: Any) -> Any:
     # NumPy imports some of its parts on first use, in the name of whoever calls it
     make_env.__globals__.setdefault("__builtins__", builtins)
     return make_env("ProbeNoFrameskip-v4", 0, *arguments)()
 
 
 def environment(source: Source, game: Any) -> Any:
-    """What ``make_env`` of the script makes of the game."""
+    """Return the environment that ``make_env`` of the script makes of the game."""
     script = source.script(SCRIPT)
     place = script.bound("environment", "make_env")
-    given = {"args": arguments(script, capture_video=False), "experiment_name": "probe"}
+    variables = {"args": arguments(script, capture_video=False), "experiment_name": "probe"}
     if source.has(_WRAPPERS):
         wrappers = vars(source.module(_WRAPPERS))
-        given.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
-        given["gym"] = _renamed(lambda _: game)
-        return _made(run(place, given)["make_env"], False, "probe")
+        variables.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
+        variables["gym"] = _renamed(lambda _: game)
+        return _make_environment(run(place, variables)["make_env"], False, "probe")
     old = oldgym.modules(lambda _: game, lambda *_: None)["gym"]
-    given.update(gym=old, spaces=gymnasium.spaces, Monitor=old.wrappers.Monitor)
+    variables.update(gym=old, spaces=gymnasium.spaces, Monitor=old.wrappers.Monitor)
     # what the script imports itself and a slice does not
-    given["cv2"] = importlib.import_module("cv2")
+    variables["cv2"] = importlib.import_module("cv2")
     # a class that stands behind the one that uses it
     frames = script.bound("stack of frames", "LazyFrames")
-    given["LazyFrames"] = run(frames, {})["LazyFrames"]
-    return _made(run(place, given)["make_env"], 0)
+    variables["LazyFrames"] = run(frames, {})["LazyFrames"]
+    return _make_environment(run(place, variables)["make_env"], 0)
 
 
 def layers(source: Source, game: Any, *names: str) -> Any:
@@ -72,12 +72,12 @@ def layers(source: Source, game: Any, *names: str) -> Any:
     Those that ``make_env`` does not use are left out.
     """
     outer = environment(source, game)
-    inner, kept = outer.unwrapped, []
+    inner, wrappers = outer.unwrapped, []
     while outer is not inner:
         if type(outer).__name__ in names:
-            kept.append(outer)
+            wrappers.append(outer)
         outer = outer.env
-    for wrapper in reversed(kept):
+    for wrapper in reversed(wrappers):
         wrapper.env = inner
         inner = wrapper
     return inner
@@ -117,11 +117,11 @@ def play(environment: Any, game: Any) -> Player:
 
 def part(source: Source, names: Sequence[str], game: Any = None) -> Player:
     """Through some of the wrappers."""
-    chosen = AtariGame() if game is None else game
-    return play(layers(source, chosen, *names), chosen)
+    player_game = AtariGame() if game is None else game
+    return play(layers(source, player_game, *names), player_game)
 
 
-def whole(source: Source, make_env: Callable[[], Any], noops: int | None = None) -> Player:
+def play_whole(source: Source, make_env: Callable[[], Any], noops: int | None = None) -> Player:
     """Through everything that ``make_env`` puts around the game.
 
     Args:
@@ -148,10 +148,10 @@ def vision(source: Source, pixel: float) -> Vision:
         agent = make(Bag(action_space=actions, single_action_space=actions))
     query = getattr(agent, "get_action_and_value", None) or agent.get_action
     observation = torch.full((1, 4, 84, 84), float(pixel))
-    chosen = torch.arange(4)
+    actions_in_turn = torch.arange(4)
 
     def logits() -> torch.Tensor:
         # of each action in turn: the scripts answer with its log-probability only
-        return query(observation.expand(4, -1, -1, -1), chosen)[1]
+        return query(observation.expand(4, -1, -1, -1), actions_in_turn)[1]
 
     return Vision(agent, logits, lambda: agent.get_value(observation))

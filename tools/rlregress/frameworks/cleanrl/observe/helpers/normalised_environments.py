@@ -1,4 +1,4 @@
-"""A script's own environments, made by its own statement, around one that plays what is given."""
+"""A script's own environments, made by its own statement, around a scripted one."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def _playback(
 
 @contextlib.contextmanager
 def playing(*playbacks: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What a script needs beside its own statements to make environments that play these.
+    """Yield the variables with which a script's statements make environments that play these.
 
     The first environment that it makes plays the first playback, and so on.
     """
-    left = [dict(playback) for playback in playbacks]
+    playbacks_left = [dict(playback) for playback in playbacks]
 
     def make(id: str, **_: Any) -> Scripted:
         del id
-        return _playback(**left.pop(0))
+        return _playback(**playbacks_left.pop(0))
 
     old = oldgym.modules(make, lambda *_: None)
     classes = {
@@ -67,12 +67,12 @@ def environments(
     source: Source,
     *playbacks: Mapping[str, Any],
     script: str = "ppo_continuous_action",
-    **chosen: Any,
+    **flags: Any,
 ) -> Any:
     """The environments of a script around these playbacks, ready to be walked through."""
     program = source.script(script)
     place = program.bound("environments", "envs", "env")
-    with playing(*playbacks) as given:
+    with playing(*playbacks) as variables:
         args = arguments(
             program,
             **{
@@ -80,14 +80,14 @@ def environments(
                 "gym_id": _ENVIRONMENT,
                 "num_envs": len(playbacks),
                 "capture_video": False,
-                **chosen,
+                **flags,
             },
         )
-        old_gym = given.pop("old_gym")
+        old_gym = variables.pop("old_gym")
         if source.for_gym:
-            given["gym"] = old_gym
-        given.update(args=args, run_name="run", experiment_name="run", device=CPU)
-        return run(place, given).any("envs", "env")
+            variables["gym"] = old_gym
+        variables.update(args=args, run_name="run", experiment_name="run", device=CPU)
+        return run(place, variables).any("envs", "env")
 
 
 class Walk:
@@ -126,8 +126,8 @@ def _table(rows: list[Any], columns: int) -> np.ndarray:
 
 
 def _returns(infos: Any) -> list[float]:
-    """Of the infos of a step: a list of them, or what Gymnasium 0.29 and the shim make of it."""
+    """Return the episode returns in the infos of a step, in any of the forms that they have had."""
     if isinstance(infos, dict):
         infos = infos.get("final_info", [infos])
-    ended = [info for info in infos if info and "episode" in info]
-    return [float(np.asarray(info["episode"]["r"]).reshape(())) for info in ended]
+    episode_infos = [info for info in infos if info and "episode" in info]
+    return [float(np.asarray(info["episode"]["r"]).reshape(())) for info in episode_infos]

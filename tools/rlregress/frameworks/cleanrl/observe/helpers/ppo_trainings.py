@@ -34,7 +34,7 @@ def counter(steps: int = 1000, **script: Any) -> Scripted:
 
 @dataclass
 class ScriptTraining(RecordedTraining):
-    """What was recorded; the advantages are those at each step of the optimiser.
+    """The record of a training; the advantages are those at each step of the optimiser.
 
     Attributes:
         environments: of the training.
@@ -49,15 +49,15 @@ def _either(run: ScriptRun, *names: str) -> Any:
     for name in names:
         if name in run:
             return run[name]
-    raise Script(run.path).lost("a run of the script", *names)
+    raise Script(run.path).describe_lost("a run of the script", *names)
 
 
-def spelled(script: Script, chosen: dict[str, Any]) -> dict[str, Any]:
+def spelled(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
     """Arguments by the names that this script has for them."""
-    known = defaults(script)
+    known_flags = defaults(script)
     return {
-        next((n for n in _SPELLINGS.get(name, ()) if n in known), name): value
-        for name, value in chosen.items()
+        next((n for n in _SPELLINGS.get(name, ()) if n in known_flags), name): value
+        for name, value in flags.items()
     }
 
 
@@ -121,14 +121,14 @@ def train(
     *,
     make_env: Callable[[], Scripted] = counter,
     at_end: Callable[[ScriptRun, int], None] | None = None,
-    **chosen: Any,
+    **flags: Any,
 ) -> ScriptTraining:
     """Run the script; one epoch in one environment if not told otherwise.
 
     Args:
         at_end: called with the run and the number of the rollout when its last step is done, before
             the advantages are computed: what it changes is used.
-        chosen: further arguments of the script.
+        flags: further arguments of the script.
     """
     script = source.script(SCRIPT)
     training = ScriptTraining()
@@ -143,7 +143,7 @@ def train(
         "num_steps": num_steps,
         "num_minibatches": num_minibatches,
         "update_epochs": 1,
-        **chosen,
+        **flags,
     }
     try:
         run_script(script.path, spelled(script, arguments), make_env=make, on_step=watch.on_step)
@@ -153,7 +153,7 @@ def train(
 
 
 def lower_log_prob(run: ScriptRun, ratios: Any) -> None:
-    """Make the ratios of a rollout's samples, one environment, ``ratios`` times what they are."""
+    """Multiply the ratios of a rollout's samples, of one environment, by ``ratios``."""
     logs = torch.as_tensor(np.log(np.atleast_1d(ratios)), dtype=run["logprobs"].dtype)
     run["logprobs"][:, 0] -= logs
 

@@ -43,15 +43,15 @@ class Optimiser:
         minibatch: int = 0,
         observations: int = 1,
         dimensions: int = 1,
-        **chosen: Any,
+        **flags: Any,
     ) -> None:
         self.script = source.script(SCRIPT)
         sizes = {"batch_size": samples, "minibatch_size": minibatch or samples}
-        self.args = arguments(self.script, **{"update_epochs": 1, **sizes, **chosen})
+        self.args = arguments(self.script, **{"update_epochs": 1, **sizes, **flags})
         bound = np.ones(dimensions)
         self.loop = self.script.shaped("optimisation", _optimises, "a loop over epochs")
         chosen_samples = np.arange(samples)
-        given: dict[str, Any] = {
+        variables: dict[str, Any] = {
             "args": self.args,
             "device": CPU,
             "envs": spaces(-bound, bound, observations),
@@ -65,9 +65,9 @@ class Optimiser:
             "b_values": torch.zeros(samples),
         }
         # first of all, or the annealing of its learning rate would count as a part of making it
-        made = run(self.script.bound("optimiser", "optimizer"), given)
-        given.update((name, made[name]) for name in ("agent", "optimizer"))
-        self.names = {**given, **context(self.loop, given)}
+        executed = run(self.script.bound("optimiser", "optimizer"), variables)
+        variables.update((name, executed[name]) for name in ("agent", "optimizer"))
+        self.names = {**variables, **context(self.loop, variables)}
 
     @property
     def agent(self) -> Any:
@@ -96,9 +96,9 @@ class Optimiser:
         for group in self.names["optimizer"].param_groups:
             group["lr"] = 0.0
 
-    def value(self, quantity: str, *names: str, **given: Any) -> Sliced:
+    def value(self, quantity: str, *names: str, **variables: Any) -> Sliced:
         """Run the slice of a quantity of the update on the whole rollout as one minibatch."""
-        return run(self.script.bound(quantity, *names), {**self.names, **given})
+        return run(self.script.bound(quantity, *names), {**self.names, **variables})
 
     def optimise(self) -> tuple[list[float], list[float]]:
         """Run the loop over epochs; (losses, norms of all gradients) at each optimiser step."""
@@ -148,30 +148,30 @@ def constant_rollouts(
         with torch.no_grad():
             agent.actor_logstd.fill_(_NEGLIGIBLE)
         environment = Scripted(inputs["low"], inputs["high"])
-        with environments(source, functools.partial(_itself, environment)) as given:
-            yield environment, collect(source, {**given, "args": args, "agent": agent})
+        with environments(source, functools.partial(_itself, environment)) as variables:
+            yield environment, collect(source, {**variables, "args": args, "agent": agent})
 
 
 def _itself(environment: Scripted) -> Scripted:
     return environment
 
 
-def collect(source: Source, given: Mapping[str, Any]) -> Sliced:
-    """Run the script's rollout: what it has stored afterwards, by its own names."""
+def collect(source: Source, variables: Mapping[str, Any]) -> Sliced:
+    """Run the script's rollout, and return its variables."""
     script = source.script(SCRIPT)
     place = script.shaped("rollout", _collects, "a loop over the steps of a rollout")
-    return run(place, {"device": CPU, "writer": None, **given})
+    return run(place, {"device": CPU, "writer": None, **variables})
 
 
 @contextmanager
 def environments(source: Source, make: Callable[[], Any]) -> Iterator[dict[str, Any]]:
-    """What a PPO script has to find so that its own chain of wrappers goes around ``make()``.
+    """Return the variables with which a PPO script puts its own wrappers around ``make()``.
 
     For a script of Gymnasium its interface is what the script expects; for an older one the names
     that it imports are given.
     """
     script = source.script(SCRIPT)
-    given: dict[str, Any] = {"run_name": "probe", "experiment_name": "probe"}
+    variables: dict[str, Any] = {"run_name": "probe", "experiment_name": "probe"}
     with ExitStack() as around:
         if "gymnasium" in script.imports:
             for owner, name, value in shim.patches():
@@ -180,8 +180,8 @@ def environments(source: Source, make: Callable[[], Any]) -> Iterator[dict[str, 
         else:
             old = oldgym.modules(lambda _: make(), lambda *_: None)
             vectorised = next(module for name, module in old.items() if name.endswith("vec_env"))
-            given["gym"] = old["gym"]
-            given["Monitor"] = old["gym.wrappers"].Monitor
+            variables["gym"] = old["gym"]
+            variables["Monitor"] = old["gym.wrappers"].Monitor
             for name in ("DummyVecEnv", "SubprocVecEnv", "VecEnvWrapper"):
-                given[name] = getattr(vectorised, name)
-        yield given
+                variables[name] = getattr(vectorised, name)
+        yield variables

@@ -24,9 +24,9 @@ def off_policy(
         "batch_size": 2 * steps,
         **settings,
     }
-    made = Scripted() if environment is None else environment
+    played = Scripted() if environment is None else environment
     path = source.script(script).path
-    return run_script(path, overrides, make_env=lambda: made, shimmed=shimmed, patches=patches)
+    return run_script(path, overrides, make_env=lambda: played, shimmed=shimmed, patches=patches)
 
 
 def stored(buffer: Any) -> int:

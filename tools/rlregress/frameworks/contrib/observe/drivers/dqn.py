@@ -18,7 +18,7 @@ class Driver(dqn.Driver):
     networks = ("quantile_net", "quantile_net_target")
 
     def policy_arguments(self) -> dict[str, Any]:
-        """What the networks are made with."""
+        """Return the arguments of the networks."""
         # two, where no measurement is about their number: of a thousand actions each has as many
         return {**super().policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
 
@@ -28,7 +28,7 @@ class Driver(dqn.Driver):
         return np.broadcast_to(values, shape).flatten()
 
     def quantile_loss(self, quantiles: Sequence[float]) -> float:
-        """What ``train`` differentiates, where action 0 has these quantiles."""
+        """Return the loss of ``train``, where action 0 has these quantiles."""
         table: Any = np.zeros((len(quantiles), self._settings.actions))
         table[:, 0] = quantiles
         return self.loss(table, [0.0] * self._settings.actions)

@@ -18,7 +18,7 @@ class Driver:
     """An agent of ``TQC`` with small networks (see ``driven_agents.QuantileCritic``)."""
 
     def __init__(self, settings: Settings) -> None:
-        made = {"n_quantiles": settings.quantiles, "n_critics": settings.networks}
+        options = {"n_quantiles": settings.quantiles, "n_critics": settings.networks}
         self._size = settings.batch_size
         self._agent = constant_agents.make_off_policy(
             TQC,
@@ -26,14 +26,14 @@ class Driver:
             learning_rate=constant_agents.FROZEN,
             ent_coef=0.0,
             top_quantiles_to_drop_per_net=0,
-            policy_kwargs={name: count for name, count in made.items() if count is not None},
+            policy_kwargs={name: count for name, count in options.items() if count is not None},
         )
         constant_agents.add_transitions(
             self._agent, self._size, reward=settings.reward, done=bool(settings.terminated)
         )
 
     def quantile_loss(self, quantiles: Sequence[float]) -> float:
-        """What ``train`` differentiates, where every network says these quantiles."""
+        """Return the loss of ``train``, where every network outputs these quantiles."""
         agent = self._agent
         for network in agent.critic.q_networks:
             make_constant(network, quantiles)

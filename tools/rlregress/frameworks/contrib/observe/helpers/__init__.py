@@ -1,1 +1,1 @@
-"""What probes of SB3-Contrib share."""
+"""Helpers of SB3-Contrib's probes."""

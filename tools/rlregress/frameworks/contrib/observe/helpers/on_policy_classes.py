@@ -1,4 +1,4 @@
-"""What the probes of PPO have to know of MaskablePPO, RecurrentPPO and TRPO."""
+"""Descriptions of MaskablePPO, RecurrentPPO and TRPO for the probes of PPO."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlregress.frameworks.contrib.observe.helpers.masked import Masked
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OnPolicy
 
 
-class OfMaskablePPO(OnPolicy):
+class MaskableOnPolicy(OnPolicy):
     """Two discrete actions, both of them allowed: it has no policy for others."""
 
     algorithm = MaskablePPO
@@ -30,7 +30,7 @@ class OfMaskablePPO(OnPolicy):
         return super().evaluate(agent, observation, action.astype(np.int64).flatten())
 
 
-class OfRecurrentPPO(OnPolicy):
+class RecurrentOnPolicy(OnPolicy):
     """Policy and value network have memory, which begins with zeros."""
 
     algorithm = RecurrentPPO
@@ -48,7 +48,7 @@ class OfRecurrentPPO(OnPolicy):
         )
         return log_prob
 
-    def beside_a_step(self, agent: Any) -> dict[str, Any]:
+    def further_step_arguments(self, agent: Any) -> dict[str, Any]:
         """The memory of both networks."""
         return {"lstm_states": _nothing_remembered(agent)}
 
@@ -74,7 +74,7 @@ def _nothing_remembered(agent: Any) -> Any:
     return RNNStates((zeros, zeros), (zeros, zeros))
 
 
-class OfTRPO(OnPolicy):
+class TrustRegionOnPolicy(OnPolicy):
     """Its optimiser moves the values alone."""
 
     algorithm = TRPO
@@ -84,7 +84,7 @@ class OfTRPO(OnPolicy):
 
 #: name of the class -> what is known of it
 KINDS: Mapping[str, OnPolicy] = {
-    "MaskablePPO": OfMaskablePPO(),
-    "RecurrentPPO": OfRecurrentPPO(),
-    "TRPO": OfTRPO(),
+    "MaskablePPO": MaskableOnPolicy(),
+    "RecurrentPPO": RecurrentOnPolicy(),
+    "TRPO": TrustRegionOnPolicy(),
 }

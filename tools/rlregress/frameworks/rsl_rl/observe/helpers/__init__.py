@@ -1,1 +1,1 @@
-"""What probes of RSL-RL share."""
+"""Helpers of RSL-RL's probes."""

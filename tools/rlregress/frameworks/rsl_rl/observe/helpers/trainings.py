@@ -31,7 +31,7 @@ LINEAR = Networks(hidden=[2], activation="relu")
 
 @dataclass
 class AgentTraining(RecordedTraining):
-    """What was recorded.
+    """The record of a training.
 
     Attributes:
         runner: after the training.
@@ -58,9 +58,9 @@ class AgentTraining(RecordedTraining):
 def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: Any) -> Any:
     """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
-    given = {"class_name": "PPO", **algorithm}
-    compat.require(given, networks)
-    configuration = compat.configuration(steps, given, networks)
+    options = {"class_name": "PPO", **algorithm}
+    compat.require(options, networks)
+    configuration = compat.configuration(steps, options, networks)
     if "critic" in vectorised.further:
         configuration["obs_groups"]["critic"] = ["critic"]
     with compat.silent():
@@ -79,7 +79,7 @@ def make_linear(network: torch.nn.Module, bias: float = 0.0) -> None:
 
 
 def speak_up(agent: Any) -> None:
-    """Let means and values depend on what a network gets and remembers: new ones hardly do."""
+    """Let means and values depend on inputs and memory: those of new networks hardly do."""
     with torch.no_grad():
         for name in ("actor", "critic"):
             linear_layers(compat.network(agent, name))[-1].weight.mul_(100.0)
@@ -89,8 +89,8 @@ def feed(storage: Any, **numbers: Any) -> None:
     """Let a storage hold these numbers, or [steps] each, as ``advantages``, ``returns``, .."""
     steps, environments = storage.rewards.shape[:2]
     for name, own in numbers.items():
-        held = torch.as_tensor(np.asarray(own, dtype=np.float32)).reshape(-1, 1, 1)
-        setattr(storage, name, held.expand(steps, environments, 1).clone())
+        column = torch.as_tensor(np.asarray(own, dtype=np.float32)).reshape(-1, 1, 1)
+        setattr(storage, name, column.expand(steps, environments, 1).clone())
 
 
 def keep_still(storage: Any) -> None:
@@ -119,11 +119,11 @@ def _recording(training: AgentTraining, change: Callable[[Any], None] | None) ->
         if change is not None:
             change(storage)
         try:
-            made = update()
+            result = update()
         finally:
             minibatch.clear()
-        training.reported.append(compat.losses(made))
-        return made
+        training.reported.append(compat.losses(result))
+        return result
 
     def recording(generate: Callable[..., Any]) -> Callable[..., Any]:
         def recorded_generate(*arguments: Any, **keywords: Any) -> Any:
@@ -145,16 +145,16 @@ def _recording(training: AgentTraining, change: Callable[[Any], None] | None) ->
         return log_probs
 
     def collected(into: list[np.ndarray]) -> Callable[..., None]:
-        def note(_: Any, given: Any) -> None:
+        def note(_: Any, inputs: Any) -> None:
             if not minibatch:
-                into.append(given[0].detach().numpy()[:, 0].copy())
+                into.append(inputs[0].detach().numpy()[:, 0].copy())
 
         return note
 
-    def evaluated(_: Any, __: Any, made: torch.Tensor) -> None:
+    def evaluated(_: Any, __: Any, outputs: torch.Tensor) -> None:
         if minibatch:
             old = minibatch[0].values.flatten()
-            values = made.detach().flatten()[: len(old)]
+            values = outputs.detach().flatten()[: len(old)]
             training.value_changes.append((values - old).numpy().copy())
 
     def look(*_: Any) -> None:

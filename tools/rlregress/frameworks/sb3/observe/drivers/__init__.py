@@ -1,1 +1,1 @@
-"""Drivers: agents of Stable-Baselines3's classes that measurements tell what to do."""
+"""Drivers: agents of Stable-Baselines3's classes that measurements control."""

@@ -15,7 +15,7 @@ from rlregress.probing.isolation import shifted
 from rlregress.probing.layers import make_constant, make_pinned
 
 #: no warning that the environment has no ``Monitor``
-_QUIET = compat.taken(evaluate_policy, warn=False)
+_QUIET = compat.known_arguments(evaluate_policy, warn=False)
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
 #: what is in every transition that ``add_transitions`` adds
@@ -25,9 +25,9 @@ OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", shifted(0))
-    given = compat.arguments_of(algorithm, **arguments)
+    options = compat.arguments_of(algorithm, **arguments)
     native = gyms.native(environment)
-    agent = algorithm(compat.policy_name(algorithm, native), native, device="cpu", **given)
+    agent = algorithm(compat.policy_name(algorithm, native), native, device="cpu", **options)
     return compat.adapted(agent, arguments)
 
 
@@ -82,8 +82,8 @@ def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any =
         return
     at = NEXT if critic is agent.critic_target else OBSERVATION
     for network, number in zip(critic.q_networks, numbers, strict=False):
-        given = torch.tensor([[at, ACTION if action is None else float(action(at))]])
-        make_pinned(network, partial(network, given), number)
+        actions = torch.tensor([[at, ACTION if action is None else float(action(at))]])
+        make_pinned(network, partial(network, actions), number)
 
 
 def acting(agent: Any, target: bool = False) -> Any:
@@ -91,11 +91,11 @@ def acting(agent: Any, target: bool = False) -> Any:
     actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
 
     def act(observation: float) -> torch.Tensor:
-        given = torch.full((1, 1), observation)
+        inputs = torch.full((1, 1), observation)
         with torch.no_grad():
             # one that reports a log-probability samples 0
-            drawn = getattr(actor, "action_log_prob", None)
-            return actor(given) if drawn is None else drawn(given)[0]
+            draw = getattr(actor, "action_log_prob", None)
+            return actor(inputs) if draw is None else draw(inputs)[0]
 
     return act
 

@@ -60,11 +60,11 @@ class Driver:
         return values, policy
 
     def networks(self) -> tuple[int, int]:
-        """Of the critic and of its target."""
+        """Return the parameters of the critic and of its target."""
         return len(self._agent.critic.q_networks), len(self._agent.critic_target.q_networks)
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
-        """What ``train`` differentiates, of transitions that ``learn`` has collected."""
+        """Return the loss of ``train`` for transitions that ``learn`` has collected."""
         self._collect()
         self.set_values(online, target)
         losses = watched_updates.losses_of_update(
@@ -74,11 +74,11 @@ class Driver:
         return watched_updates.only(losses["critic"]), policy
 
     def target_actions(self) -> np.ndarray:
-        """What the target critic receives."""
+        """Return the actions that the target critic receives."""
         self._collect()
         recorded = []
         handle = self._agent.critic_target.register_forward_pre_hook(
-            lambda _, given: recorded.append(given[1].detach().double().numpy().flatten())
+            lambda _, inputs: recorded.append(inputs[1].detach().double().numpy().flatten())
         )
         try:
             self._update()
@@ -99,5 +99,8 @@ class Driver:
         agent = self._agent
         roles = {id(agent.critic.optimizer): "values", id(agent.actor.optimizer): "policy"}
         return self._envs.record(
-            lambda: agent.learn(self._settings.steps), begin, between, lambda of: roles[id(of)]
+            lambda: agent.learn(self._settings.steps),
+            begin,
+            between,
+            lambda optimizer: roles[id(optimizer)],
         )

@@ -34,10 +34,10 @@ class Driver:
         interval = settings.target_every
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
-        made = [self._envs.environment() for _ in range(settings.environments)]
+        environments = [self._envs.environment() for _ in range(settings.environments)]
         self._agent = constant_agents.make(
             self.algorithm,
-            gyms.side_by_side(*made) if len(made) > 1 else made[0],
+            gyms.side_by_side(*environments) if len(environments) > 1 else environments[0],
             learning_rate=constant_agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
@@ -54,11 +54,11 @@ class Driver:
         self._collected = False
 
     def policy_arguments(self) -> dict[str, Any]:
-        """What the networks are made with."""
+        """Return the arguments of the networks."""
         return {"net_arch": [4]}
 
     def outputs(self, values: Any) -> Any:
-        """What the last layer has to output for these values of the actions."""
+        """Return the outputs of the last layer for these values of the actions."""
         return values
 
     def _networks(self) -> Iterator[Any]:
@@ -77,7 +77,7 @@ class Driver:
         return float(next(target.parameters()).detach().flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """What ``train`` differentiates, of transitions that ``learn`` has collected."""
+        """Return the loss of ``train`` for transitions that ``learn`` has collected."""
         agent, size = self._agent, self._settings.batch_size
         if not self._collected:
             first = [1.0] + [0.0] * (self._settings.actions - 1)

@@ -1,4 +1,4 @@
-"""SAC, TD3 and what is made of them, driven: their own ``learn``, ``train`` and actor."""
+"""Drivers of SAC, TD3 and their subclasses: their own ``learn``, ``train`` and actor."""
 
 from __future__ import annotations
 
@@ -50,41 +50,41 @@ class Driver:
     def __init__(self, algorithm: Any, settings: Settings) -> None:
         self._algorithm, self._settings = algorithm, settings
 
-    def _made(self, **arguments: Any) -> Any:
+    def _make_agent(self, **arguments: Any) -> Any:
         s = self._settings
         # of a few rectified units all may be 0, and with them the gradient
         policy: dict[str, Any] = {"net_arch": [16 if s.weight is None else 64]}
-        given = {**s.named(**_SETTINGS), **arguments}
-        known = compat.keywords(self._algorithm)
-        if "policy_delay" not in known:
-            given.pop("policy_delay", None)
-        if "target_policy_noise" in known:
-            given.update(s.named(**_OF_TD3))
+        settings = {**s.named(**_SETTINGS), **arguments}
+        keywords = compat.keywords(self._algorithm)
+        if "policy_delay" not in keywords:
+            settings.pop("policy_delay", None)
+        if "target_policy_noise" in keywords:
+            settings.update(s.named(**_OF_TD3))
         if s.networks != 2:
             policy["n_critics"] = s.networks
         if s.rates is not None:
-            given["learning_rate"] = s.rates[1]
+            settings["learning_rate"] = s.rates[1]
         if s.temperature is not None:
             trained = f"auto_{s.temperature}" if s.trained_temperature else s.temperature
-            given["ent_coef"] = trained
+            settings["ent_coef"] = trained
         noise = (s.noise or 0.0, 0.0) if s.deviation is None else (0.0, s.deviation)
         if any(noise):
             mean, deviation = (np.full(1, number) for number in noise)
-            given["action_noise"] = NormalActionNoise(mean=mean, sigma=deviation)
+            settings["action_noise"] = NormalActionNoise(mean=mean, sigma=deviation)
         # In older versions the default is a round of updates an episode: episodes have to end.
         ends = {"truncated": end_after(s.collected_at_once)} if s.updates == "default" else {}
         script: dict[str, Any] = {"rewards": s.reward, "terminated": s.terminated}
         script |= {"truncated": s.truncated, "observation_dimensions": s.observations, **ends}
         self._environments = [Scripted(s.low, s.high, **script) for _ in range(s.environments)]
-        several = len(self._environments) > 1
+        are_several = len(self._environments) > 1
         agent = constant_agents.make(
             self._algorithm,
-            gyms.side_by_side(*self._environments) if several else self._environments[0],
+            gyms.side_by_side(*self._environments) if are_several else self._environments[0],
             buffer_size=256,
             batch_size=s.batch_size,
             policy_kwargs=policy,
             seed=shifted(s.seed),
-            **given,
+            **settings,
         )
         self._prepare(agent)
         return agent
@@ -102,8 +102,8 @@ class Driver:
                 fill([last_linear(network).weight], s.weight)
 
     def _fed(self) -> Any:
-        """An agent whose memory holds what ``learn`` has collected, with equal observations."""
-        agent = self._made(**_COLLECTING)
+        """Return an agent whose memory holds transitions of ``learn``, with equal observations."""
+        agent = self._make_agent(**_COLLECTING)
         agent.learn(self._settings.batch_size)
         buffer = agent.replay_buffer
         buffer.observations[:], buffer.next_observations[:] = OBSERVATION, NEXT
@@ -151,14 +151,14 @@ class Driver:
         return self._loss(agent, "temperature"), agent.log_ent_coef.grad.item()
 
     def temperature(self) -> float:
-        return float(self._made().log_ent_coef.detach().exp())
+        return float(self._make_agent().log_ent_coef.detach().exp())
 
     def target_entropy(self) -> float:
-        return float(self._made().target_entropy)
+        return float(self._make_agent().target_entropy)
 
     def _standard_actor(self) -> Any:
         """An actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
-        actor = self._made().actor
+        actor = self._make_agent().actor
         # Observations are made float32 before the features are extracted, whatever the actor is.
         actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
         # as it acts: of one observation there are no statistics
@@ -168,33 +168,33 @@ class Driver:
         return actor
 
     def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        actor, found = self._standard_actor(), []
+        actor, deviations = self._standard_actor(), []
         for output in outputs:
             make_constant(actor.log_std, output)
             with torch.no_grad():
                 actor.action_log_prob(torch.zeros(1, 1))
-            found.append(actor.action_dist.distribution.stddev.log().item())
-        return np.array(found)
+            deviations.append(actor.action_dist.distribution.stddev.log().item())
+        return np.array(deviations)
 
     def log_prob(self, draw: Sequence[float]) -> float:
-        drawn = torch.as_tensor(np.asarray(draw), dtype=torch.float64)
+        numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)
 
         def rsample(distribution: Any, sample_shape: Any = ()) -> torch.Tensor:
-            return distribution.loc + distribution.scale * drawn
+            return distribution.loc + distribution.scale * numbers
 
         actor = self._standard_actor()
         with torch.no_grad(), mock.patch.object(torch.distributions.Normal, "rsample", rsample):
             return actor.action_log_prob(torch.zeros(1, 1))[1].item()
 
     def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
-        """What the target critics receive; every sample has its own draw."""
+        """Return the actions that the target critics receive; every sample has its own draw."""
         agent = self._fed()
         # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
         inside = np.clip(squashed, -1.0 + 1e-12, 1.0 - 1e-12)
         make_constant(agent.actor_target.mu, np.arctanh(inside))
         recorded: list[torch.Tensor] = []
         handle = agent.critic_target.register_forward_pre_hook(
-            lambda _, given: recorded.append(given[1].detach().clone())
+            lambda _, inputs: recorded.append(inputs[1].detach().clone())
         )
         try:
             agent.train(gradient_steps=1, batch_size=samples)
@@ -215,7 +215,7 @@ class Driver:
     def run(self) -> Recorder:
         """``learn`` for so many steps."""
         s, journal = self._settings, Recorder()
-        agent = self._made(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
+        agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]
         parts = parts_of(constant_agents.optimizers(agent))
         targets = constant_agents.target_critics(agent).parameters
@@ -249,11 +249,11 @@ class Driver:
 
     def log_epsilons(self) -> list[float]:
         agent = self._default()
-        held = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
+        parameters = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
         if hasattr(agent, "log_ent_coef"):
-            held["temperature"] = [agent.log_ent_coef]
+            parameters["temperature"] = [agent.log_ent_coef]
         optimizers = constant_agents.optimizers(agent)
-        return [layers.log_epsilon(o, held[part]) for part, o in optimizers.items()]
+        return [layers.log_epsilon(o, parameters[part]) for part, o in optimizers.items()]
 
 
 class _ToDouble(nn.Module):

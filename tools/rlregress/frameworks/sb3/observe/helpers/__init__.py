@@ -1,1 +1,1 @@
-"""What several families of probes drive Stable-Baselines3 with; nothing here is a probe table."""
+"""Helpers of several families of probes of Stable-Baselines3; no module here has probes."""

@@ -58,8 +58,8 @@ def play(environment: Any, game: Any) -> Player:
 
 def part(name: str, game: Any = None) -> Player:
     """Through one wrapper."""
-    chosen = AtariGame() if game is None else game
-    return play(layer(chosen, name), chosen)
+    played = AtariGame() if game is None else game
+    return play(layer(played, name), played)
 
 
 class _Vectorised:
@@ -94,7 +94,7 @@ def stacked(game: AtariGame) -> Player:
     return _vectorised(VecFrameStack(gyms.side_by_side(game), _FRAMES), game)
 
 
-def whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
+def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
     """Through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
 
     Args:
@@ -122,8 +122,13 @@ def vision(pixel: float) -> Vision:
     spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
     with quickly():
-        made = compat.policy_class(PPO, "CnnPolicy")
-        policy = made(images, spaces.Discrete(4), lambda _: 0.0, **compat.taken(made, device="cpu"))
+        policy_class = compat.policy_class(PPO, "CnnPolicy")
+        policy = policy_class(
+            images,
+            spaces.Discrete(4),
+            lambda _: 0.0,
+            **compat.known_arguments(policy_class, device="cpu"),
+        )
         compat.add_parts(policy)
     observation = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)
     return Vision(

@@ -1,4 +1,4 @@
-"""Environments within VecNormalize, and what an agent is given there."""
+"""Environments within VecNormalize, and an agent's observations and rewards there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.probing.scripted import Scripted
 
 
-class Given(NamedTuple):
-    """What comes out of a vectorised environment.
+class Walk(NamedTuple):
+    """Observations and rewards of a vectorised environment.
 
     Attributes:
         observations: [T + 1, environments], that of the reset first.
@@ -47,7 +47,7 @@ def normalised(*environments: Any, **options: Any) -> VecNormalize:
     return VecNormalize(vectorised(*environments), **options)
 
 
-def walk(environment: Any, steps: int) -> Given:
+def walk(environment: Any, steps: int) -> Walk:
     """Reset a vectorised environment and step it with actions of 0."""
     actions = np.zeros((environment.num_envs, *environment.action_space.shape), dtype=np.float32)
     observations, rewards = [environment.reset()], []
@@ -55,4 +55,4 @@ def walk(environment: Any, steps: int) -> Given:
         observation, reward, _, _ = environment.step(actions)
         observations.append(observation)
         rewards.append(reward)
-    return Given(np.stack(observations)[..., 0], np.array(rewards))
+    return Walk(np.stack(observations)[..., 0], np.array(rewards))

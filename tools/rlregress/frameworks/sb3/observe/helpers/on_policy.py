@@ -17,7 +17,7 @@ from rlregress.probing.scripted import Scripted
 
 
 class OnPolicy:
-    """A class of agents, and what a probe has to know of it.
+    """A class of agents, as the probes of PPO need it.
 
     Attributes:
         algorithm: the class.
@@ -44,8 +44,8 @@ class OnPolicy:
 
     def make_default(self, environment: Any, **arguments: Any) -> Any:
         """As ``constant_agents.make``."""
-        given = {name: value for name, value in arguments.items() if name not in self.without}
-        return constant_agents.make(self.algorithm, environment, **given)
+        options = {name: value for name, value in arguments.items() if name not in self.without}
+        return constant_agents.make(self.algorithm, environment, **options)
 
     def make_once(self, environment: Any, **arguments: Any) -> Any:
         """As ``make``; it goes through each rollout once unless the arguments say more."""
@@ -58,8 +58,8 @@ class OnPolicy:
         )
         return log_prob
 
-    def beside_a_step(self, agent: Any) -> dict[str, Any]:
-        """What a rollout buffer is given beside a step of PPO."""
+    def further_step_arguments(self, agent: Any) -> dict[str, Any]:
+        """Return the arguments of a rollout buffer beyond those of a step of PPO."""
         del agent
         return {}
 

@@ -19,7 +19,7 @@ from rlregress.probing import watched_updates
 
 @dataclass
 class AgentTraining(RecordedTraining):
-    """What was recorded.
+    """The record of a training.
 
     Attributes:
         agent: after the training.
@@ -46,8 +46,8 @@ def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
             minibatch[:] = [sampled]
             yield sampled
 
-    def recorded_evaluate(observations: torch.Tensor, *given: Any, **named: Any) -> Any:
-        values, log_prob, entropy = evaluate(observations, *given, **named)
+    def recorded_evaluate(observations: torch.Tensor, *arguments: Any, **named: Any) -> Any:
+        values, log_prob, entropy = evaluate(observations, *arguments, **named)
         (sampled,) = minibatch
         # a step that only pads a sequence is none
         real = getattr(sampled, "mask", torch.ones_like(sampled.advantages)) > 0.0

@@ -44,7 +44,7 @@ def fill(
         old_value = torch.full((1,), float(np.broadcast_to(old_values, n)[k]))
         # each step starts an episode, so that no memory goes on from one to the next
         step = (observation, action, np.zeros(1), np.ones(1), old_value, old)
-        buffer.add(*step, **kind.beside_a_step(agent))
+        buffer.add(*step, **kind.further_step_arguments(agent))
     # The buffer computes these two from rewards; the update only reads them.
     buffer.advantages[:, 0] = advantages
     buffer.returns[:, 0] = returns

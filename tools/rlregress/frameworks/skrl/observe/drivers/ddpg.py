@@ -27,10 +27,10 @@ class Driver:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
-        self._training = self._made(settings.starts)
+        self._training = self._make_training(settings.starts)
         self._fed: Training | None = None
 
-    def _made(self, starts: int) -> Training:
+    def _make_training(self, starts: int) -> Training:
         settings = self._settings
         return Training(
             "ddpg",
@@ -66,40 +66,43 @@ class Driver:
     def networks(self) -> tuple[int, int]:
         """Those that the agent reads from the models that it is given."""
         names = [name for name in self._training.agent.checkpoint_modules if "critic" in name]
-        made = [name for name in names if "optimizer" not in name]
-        return sum("target" not in n for n in made), sum("target" in n for n in made)
+        created = [name for name in names if "optimizer" not in name]
+        return sum("target" not in n for n in created), sum("target" in n for n in created)
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
-        """What ``update`` differentiates, of transitions that a training has collected."""
+        """Return the loss of ``update`` for transitions that a training has collected."""
         fed = self._collected()
         _set(fed, ("critic", "target_critic"), online, target)
         losses = watched_updates.losses_of_update(fed.update, fed.optimizers)
         return watched_updates.only(losses["critic"]), watched_updates.only(losses["actor"])
 
     def target_actions(self) -> np.ndarray:
-        """What the target critic receives."""
+        """Return the actions that the target critic receives."""
         fed, recorded = self._collected(), []
         for name in ("policy", "target_policy"):
             fed.models[name].load_state_dict(self._training.models[name].state_dict())
         watch(
             fed.models["target_critic"],
-            lambda given, _: recorded.append(given["taken_actions"].double().numpy().flatten()),
+            lambda inputs, _: recorded.append(inputs["taken_actions"].double().numpy().flatten()),
         )
         fed.update()
         return np.concatenate(recorded)
 
     def _collected(self) -> Training:
         if self._fed is None:
-            self._fed = self._made(NEVER)
+            self._fed = self._make_training(NEVER)
             self._fed.run(self._settings.batch_size)
         return self._fed
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """A training."""
-        made, training = self._training.optimizers, self._training
-        roles = {id(made["critic"]): "values", id(made["actor"]): "policy"}
+        optimizers, training = self._training.optimizers, self._training
+        roles = {id(optimizers["critic"]): "values", id(optimizers["actor"]): "policy"}
         return self._envs.record(
-            lambda: training.run(self._settings.steps), begin, between, lambda of: roles[id(of)]
+            lambda: training.run(self._settings.steps),
+            begin,
+            between,
+            lambda optimizer: roles[id(optimizer)],
         )
 
 

@@ -25,18 +25,18 @@ class Driver:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
-        self._training = self._made(settings.starts)
+        self._training = self._make_training(settings.starts)
         self._fed: Training | None = None
 
-    def _made(self, starts: int) -> Training:
+    def _make_training(self, starts: int) -> Training:
         settings = self._settings
         interval: dict[str, Any] = {}
         if settings.target_every is not None:
             interval["target_update_interval"] = settings.target_every
-        made = [self._envs.environment() for _ in range(settings.environments)]
+        environments = [self._envs.environment() for _ in range(settings.environments)]
         return Training(
             "dqn",
-            *made,
+            *environments,
             learning_rate=0.0,
             random_timesteps=settings.starts,
             learning_starts=starts,
@@ -61,9 +61,9 @@ class Driver:
         return float(self._training.targets()[0].detach().flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """What ``update`` differentiates, of transitions that a training has collected."""
+        """Return the loss of ``update`` for transitions that a training has collected."""
         if self._fed is None:
-            self._fed = self._made(NEVER)
+            self._fed = self._make_training(NEVER)
             first = [1.0] + [0.0] * (self._settings.actions - 1)
             _set(self._fed, first, first)
             self._fed.run(self._settings.batch_size)

@@ -19,14 +19,14 @@ _OBSERVATIONS = "STATES" if compat.FIRST else "OBSERVATIONS"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the settings ask for, and for how many numbers of observations and actions."""
+    """Layers by the settings' words, for so many numbers of observations and actions."""
 
     sizes: Sequence[int]
     activation: str
     observations: int
     dimensions: int
 
-    def _made(self, make: Callable[..., Any], inputs: str, output: str) -> Any:
+    def _instantiate(self, make: Callable[..., Any], inputs: str, output: str) -> Any:
         if not hasattr(Model, "init_state_dict"):
             raise Unsupported("the instantiators of this version take other settings")
         bounds = torch.ones(self.dimensions).numpy()
@@ -45,16 +45,16 @@ class Settings:
     def policy(self, stochastic: bool) -> Any:
         """A Gaussian policy, or a deterministic one."""
         make = gaussian_model if stochastic else deterministic_model
-        return self._made(make, _OBSERVATIONS, "ACTIONS")
+        return self._instantiate(make, _OBSERVATIONS, "ACTIONS")
 
-    def values(self, of_actions: bool = True) -> Any:
+    def values(self, for_actions: bool = True) -> Any:
         """A model of values, of observations and actions or of observations."""
         both = f"concatenate([{_OBSERVATIONS}, ACTIONS])"
-        return self._made(deterministic_model, both if of_actions else _OBSERVATIONS, "ONE")
+        return self._instantiate(deterministic_model, both if for_actions else _OBSERVATIONS, "ONE")
 
 
 def called(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
     """A model as a function of observations; of actions, if there are any, it says how likely."""
-    taken = {} if actions is None else {"taken_actions": actions}
+    action_inputs = {} if actions is None else {"taken_actions": actions}
     name = "states" if compat.FIRST else "observations"
-    return lambda observations: model.act({name: observations, **taken}, role="policy")
+    return lambda observations: model.act({name: observations, **action_inputs}, role="policy")

@@ -57,26 +57,28 @@ class Driver:
         # of the policy, the Q networks and the temperature
         return (policy, critic, policy) if self._kind == "sac" else (policy, critic)
 
-    def _made(self, **arguments: Any) -> Training:
+    def _make_training(self, **arguments: Any) -> Training:
         s = self._settings
         own = _OF_SAC if self._kind == "sac" else _OF_TD3
-        given = {**s.named(**_SETTINGS, **own), **arguments}
+        settings = {**s.named(**_SETTINGS, **own), **arguments}
         if self._kind == "sac" and s.temperature is not None:
-            given["initial_entropy_value"] = float(s.temperature)
-            given["learn_entropy"] = s.trained_temperature
+            settings["initial_entropy_value"] = float(s.temperature)
+            settings["learn_entropy"] = s.trained_temperature
         if s.rates is not None:
-            given["learning_rate"] = self._rates()
+            settings["learning_rate"] = self._rates()
         if s.noise:
-            given.update(constant_noise(s.noise))
+            settings.update(constant_noise(s.noise))
         if s.deviation is not None:
-            given.update(_noise("exploration_noise", s.deviation))
+            settings.update(_noise("exploration_noise", s.deviation))
         smoothing = 0.2 if s.smooths else s.smoothing
         if smoothing:
-            given.update(_noise("smooth_regularization_noise", smoothing))
+            settings.update(_noise("smooth_regularization_noise", smoothing))
         flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
-        made = [Scripted(s.low, s.high, rewards=s.reward, **flags) for _ in range(s.environments)]
-        given = {"batch_size": s.batch_size, **given}
-        training = Training(self._kind, *made, layers=self._layers, **given)
+        environments = [
+            Scripted(s.low, s.high, rewards=s.reward, **flags) for _ in range(s.environments)
+        ]
+        settings = {"batch_size": s.batch_size, **settings}
+        training = Training(self._kind, *environments, layers=self._layers, **settings)
         policy = training.models["policy"]
         if s.log_prob is not None and self._kind == "sac":
             report(policy, s.log_prob)
@@ -90,8 +92,8 @@ class Driver:
 
     def _fed(self, **arguments: Any) -> Training:
         """A training that has stored a minibatch, with equal observations and actions."""
-        given = {"learning_rate": 0.0, "learning_starts": NEVER}
-        training = self._made(**{**given, **arguments})
+        settings = {"learning_rate": 0.0, "learning_starts": NEVER}
+        training = self._make_training(**{**settings, **arguments})
         training.run(self._settings.batch_size)
         for name, number in _STORED.items():
             fill([training.stored(name)], number)
@@ -101,8 +103,8 @@ class Driver:
         # the policy that reports a log-probability does 0
         if self._kind == "sac":
             return 0.0
-        given = {compat.OBSERVATIONS: torch.full((1, 1), observation)}
-        return float(training.models[name].outputs(given)[0].detach())
+        inputs = {compat.OBSERVATIONS: torch.full((1, 1), observation)}
+        return float(training.models[name].outputs(inputs)[0].detach())
 
     def _loss(self, training: Training, part: str) -> float:
         losses = watched_updates.losses_of_update(training.update, training.optimizers)
@@ -115,8 +117,8 @@ class Driver:
 
     def actor_loss(self, values: Sequence[float]) -> float:
         training = self._fed()
-        taken = self._acted(training, "policy", _OBSERVATION)
-        _pin(training, CRITICS, _OBSERVATION, taken, values)
+        actions = self._acted(training, "policy", _OBSERVATION)
+        _pin(training, CRITICS, _OBSERVATION, actions, values)
         return self._loss(training, "actor")
 
     def target(self, values: Sequence[float]) -> float:
@@ -141,30 +143,30 @@ class Driver:
         return loss, float(training.agent.log_entropy_coefficient.grad)
 
     def temperature(self) -> float:
-        return float(self._made().agent.log_entropy_coefficient.detach().exp())
+        return float(self._make_training().agent.log_entropy_coefficient.detach().exp())
 
     def target_entropy(self) -> float:
-        return float(self._made().agent._target_entropy)
+        return float(self._make_training().agent._target_entropy)
 
     def _standard_policy(self) -> Any:
         """A policy in float64 of mean 0 and deviation 1."""
-        policy = self._made().models["policy"].double()
+        policy = self._make_training().models["policy"].double()
         make_constant(policy, 0.0)
         return policy
 
     def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        policy, found = self._standard_policy(), []
+        policy, deviations = self._standard_policy(), []
         for output in outputs:
             fill([policy.log_std], output)
             _sampled(policy, [0.0])
-            found.append(float(policy.distribution(role="policy").stddev.log()))
-        return np.array(found)
+            deviations.append(float(policy.distribution(role="policy").stddev.log()))
+        return np.array(deviations)
 
     def log_prob(self, draw: Sequence[float]) -> float:
         return float(compat.log_prob(_sampled(self._standard_policy(), draw)))
 
     def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
-        """What the target critics receive; every sample has its own draw."""
+        """Return the actions that the target critics receive; every sample has its own draw."""
         torch.manual_seed(shifted(self._settings.seed))
         # as many samples as are asked for, of a few rows
         training = self._fed(memory={"replacement": True}, batch_size=samples)
@@ -173,7 +175,7 @@ class Driver:
         recorded: list[np.ndarray] = []
         watch(
             training.models["target_critic_1"],
-            lambda given, _: recorded.append(given["taken_actions"].double().numpy().copy()),
+            lambda inputs, _: recorded.append(inputs["taken_actions"].double().numpy().copy()),
         )
         training.update()
         (actions,) = recorded
@@ -192,8 +194,8 @@ class Driver:
         """A training of so many steps of all environments."""
         s, journal = self._settings, Recorder()
         starts = s.starts or 0
-        given = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}
-        training = self._made(**given, **_UPDATES.get(s.updates, {}))
+        settings = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}
+        training = self._make_training(**settings, **_UPDATES.get(s.updates, {}))
         journal.actions += [environment.received for environment in training.environments]
         parts, policy = parts_of(training.optimizers), training.models["policy"]
         with journal.recording(parts, policy.parameters, training.targets):
@@ -210,25 +212,27 @@ class Driver:
         return instantiated.Settings(s.hidden, s.activation, s.observations, np.size(s.low))
 
     def architecture(self) -> np.ndarray:
-        made = self._instantiated()
-        policy, values = made.policy(stochastic=self._kind == "sac"), made.values()
+        created = self._instantiated()
+        policy, values = created.policy(stochastic=self._kind == "sac"), created.values()
         hidden = [
             [layer.out_features for layer in linear_layers(own)[:-1]] for own in (policy, values)
         ]
         outputs = layers.activation(policy, instantiated.called(policy))
-        return layers.architecture(hidden, count_critics(self._made()), outputs, False)
+        return layers.architecture(hidden, count_critics(self._make_training()), outputs, False)
 
     def initialisation(self) -> np.ndarray:
         first = linear_layers(self._instantiated().values())[0]
         return layers.initialisation(first.weight, first.bias)
 
     def log_epsilons(self) -> list[float]:
-        made = self._made()
-        critics = [p for name in CRITICS for p in made.models[name].parameters()]
-        held = {"critic": critics, "actor": [*made.models["policy"].parameters()]}
-        if "temperature" in made.optimizers:
-            held["temperature"] = [made.agent.log_entropy_coefficient]
-        return [layers.log_epsilon(made.optimizers[part], own) for part, own in held.items()]
+        training = self._make_training()
+        critics = [p for name in CRITICS for p in training.models[name].parameters()]
+        parameters = {"critic": critics, "actor": [*training.models["policy"].parameters()]}
+        if "temperature" in training.optimizers:
+            parameters["temperature"] = [training.agent.log_entropy_coefficient]
+        return [
+            layers.log_epsilon(training.optimizers[part], own) for part, own in parameters.items()
+        ]
 
 
 def _noise(name: str, deviation: float) -> dict[str, Any]:
@@ -239,23 +243,27 @@ def _noise(name: str, deviation: float) -> dict[str, Any]:
 def _pin(
     training: Training, names: Sequence[str], observation: float, action: float, values: Any
 ) -> None:
-    given = torch.tensor([[observation, action]])
+    inputs = torch.tensor([[observation, action]])
     for name, number in zip(names, values, strict=False):
         net = training.models[name].net
-        make_pinned(net, partial(net, given), number)
+        make_pinned(net, partial(net, inputs), number)
 
 
 def _sampled(policy: Any, draw: Sequence[float]) -> Any:
-    """What ``act`` returns where the normal distribution draws these numbers."""
-    drawn = torch.as_tensor(np.asarray(draw), dtype=torch.float64)[None]
+    """Return the results of ``act`` where the normal distribution draws these numbers."""
+    numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)[None]
     called = instantiated.called(policy)
-    sample = mock.patch.object(torch.distributions.Normal, "rsample", lambda of: of.loc + drawn)
+    sample = mock.patch.object(
+        torch.distributions.Normal, "rsample", lambda normal: normal.loc + numbers
+    )
     with torch.no_grad(), sample:
         return called(torch.zeros(1, 1, dtype=torch.float64))
 
 
 def count_critics(training: Training) -> int:
     """How many Q networks its optimiser trains."""
-    held = {id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]}
+    optimized = {
+        id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]
+    }
     names = [name for name in training.models if name in CRITICS]
-    return sum(id(next(training.models[name].parameters())) in held for name in names)
+    return sum(id(next(training.models[name].parameters())) in optimized for name in names)

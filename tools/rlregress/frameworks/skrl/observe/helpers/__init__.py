@@ -1,1 +1,1 @@
-"""What probes of skrl share."""
+"""Helpers of skrl's probes."""

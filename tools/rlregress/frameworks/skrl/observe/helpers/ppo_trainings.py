@@ -26,7 +26,7 @@ _CHANGED = ("advantages", "returns", "values", "log_prob")
 
 @dataclass
 class AgentTraining(RecordedTraining):
-    """What was recorded.
+    """The record of a training.
 
     Attributes:
         training: the agent and its environments.
@@ -46,7 +46,7 @@ class AgentTraining(RecordedTraining):
 def feed(
     advantages: Any = 0.0, returns: Any = 0.0, old_values: Any = 0.0, ratios: Any = 1.0
 ) -> Change:
-    """What makes an update use these numbers, one or [n] each; the policy is as it was."""
+    """Return a change of an update's tensors to these numbers, one or [n] each."""
 
     def change(tensors: dict[str, torch.Tensor]) -> None:
         new = {"advantages": advantages, "returns": returns, "values": old_values}
@@ -73,25 +73,25 @@ def train(
         prepare: called with the agent before the training.
     """
     settings = {"learning_epochs": 1, "mini_batches": 1, **settings}
-    made = Training("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
-    recorded = AgentTraining(training=made)
-    policy, value = (made.models[name] for name in ("policy", "value"))
-    optimizer, last_bias = made.optimizers["policy"], value.net[-1].bias
+    own_training = Training("ppo", *environments, rows=rollouts, rollouts=rollouts, **settings)
+    recorded = AgentTraining(training=own_training)
+    policy, value = (own_training.models[name] for name in ("policy", "value"))
+    optimizer, last_bias = own_training.optimizers["policy"], value.net[-1].bias
     batches: list[dict[str, Any]] = []
 
     def updating(*arguments: Any, **keywords: Any) -> None:
-        recorded.stored.append(made.stored("observations")[:, 0, 0].numpy().copy())
+        recorded.stored.append(own_training.stored("observations")[:, 0, 0].numpy().copy())
         update(*arguments, **keywords)
 
     def sampled(names: Any, **keywords: Any) -> Any:
         if change is not None and len(recorded.stored) > len(recorded.changed):
             recorded.changed.append(True)
-            change({name: made.stored(name) for name in _CHANGED})
-        found = sample(names=names, **keywords)
+            change({name: own_training.stored(name) for name in _CHANGED})
+        minibatches = sample(names=names, **keywords)
         if "log_prob" in names:
             # states of memory are read apart
-            batches[:] = [dict(zip(names, batch, strict=False)) for batch in found]
-        return found
+            batches[:] = [dict(zip(names, batch, strict=False)) for batch in minibatches]
+        return minibatches
 
     def evaluated(inputs: Any, acted: Any) -> None:
         if "taken_actions" not in inputs:
@@ -115,17 +115,17 @@ def train(
         recorded.log_std_gradients.append(float(policy.log_std.grad.sum()))
         recorded.value_gradients.append(float(last_bias.grad))
 
-    prepare(made)
+    prepare(own_training)
     watch(policy, evaluated)
     watch(value, valued)
-    sampling, method = compat.sampling(made.agent), compat.UPDATE
-    sample, update = getattr(made.memory, sampling), getattr(made.agent, method)
+    sampling, method = compat.sampling(own_training.agent), compat.UPDATE
+    sample, update = getattr(own_training.memory, sampling), getattr(own_training.agent, method)
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(made.memory, sampling, sampled))
-        stack.enter_context(mock.patch.object(made.agent, method, updating))
-        whole = stack.enter_context(recorded_update(made.optimizers))
+        stack.enter_context(mock.patch.object(own_training.memory, sampling, sampled))
+        stack.enter_context(mock.patch.object(own_training.agent, method, updating))
+        whole = stack.enter_context(recorded_update(own_training.optimizers))
         stack.enter_context(watched_updates.before_steps(optimizer, look))
-        made.run(steps)
+        own_training.run(steps)
     recorded.losses += whole.losses["policy"]
     recorded.gradient_norms += whole.gradient_norms["policy"]
     return recorded

@@ -1,1 +1,1 @@
-"""Drivers: agents of TorchRL's parts that measurements tell what to do."""
+"""Drivers: agents of TorchRL's parts that measurements control."""

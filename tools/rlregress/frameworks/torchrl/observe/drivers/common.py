@@ -1,4 +1,4 @@
-"""What the drivers of value-based losses share: a batch, and the trainer around a loss."""
+"""Helpers of the drivers of value-based losses: a batch, and the trainer around a loss."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, entry, made, with_gaussian_noise
+from rlregress.frameworks.torchrl.compat import action_spec, construct, entry, with_gaussian_noise
 from rlregress.frameworks.torchrl.known_networks import Slope, q_network
 from rlregress.frameworks.torchrl.observe.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.scripted_environments import wrapped
@@ -87,7 +87,7 @@ class Driver:
         return 1, int(self._has_target("value"))
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
-        """What ``DDPGLoss`` returns for a batch as a replay buffer gives it."""
+        """Return the losses of ``DDPGLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
         losses = self._loss(self._batch())
         return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
@@ -112,7 +112,7 @@ class Driver:
             exploring = TensorDictSequential(*self._policy.module, noise)
             # not in place: where the mean is given as an integer, the buffer is one
             noise.mean, noise.std = torch.tensor(float(settings.noise)), torch.tensor(0.0)
-        collector = made(
+        collector = construct(
             Collector,
             self._environment,
             exploring,

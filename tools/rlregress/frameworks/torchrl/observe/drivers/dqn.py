@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, made
+from rlregress.frameworks.torchrl.compat import action_spec, construct
 from rlregress.frameworks.torchrl.compat import deterministic as without_chance
 from rlregress.frameworks.torchrl.observe.drivers.common import batch, trainer_of
 from rlregress.frameworks.torchrl.scripted_environments import wrapped
@@ -87,7 +87,7 @@ class Driver:
         return float(next(iter(self._parameters()[1].values(True, True))).flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """What ``DQNLoss`` returns for a batch as a replay buffer gives it."""
+        """Return the loss of ``DQNLoss`` for a batch as a replay buffer samples it."""
         self.set_values(online, target)
         action = torch.zeros(self._settings.batch_size, self._settings.actions, dtype=torch.int64)
         action[:, 0] = 1
@@ -110,15 +110,15 @@ class Driver:
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
-        several = len(self._environments)
+        count = len(self._environments)
         interval = settings.target_every
-        collector = made(
+        collector = construct(
             Collector,
             self._environments[0]
-            if several == 1
-            else SerialEnv(several, [lambda env=one: env for one in self._environments]),
+            if count == 1
+            else SerialEnv(count, [lambda env=single: env for single in self._environments]),
             self._exploring,
-            frames_per_batch=max(settings.every, several),
+            frames_per_batch=max(settings.every, count),
             total_frames=settings.steps,
             init_random_frames=settings.starts,
         )
@@ -142,7 +142,7 @@ class Driver:
 
 @contextmanager
 def _drawing(draw: float) -> Iterator[None]:
-    """The coin of ``EGreedyModule`` is fixed; what a random action is, is drawn as ever."""
+    """Fix the draw by which ``EGreedyModule`` explores; random actions are drawn as usual."""
     forward = EGreedyModule.forward
 
     def fixed(module: Any, tensordict: Any) -> Any:

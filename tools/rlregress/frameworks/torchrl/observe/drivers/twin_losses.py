@@ -104,7 +104,7 @@ class Driver:
         return self.target_of(self._batch(), values)
 
     def target_of(self, batch: Any, values: Sequence[float], network: Any = Pinned) -> float:
-        """What the critics regress towards, for a squared distance and equal transitions.
+        """Return the critics' target, for a squared distance and equal transitions.
 
         As a function of a constant Q the critic loss is then a parabola; the target is where it is
         lowest, whatever its factor. It is found from three points.
@@ -115,13 +115,13 @@ class Driver:
         for number in _AROUND:
             fill(loss.qvalue_network_params, [number] * len(values))
             losses.append(float(loss(batch.clone())["loss_qvalue"].detach()))
-        left, middle, right = losses
-        return (left - right) / (2.0 * (left + right - 2.0 * middle))
+        lower, middle, right = losses
+        return (lower - right) / (2.0 * (lower + right - 2.0 * middle))
 
     def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         s, loss = self._settings, self._loss([0.0, 0.0])
         updater = SoftUpdate(loss, tau=s.tau if s.coefficient is None else s.coefficient)
-        return moved(loss, updater, source, target)
+        return moved_targets_of(loss, updater, source, target)
 
     def temperature_loss(self) -> tuple[float, float]:
         loss = self._loss([0.0, 0.0])
@@ -146,27 +146,27 @@ class Driver:
         layer = nn.Linear(1, 2, dtype=torch.float64)
         nn.init.zeros_(layer.weight)
         actor = policy(nn.Sequential(layer, NormalParamExtractor()), box(-1.0, 1.0), TanhNormal)
-        found = []
+        deviations = []
         for output in outputs:
             layer.bias.data = torch.tensor([0.0, output], dtype=torch.float64)
-            found.append(float(actor.get_dist(self._batch()).scale.detach()[0].log()))
-        return np.array(found)
+            deviations.append(float(actor.get_dist(self._batch()).scale.detach()[0].log()))
+        return np.array(deviations)
 
     def log_prob(self, draw: Sequence[float]) -> float:
-        """What the loss works with."""
+        """Return the log-probability that the loss uses."""
         s = self._settings
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
         bounds = {"low": torch.as_tensor(low), "high": torch.as_tensor(high)}
         loss = self._gaussian_loss(len(draw), **bounds)
 
-        def drawn(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
+        def draw_numbers(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
             return torch.tensor(list(draw), dtype=dtype).expand(shape)
 
-        with mock.patch("torch.distributions.normal._standard_normal", drawn):
+        with mock.patch("torch.distributions.normal._standard_normal", draw_numbers):
             return -float(loss(self._batch(len(draw)))["entropy"])
 
     def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
-        """What the target critics receive; every sample has its own draw."""
+        """Return the actions that the target critics receive; every sample has its own draw."""
         s = self._settings
         low, high = (np.atleast_1d(bound) for bound in (s.low, s.high))
         action = (low + high) / 2 + (high - low) / 2 * squashed
@@ -220,7 +220,9 @@ def set_noise(noise: Any, number: float | None) -> None:
         noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
 
 
-def moved(loss: Any, updater: Any, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+def moved_targets_of(
+    loss: Any, updater: Any, source: Sequence[float], target: Sequence[float]
+) -> np.ndarray:
     """A parameter of each target network after ``updater.step()``: see ``TwinAgent``."""
     for before, numbers in (("", source), ("target_", target)):
         fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
@@ -228,11 +230,11 @@ def moved(loss: Any, updater: Any, source: Sequence[float], target: Sequence[flo
             fill(getattr(loss, f"{before}actor_network_params"), numbers[2:])
     updater.step()
     critics = next(iter(loss.target_qvalue_network_params.values(True, True)))
-    found = critics.reshape(2, -1)[:, 0].tolist()
+    values = critics.reshape(2, -1)[:, 0].tolist()
     if len(source) > 2:
         followed = next(iter(loss.target_actor_network_params.values(True, True)))
-        found.append(float(followed.reshape(-1)[0]))
-    return np.array(found)
+        values.append(float(followed.reshape(-1)[0]))
+    return np.array(values)
 
 
 class _OneAction(nn.Module):

@@ -21,7 +21,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
 )
 from rlregress.frameworks.torchrl.known_networks import Constant, box, q_network, reporting_policy
-from rlregress.frameworks.torchrl.observe.drivers.twin_losses import act, moved, set_noise
+from rlregress.frameworks.torchrl.observe.drivers.twin_losses import (
+    act,
+    moved_targets_of,
+    set_noise,
+)
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import parts_of_losses, roles
 from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
 from rlregress.measurements.twin_agents import Settings
@@ -53,7 +57,7 @@ class Driver:
         self.loss: Any = None
         self.buffer: Any = None
 
-    def _given(self, environment: str = "", **changed: Any) -> programs.Settings:
+    def _settings_for(self, environment: str = "", **changed: Any) -> programs.Settings:
         """Settings of a tiny training; ``changed`` by name, whichever section they stand in."""
         s = self._settings
         sections: dict[str, dict[str, Any]] = {
@@ -82,15 +86,15 @@ class Driver:
             "logger": {"backend": None, "exp_name": "", "video": False, "eval_iter": 1_000_000},
             "compile": {"compile": False, "cudagraphs": False},
         }  # fmt: skip
-        given = s.named(**_SETTINGS)
+        settings = s.named(**_SETTINGS)
         if s.rates is not None:
-            given["lr"] = s.rates[1]
+            settings["lr"] = s.rates[1]
         if not s.learns:
             frames = max(s.collected_at_once, sections["collector"]["total_frames"])
             if s.collected_at_once == 1:
-                given["frames_per_batch"] = frames
-            given.update(lr=0.0, utd_ratio=1.5 / frames)
-        return programs.settings(sections, {**given, **changed})
+                settings["frames_per_batch"] = frames
+            settings.update(lr=0.0, utd_ratio=1.5 / frames)
+        return programs.settings(sections, {**settings, **changed})
 
     def _play(self, journal: Recorder, **options: Any) -> Scripted:
         """Make an environment that plays the settings; each copy keeps its actions."""
@@ -124,7 +128,7 @@ class Driver:
             self._prepare(model, exploring)
             return model, exploring
 
-        def kept_loss(*arguments: Any) -> Any:
+        def record_loss(*arguments: Any) -> Any:
             self.loss, updater = make_loss(*arguments)
             # making environments tries them out
             for received in journal.actions:
@@ -134,13 +138,13 @@ class Driver:
             with_loss(self.loss)
             return self.loss, updater
 
-        def kept_buffer(*arguments: Any, **options: Any) -> Any:
+        def record_buffer(*arguments: Any, **options: Any) -> Any:
             # batches are drawn when they are asked for, not by a thread in advance
             self.buffer = make_replay_buffer(*arguments, **{**options, "prefetch": 0})
             return self.buffer
 
         setattr(program, maker, prepared_agent)
-        program.make_loss_module, program.make_replay_buffer = kept_loss, kept_buffer
+        program.make_loss_module, program.make_replay_buffer = record_loss, record_buffer
         # several environments one after the other in this process, not each in its own
         program.make_environment.__globals__["ParallelEnv"] = (
             lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
@@ -154,7 +158,7 @@ class Driver:
         # with constant heads, one log-probability for all states
         means = nullcontext() if s.log_prob is None else _means()
         with means, registered(partial(self._play, journal)) as environment, recording:
-            program.main(self._given(environment, **changed))
+            program.main(self._settings_for(environment, **changed))
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
         journal.stored_reward = float(last["next", "reward"])
@@ -175,18 +179,18 @@ class Driver:
         return self.run_program()
 
     def target(self, values: Sequence[float]) -> float:
-        """What the first estimate of the loss is, where the temperature is negligible."""
+        """Return the first target of the loss, where the temperature is negligible."""
         targets: list[torch.Tensor] = []
 
         def watch(loss: Any) -> None:
             make_constant_q(loss.target_qvalue_network_params, values)
             estimate = loss.value_estimator.value_estimate
 
-            def kept(*arguments: Any, **options: Any) -> Any:
+            def record_call(*arguments: Any, **options: Any) -> Any:
                 targets.append(estimate(*arguments, **options))
                 return targets[-1]
 
-            loss.value_estimator.value_estimate = kept
+            loss.value_estimator.value_estimate = record_call
 
         self.run_program(watch, alpha_init=1e-12)
         return float(targets[0].reshape(-1)[0])
@@ -194,15 +198,15 @@ class Driver:
     def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         s = self._settings
         # the setting is the fraction that is kept
-        kept = 1.0 - s.tau if s.coefficient is None else s.coefficient
+        share = 1.0 - s.tau if s.coefficient is None else s.coefficient
         model: list[Any] = [reporting_policy(0.0), q_network(Constant(0.0))]
         if self._family == "td3":
             squash = TanhModule(in_keys=["param"], out_keys=["action"], spec=box(-1.0, 1.0))
             layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
             model[0] = TensorDictSequential(layer, squash)
-        made = programs.load(self._family, "utils").make_loss_module
-        loss, updater = made(self._given(target_update_polyak=kept), model)
-        return moved(loss, updater, source, target)
+        make_loss = programs.load(self._family, "utils").make_loss_module
+        loss, updater = make_loss(self._settings_for(target_update_polyak=share), model)
+        return moved_targets_of(loss, updater, source, target)
 
     def _environment(self) -> Scripted:
         s = self._settings
@@ -211,18 +215,20 @@ class Driver:
     def _agent(self, environment: Scripted, settings: programs.Settings) -> tuple[Any, Any]:
         """Policy and Q network of the program, and the policy that collects."""
         make = getattr(programs.load(self._family, "utils"), f"make_{self._family}_agent")
-        made_for = wrapped(environment)
-        return make(settings, made_for, made_for, torch.device("cpu"))
+        own_environment = wrapped(environment)
+        return make(settings, own_environment, own_environment, torch.device("cpu"))
 
-    def _made(self, **changed: Any) -> tuple[Any, Any]:
+    def _make_loss(self, **changed: Any) -> tuple[Any, Any]:
         """Policy and Q network of the program, and the loss of them."""
-        settings = self._given(**changed)
+        settings = self._settings_for(**changed)
         model, _ = self._agent(self._environment(), settings)
         return model, programs.load(self._family, "utils").make_loss_module(settings, model)[0]
 
     def architecture(self) -> np.ndarray:
         s = self._settings
-        (actor, critic), loss = self._made(hidden_sizes=list(s.hidden), activation=s.activation)
+        (actor, critic), loss = self._make_loss(
+            hidden_sizes=list(s.hidden), activation=s.activation
+        )
         hidden = [
             [layer.out_features for layer in linear_layers(module)[:-1]]
             for module in (actor, critic)
@@ -236,7 +242,7 @@ class Driver:
         return layers.architecture(hidden, critics, received, shared)
 
     def initialisation(self) -> np.ndarray:
-        _, loss = self._made(hidden_sizes=list(self._settings.hidden))
+        _, loss = self._make_loss(hidden_sizes=list(self._settings.hidden))
         tensors = list(loss.qvalue_network_params.values(True, True))
         # the first of the two stacked networks
         weight, bias = (
@@ -246,13 +252,13 @@ class Driver:
         return layers.initialisation(weight, bias)
 
     def log_epsilons(self) -> list[float]:
-        _, loss = self._made()
+        _, loss = self._make_loss()
         name = "make_sac_optimizer" if self._family == "sac" else "make_optimizer"
         make = getattr(programs.load(self._family, "utils"), name)
-        actor, critic, *temperature = make(self._given(), loss)
+        actor, critic, *temperature = make(self._settings_for(), loss)
         optimizers = [critic, actor, *temperature]
-        held = roles(loss).values()
-        return [layers.log_epsilon(*pair) for pair in zip(optimizers, held, strict=False)]
+        groups = roles(loss).values()
+        return [layers.log_epsilon(*pair) for pair in zip(optimizers, groups, strict=False)]
 
 
 class PolicyDriver(Driver):
@@ -261,7 +267,7 @@ class PolicyDriver(Driver):
     def run(self) -> Recorder:
         """Act in an environment; nothing learns."""
         environment = self._environment()
-        model, exploring = self._agent(environment, self._given())
+        model, exploring = self._agent(environment, self._settings_for())
         self._prepare(model, exploring)
         return act(environment, model[0], exploring, self._settings)
 

@@ -81,14 +81,16 @@ class Driver:
         if s.weight is not None:
             for weight in loss.qvalue_network_params.values(True, True):
                 weight.data.fill_(s.weight)
-        held = roles(loss)
+        roles_of_loss = roles(loss)
         # with large weights, steps of plain gradient descent lead out of the numbers
         rate = 0.1 if s.rates is None and s.weight is None else 0.0
         stepping: dict[str, Any]
         if self._family == "sac":
             stepping = {"optimizer": torch.optim.SGD(loss.parameters(), lr=rate)}
         else:
-            optimizers = [torch.optim.SGD(held[name], lr=rate) for name in ("actor", "critic")]
+            optimizers = [
+                torch.optim.SGD(roles_of_loss[name], lr=rate) for name in ("actor", "critic")
+            ]
             delay = s.named(delay="policy_update_delay")
             stepping = {"optimization_stepper": TD3OptimizationStepper(*optimizers, **delay)}
         started = {} if not s.starts else {"init_random_frames": s.starts}
@@ -111,7 +113,7 @@ class Driver:
         journal.actions.append(self._environment.received)
         policy_and_targets = (loss.actor_network_params, loss.target_qvalue_network_params)
         recorded = [lambda own=own: own.values(True, True) for own in policy_and_targets]
-        with journal.recording(parts_of_losses(lambda: held), *recorded):
+        with journal.recording(parts_of_losses(lambda: roles_of_loss), *recorded):
             trainer.train()
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
@@ -119,12 +121,12 @@ class Driver:
         return journal
 
     def target(self, values: Sequence[float]) -> float:
-        """Of what the trainer has collected, stored and sampled."""
+        """Return the target of transitions that the trainer has collected, stored and sampled."""
         s = self._settings
         size = s.batch_size
-        made = Driver(self._family, replace(s, steps=size, collected_at_once=size))
-        made.run()
-        stored = made.buffer.sample()
+        driver = Driver(self._family, replace(s, steps=size, collected_at_once=size))
+        driver.run()
+        stored = driver.buffer.sample()
         precise = stored.apply(lambda x: x.double() if x.is_floating_point() else x)
         return twin_losses.Driver(self._family, s).target_of(precise, values, Constant)
 
@@ -138,16 +140,16 @@ def roles(loss: Any) -> dict[str, list[torch.Tensor]]:
     return by_role
 
 
-def parts_of_losses(held: Any) -> Parts:
+def parts_of_losses(role_parameters: Any) -> Parts:
     """The parts that an optimiser has gradients of; it may hold several.
 
     Args:
-        held: () -> the tensors of each part.
+        role_parameters: () -> the tensors of each part.
     """
 
     def parts(optimizer: torch.optim.Optimizer) -> dict[str, Iterable[torch.Tensor]]:
-        given = [p for group in optimizer.param_groups for p in group["params"]]
-        stepped = {id(parameter) for parameter in given if parameter.grad is not None}
-        return {part: own for part, own in held().items() if stepped & set(map(id, own))}
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        stepped = {id(parameter) for parameter in parameters if parameter.grad is not None}
+        return {part: own for part, own in role_parameters().items() if stepped & set(map(id, own))}
 
     return parts

@@ -1,1 +1,1 @@
-"""What several families of probes drive TorchRL with; nothing here is a probe table."""
+"""Helpers of several families of probes of TorchRL; no module here has probes."""

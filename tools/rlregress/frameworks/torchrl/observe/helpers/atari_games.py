@@ -1,4 +1,4 @@
-"""TorchRL's Atari preprocessing, around a game that is told what to do.
+"""TorchRL's Atari preprocessing, around a game that probes control.
 
 ``utils_atari.py`` of the PPO program makes environments by the name of a game: the game is
 registered under a name for as long as that takes. Parts are taken from what it makes: the
@@ -64,11 +64,11 @@ def resizing() -> Iterator[None]:
     from rlregress.frameworks.torchrl.api import _observation
 
     names = ("torchvision", "torchvision.transforms", "torchvision.transforms.functional")
-    made = {name: types.ModuleType(name) for name in names}
-    vars(made[names[-1]]).update(resize=_resize, InterpolationMode=str)
+    modules = {name: types.ModuleType(name) for name in names}
+    vars(modules[names[-1]]).update(resize=_resize, InterpolationMode=str)
     before = {name: sys.modules.pop(name, None) for name in names}
     had = _observation._has_tv
-    sys.modules.update(made)
+    sys.modules.update(modules)
     _observation._has_tv = True
     try:
         yield
@@ -84,14 +84,14 @@ def resizing() -> Iterator[None]:
 def luck(most: bool) -> Iterator[None]:
     """Every draw of an integer is the least, or the most, that it can give."""
     draw = torch.randint
-    drawn: dict[str, torch.Tensor] = {}
+    recorded: dict[str, torch.Tensor] = {}
 
     def lucky(*arguments: Any, **options: Any) -> torch.Tensor:
         key = repr((arguments, options))
-        if key not in drawn:
+        if key not in recorded:
             draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
-            drawn[key] = draws.amax(0) if most else draws.amin(0)
-        return drawn[key].clone()
+            recorded[key] = draws.amax(0) if most else draws.amin(0)
+        return recorded[key].clone()
 
     torch.randint = lucky
     try:
@@ -153,8 +153,8 @@ def wrapped(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
 
 def part(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
     """Through these transforms alone."""
-    chosen = AtariGame() if game is None else game
-    return play(wrapped(chosen, *transforms, frame_skip=frame_skip), chosen)
+    played = AtariGame() if game is None else game
+    return play(wrapped(played, *transforms, frame_skip=frame_skip), played)
 
 
 def in_colours(player: Player) -> Player:
@@ -209,7 +209,7 @@ def waiting(noops: int) -> Player:
     return play(environment, game)
 
 
-def whole(make_env: Callable[[], Any]) -> Player:
+def play_whole(make_env: Callable[[], Any]) -> Player:
     """Through everything that the program puts around a game of ``make_env``."""
     game = make_env()
     return play(outer(game), game)

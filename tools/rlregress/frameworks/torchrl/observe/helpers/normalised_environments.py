@@ -20,7 +20,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def showing(observations: Any, **playback: Any) -> dict[str, Any]:
-    """Of a playback whose reset gives observations[0] and whose step t gives [t + 1]."""
+    """Return a playback whose reset gives observations[0] and whose step t gives [t + 1]."""
     x = np.asarray(observations)
     return {"observations": x[:-1], "next_observations": x[1:], **playback}
 
@@ -33,7 +33,7 @@ def transformed(playback: dict[str, Any], *transforms: Any) -> TransformedEnv:
     return environment
 
 
-def given(environment: Any, steps: int) -> np.ndarray:
+def walk(environment: Any, steps: int) -> np.ndarray:
     """Observations of a reset and the steps after it, [steps + 1]; no end among them."""
     rollout = environment.rollout(steps, break_when_any_done=False)
     first = rollout["observation"][:1]
@@ -47,7 +47,7 @@ def rewards(environment: Any, steps: int) -> np.ndarray:
 
 
 def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
-    """What transforms make of one number after the other: a long stream, without environment."""
+    """Return the results of transforms for a long stream of numbers, without environment."""
     passed: list[float] = []
     for number in np.asarray(numbers, dtype=np.float32):
         row = TensorDict({key: torch.tensor([number])}, [])
@@ -57,7 +57,7 @@ def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
     return np.array(passed)
 
 
-def of_script(playback: dict[str, Any]) -> Any:
+def make_script_environment(playback: dict[str, Any]) -> Any:
     """The environment of the PPO program, made by its own function."""
     with registered(partial(Scripted, **playback, dtype=np.float64)) as name:
         return programs.load("ppo", "utils_mujoco").make_env(name)
@@ -76,7 +76,7 @@ class _Noting(Numbers):
 
 
 class Trained:
-    """What the PPO program did with one rollout as its training, and an evaluation at its end.
+    """A run of the PPO program with one rollout as its training, and an evaluation at its end.
 
     Attributes:
         evaluated: the observations that the actor was given in the evaluation, in order.

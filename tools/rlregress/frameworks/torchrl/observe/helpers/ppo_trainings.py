@@ -38,7 +38,7 @@ Make = Callable[..., Scripted]
 
 @dataclass
 class LossTraining(RecordedTraining):
-    """What was recorded, of each minibatch that the loss was computed for.
+    """The record of each minibatch that the loss was computed for.
 
     Attributes:
         objectives: the policy loss.
@@ -66,7 +66,7 @@ class LossTraining(RecordedTraining):
         loss.register_forward_hook(after)
 
     def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
-        """Note what an optimiser is about to do."""
+        """Record the gradients before each step of an optimiser."""
 
         def look(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
@@ -77,7 +77,7 @@ class LossTraining(RecordedTraining):
 
 
 def lower_log_prob(ratio: float) -> Change:
-    """Make the ratio of every sample ``ratio`` times what it is."""
+    """Multiply the ratio of every sample by ``ratio``."""
 
     def change(batch: Any) -> None:
         for name in LOG_PROBS:
@@ -143,7 +143,7 @@ def trainer(
     playing = [wrapped(environment) for environment in environments]
     environment = playing[0]
     if len(playing) > 1:
-        environment = SerialEnv(len(playing), [lambda env=one: env for one in playing])
+        environment = SerialEnv(len(playing), [lambda env=single: env for single in playing])
     if schedule is not None:
         settings["lr_scheduler"] = schedule(optimizer)
     training = silent_trainer(
@@ -172,7 +172,7 @@ def trainer(
 
 
 def _watch(program: Any, recorded: LossTraining, change: Change | None) -> None:
-    """Let a fresh copy of the program use models of ours, and note what it does."""
+    """Let a fresh copy of the program use our models, and record its run."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
     collector_name = programs.part(program, "Collector", "SyncDataCollector")
@@ -212,7 +212,7 @@ def program(
     learning_rate: float = 0.0,
     change: Change | None = None,
     recorded: LossTraining | None = None,
-    **chosen: Any,
+    **changed: Any,
 ) -> LossTraining:
     """A whole training by ``main`` of the PPO program.
 
@@ -220,7 +220,7 @@ def program(
         make: makes the environment.
         frames: of a rollout.
         recorded: where to note what is seen.
-        chosen: further settings of the program.
+        changed: further settings of the program.
     """
     recorded = LossTraining() if recorded is None else recorded
     loaded = programs.load("ppo", "ppo_mujoco")
@@ -231,7 +231,7 @@ def program(
         loaded.main(
             programs.ppo_settings(
                 environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,
-                ppo_epochs=epochs, **chosen,
+                ppo_epochs=epochs, **changed,
             )
         )  # fmt: skip
     return recorded

@@ -18,7 +18,7 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.compat import (
     action_spec,
-    made,
+    construct,
     ppo_loss,
     silent_trainer,
 )
@@ -50,7 +50,7 @@ def collector(environment: Scripted, actor: Any, frames: int) -> Any:
 
 def collect(environment: Any, frames: int, **options: Any) -> Any:
     """One batch of random actions in an environment of TorchRL, [frames]."""
-    collector = made(
+    collector = construct(
         Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
     )
     (batch,) = list(collector)
