@@ -184,9 +184,9 @@ def test_a_page_is_the_same_on_github(site):
 def test_what_was_divided_is_whole(site, monkeypatch):
     """Every heading of the comparison of all frameworks stands on one page of the site."""
     monkeypatch.syspath_prepend(WEBSITE)
-    import from_data
+    import data_pages
 
-    text = from_data.comparison()
+    text = data_pages.build_comparison()
     headings = [h.strip("`") for h in re.findall(r"^##+ (.+)$", text, re.M)]
     folder = [site / "comparison.html", *(site / "comparison").glob("*.html")]
     listed = "".join(path.read_text("utf-8") for path in folder)

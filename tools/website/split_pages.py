@@ -1,4 +1,4 @@
-"""Large pages that commands write into ``docs``, divided: no page of the site is one long table."""
+"""Split large pages that commands write into ``docs``: no page of the site is one long table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 #: address of a page -> (title, Markdown)
 Pages = dict[str, tuple[str, str]]
 
-#: a part of a source with more text than this (characters) is divided further
+#: characters; a source with more text is split by chapters
 _LONG = 60_000
 
 
-def sections(text: str, level: int) -> Iterator[tuple[str, str]]:
-    """Heading and text of each section of a level; what stands before the first has none."""
+def split_sections(text: str, level: int) -> Iterator[tuple[str, str]]:
+    """Yield heading and text of each section of a level; text before the first heading has none."""
     marks = "#" * level
     heading, lines = "", []
     for line in text.splitlines():
@@ -25,12 +25,12 @@ def sections(text: str, level: int) -> Iterator[tuple[str, str]]:
     yield heading, "\n".join(lines).strip()
 
 
-def comparison(text: str) -> Pages:
-    """The comparison of frameworks: its tables, and a page for each family with every detail."""
-    (_, first), *rest = sections(text, 2)
+def split_comparison(text: str) -> Pages:
+    """Return the tables of the comparison of frameworks, and a page for each family of details."""
+    (_, first), *parsed = split_sections(text, 2)
     families: dict[str, list[str]] = {}
     tail = []
-    for heading, body in rest:
+    for heading, body in parsed:
         if heading.startswith("`"):
             family = heading.strip("`").partition(".")[0]
             families.setdefault(family, []).append(f"## {heading}\n\n{body}")
@@ -46,18 +46,18 @@ def comparison(text: str) -> Pages:
     return {"comparison.md": ("All families", start), **pages}
 
 
-def claims(text: str) -> Pages:
-    """What sources say: one page for each source, and for each chapter of a long one."""
-    (_, first), *rest = sections(text, 2)
+def split_claims(text: str) -> Pages:
+    """Return a page for each source of claims, and for each chapter of a long one."""
+    (_, first), *parsed = split_sections(text, 2)
     pages: Pages = {}
     table = ["| source | statements |", "|---|---:|"]
     tail = []
-    for heading, body in rest:
+    for heading, body in parsed:
         if not body.lstrip().startswith("### "):
             tail.append(f"## {heading}\n\n{body}")
             continue
-        for part, inside in _chapters(heading, body):
-            address = f"claims/{_slug(part)}.md"
+        for part, inside in _split_chapters(heading, body):
+            address = f"claims/{_make_slug(part)}.md"
             table.append(f"| [{part}]({address}) | {len(re.findall('^`` ', inside, re.M))} |")
             pages[address] = (part, f"# {part}\n\n{inside}")
     index = {"claims/index-of-sources.md": ("Index", "\n\n".join(["# Index", *tail]))}
@@ -65,20 +65,20 @@ def claims(text: str) -> Pages:
     return {"claims.md": ("All sources", start), **pages, **index}
 
 
-def _chapters(source: str, text: str) -> Iterator[tuple[str, str]]:
+def _split_chapters(source: str, text: str) -> Iterator[tuple[str, str]]:
     if len(text) < _LONG:
         yield source, text
         return
     short = source.partition(",")[0]
     parts: dict[str, list[str]] = {}
-    for heading, body in sections(text, 3):
+    for heading, body in split_sections(text, 3):
         if heading:
-            found = re.search(r", (section \d+|appendix \w|[A-Z]\w+)", heading)
-            chapter = {"Box": "boxes"}.get(found[1], found[1]) if found else "other"
+            match = re.search(r", (section \d+|appendix \w|[A-Z]\w+)", heading)
+            chapter = {"Box": "boxes"}.get(match[1], match[1]) if match else "other"
             parts.setdefault(chapter, []).append(f"### {heading}\n\n{body}")
     for chapter, bodies in parts.items():
         yield f"{short}, {chapter}", "\n\n".join(bodies)
 
 
-def _slug(text: str) -> str:
+def _make_slug(text: str) -> str:
     return re.sub(r"\W+", "-", text.lower()).strip("-")
