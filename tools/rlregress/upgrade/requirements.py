@@ -99,7 +99,7 @@ def declared(distribution: importlib.metadata.Distribution) -> Declared:
                 str(distribution_metadata.readable(row) or row)
                 for row in distribution.requires or ()
             ],
-            PYTHON: next(iter(facts.get_all("Requires-Python") or ()), ""),
+            PYTHON: ",".join(facts.get_all("Requires-Python") or ()),
             EXTRAS: dict.fromkeys(facts.get_all("Provides-Extra") or (), ()),
             ENTRY_POINTS: points,
         }
@@ -304,11 +304,13 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
         for name, why in unread.items()
     ]  # fmt: skip
     extras = old.extras & new.extras
-    one, other = (_declarations(side, extras, unread) for side in (old, new))
-    for kind, extra, name in sorted(one.keys() | other.keys()):
-        before, after = (side.get((kind, extra, name), "") for side in (one, other))
-        if before == after:
+    was, now = (_declarations(side, extras, unread) for side in (old, new))
+    for kind, extra, name in sorted(was.keys() | now.keys()):
+        declared_values = [side.get((kind, extra, name), "") for side in (was, now)]
+        # of what is written in another way, packaging knows that it is the same
+        if declared_values[0] == declared_values[1]:
             continue
+        before, after = map(str, declared_values)
         sentence = f"extra {extra}: " if extra else ""
         sentence += _words(kind, name, before, after)
         homes = [each for each in sorted(new.extras) if name in _required(new, each)]
@@ -324,15 +326,15 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
 
 def _declarations(
     declared_: Declared, extras: Collection[str], unread: Collection[str]
-) -> dict[tuple[str, str, str], str]:
+) -> dict[tuple[str, str, str], str | Requirement | SpecifierSet]:
     """Return (kind, extra, name) -> what is declared, without fields that were not read."""
-    found: dict[tuple[str, str, str], str] = {}
+    found: dict[tuple[str, str, str], str | Requirement | SpecifierSet] = {}
     if not {REQUIRES, EXTRAS} & {*unread}:
         for extra in ("", *extras):
             for name, row in _required(declared_, extra).items():
-                found["requirement", extra, name] = str(row)
+                found["requirement", extra, name] = row
     if PYTHON not in unread and declared_.requires_python:
-        found["python", "", "python"] = str(declared_.requires_python)
+        found["python", "", "python"] = declared_.requires_python
     if EXTRAS not in unread:
         found |= {("extra", "", name): name for name in declared_.extras}
     if ENTRY_POINTS not in unread:
@@ -352,6 +354,11 @@ def _required(declared_: Declared, extra: str) -> dict[str, Requirement]:
             # two rows for one distribution hold at once
             merged.specifier &= before.specifier
             merged.extras |= before.extras
+            urls = {of.url for of in (before, merged) if of.url}
+            if urls:
+                # no row declares a place and versions: those are written behind the place
+                merged.url = ",".join(sorted(urls) + sorted(map(str, merged.specifier)))
+                merged.specifier = SpecifierSet()
         found[merged.name] = merged
     return found
 
