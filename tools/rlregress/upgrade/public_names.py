@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import gc
 import logging
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import griffe
 
 from rlregress.errors import UserError
-from rlregress.model.code import Changed, Function
+from rlregress.model.code import Changed
 from rlregress.source import UNREADABLE, below
 from rlregress.tracing import child_processes
+from rlregress.upgrade.import_branches import ImportBranches
 
 _LOGGER = logging.getLogger("griffe")
 #: what griffe raises where a name leads nowhere.
@@ -33,6 +35,15 @@ _UNRESOLVED = (griffe.GriffeError, KeyError, ValueError, AttributeError)
 _TESTS = re.compile(r"test|tests|conftest|test_.*|__main__")
 #: base classes that bring no attributes, and that nobody asks an object for.
 _EMPTY = ("ABC", "Generic", "NamedTuple", "Protocol", "object")
+#: why names that a module offers are not known.
+_UNDEFINED = "__all__ lists it, and no statement of the module defines it"
+_AMBIGUOUS = "it is imported when it is used, and several definitions have its name"
+_UNSPELLED = "its __getattr__ spells none of the names that it offers"
+#: options of a dataclass, beside those of its constructor, and their defaults.
+_DATACLASS = {"eq": "True", "order": "False", "unsafe_hash": "False", "frozen": "False",
+              "slots": "False"}  # fmt: skip
+#: decorators of a class that do nothing when it is used, or are compared otherwise.
+_HARMLESS_DECORATORS = ("final", "deprecated", "dataclass")
 #: words of a warning that something will be gone.
 _GOES = re.compile(r"deprecat|FutureWarning|(will|to) be removed", re.IGNORECASE)
 
@@ -69,6 +80,7 @@ class Package:
         names: public path -> definition, of modules, what is in them, and members of classes.
         paths: path of a definition -> the shortest public path to it.
         unread: file, or public path -> its file and why it was not read.
+        branches: file -> most branches of a condition that its source does not decide.
     """
 
     folder: Path
@@ -76,6 +88,7 @@ class Package:
     names: dict[str, griffe.Object] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     unread: dict[str, tuple[str, str]] = field(default_factory=dict)
+    branches: Mapping[str, int] = field(default_factory=dict)
 
     def find(self, path: str) -> griffe.Object | None:
         """Return the definition of a name, also of one that is not public."""
@@ -101,6 +114,9 @@ class Package:
 def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChange]:
     """Return what changed in the public names of a package, what breaks a caller first.
 
+    A condition that its source does not decide has several branches: the first ones are compared,
+    then the second ones.
+
     Args:
         old, new: folders of the package.
         until: the time at which the comparison ends; None: with that of the command.
@@ -109,11 +125,36 @@ def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChan
         OutOfTime: they were not compared by then.
         UserError: one of the folders is no package.
     """
-    return between(read(old, until), read(new, until), until)
+    packages = read(old, until), read(new, until)
+    found = _between(*packages, until)
+    for number in range(1, _branches(*packages)):
+        beside = _between(read(old, until, number), read(new, until, number), until)
+        found += [
+            replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
+            for change in beside
+            if change not in found
+        ]
+    return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
 
 
-def between(old: Package, new: Package, until: float | None = None) -> list[PublicChange]:
-    """As ``changes``, of packages that were read."""
+def _branches(old: Package, new: Package) -> int:
+    """Return the most branches of one undecided condition in files that differ."""
+    counts = [
+        count
+        for side in (old, new)
+        for file, count in side.branches.items()
+        if _content(old, file) != _content(new, file)
+    ]
+    return max(counts, default=1)
+
+
+def _content(package: Package, file: str) -> bytes | None:
+    path = package.folder.parent / file
+    return path.read_bytes() if path.is_file() else None
+
+
+def _between(old: Package, new: Package, until: float | None) -> list[PublicChange]:
+    """Return what changed between packages that were read."""
     for side in (old, new):
         if side.root is None:
             return [not_compared(side.folder.name, why) for _, why in side.unread.values()]
@@ -123,7 +164,7 @@ def between(old: Package, new: Package, until: float | None = None) -> list[Publ
             # nothing is known of a file that was not read
             if change.file not in new.unread:
                 found.append(change)
-    return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
+    return found
 
 
 def can_differ(pieces: Iterable[Changed]) -> bool:
@@ -137,16 +178,14 @@ def can_differ(pieces: Iterable[Changed]) -> bool:
         or piece.at_import
         or piece.was
         or piece.name.endswith("__init__")
-        or _head(piece.a) != _head(piece.b)
+        or _HEADS.findall(piece.a.code) != _HEADS.findall(piece.b.code)
         or _GOES.search(piece.b.whole)
         for piece in pieces
     )
 
 
-def _head(function: Function) -> str:
-    """Return decorators and arguments."""
-    decorators, _, rest = function.code.partition("\narguments(")
-    return decorators + rest.partition("\n")[0]
+#: decorators and arguments of each definition of a function.
+_HEADS = re.compile(r"(?:Async)?FunctionDef\n(?:decorator .*\n)*arguments\(.*")
 
 
 def not_compared(package: str, why: str) -> PublicChange:
@@ -160,20 +199,11 @@ def not_compared(package: str, why: str) -> PublicChange:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-class _TimeLimit(griffe.Extension):
-    """Ends the reading of a package between two modules when a time is over."""
-
-    def __init__(self, until: float | None) -> None:
-        super().__init__()
-        self._until = until
-
-    def on_module_node(self, **_: Any) -> None:
-        """Raise OutOfTime if a module is about to be read too late."""
-        child_processes.check_time(self._until)
-
-
-def read(folder: Path, until: float | None = None) -> Package:
+def read(folder: Path, until: float | None = None, branch: int = 0) -> Package:
     """Read a package; what cannot be read is listed, and what can is.
+
+    Args:
+        branch: see ``ImportBranches``.
 
     Raises:
         OutOfTime: it was not read by ``until``.
@@ -183,9 +213,10 @@ def read(folder: Path, until: float | None = None) -> Package:
     if not (folder / "__init__.py").is_file():
         raise UserError(f"{folder} is no package; expected a folder with an __init__.py")
     # with the extensions that read dataclasses
+    shown = ImportBranches(until, branch)
     loader = griffe.GriffeLoader(
         search_paths=[folder.parent], allow_inspection=False,
-        extensions=griffe.load_extensions(_TimeLimit(until)),
+        extensions=griffe.load_extensions(shown),
     )  # fmt: skip
     with _fast_and_quiet():
         try:
@@ -194,34 +225,45 @@ def read(folder: Path, until: float | None = None) -> Package:
         except (griffe.GriffeError, ImportError, *UNREADABLE) as error:
             return Package(folder=folder, unread={folder.name: ("", str(error))})
         assert isinstance(root, griffe.Module)
-        package = Package(folder=folder, root=root)
+        branches = {_below_parent(file, folder): count for file, count in shown.branches.items()}
+        package = Package(folder=folder, root=root, branches=branches)
         modules = list(_modules(root))
-        defined: dict[str, list[griffe.Object]] = {}
-        for module in modules:
-            for name, member in module.members.items():
-                if isinstance(member, griffe.Function | griffe.Class):
-                    defined.setdefault(name, []).append(member)
-        for module in modules:
-            if not _is_private(module.path):
-                _collect(package, module, defined)
-        # a method is known by the class that defines it
-        shortest = {*package.paths.values()}
-        classes = [
-            (name, owner)
-            for name in sorted(package.names, key=lambda name: (name not in shortest, name))
-            if isinstance(owner := package.names[name], griffe.Class)
-        ]
-        for name, owner in classes:
-            _add_constructor(owner)
-            _collect_members(package, name, owner.members)
-        for name, owner in classes:
-            _collect_members(package, name, owner.inherited_members)
+        _collect_names(package, modules, shown)
     known = {module.filepath for module in modules}
     for path in below(folder):
-        file = path.relative_to(folder.parent).as_posix()
+        file = _below_parent(path, folder)
         if path.suffix == ".py" and path not in known and not _is_private(file):
             package.unread[file] = (file, _why_unread(path))
     return package
+
+
+def _collect_names(
+    package: Package, modules: Sequence[griffe.Module], shown: ImportBranches
+) -> None:
+    """Add all public names of the modules of a package."""
+    defined: dict[str, list[griffe.Object]] = {}
+    for module in modules:
+        for name, member in module.members.items():
+            if isinstance(member, griffe.Function | griffe.Class):
+                defined.setdefault(name, []).append(member)
+    for module in modules:
+        if not _is_private(module.path):
+            _collect(package, module, defined, shown.lazy.get(module.path))
+            if module.path in shown.computed:
+                package.unread[module.path] = (_file(module), shown.computed[module.path])
+    # a method is known by the class that defines it
+    shortest = {*package.paths.values()}
+    classes = [
+        (name, owner)
+        for name in sorted(package.names, key=lambda name: (name not in shortest, name))
+        if isinstance(owner := package.names[name], griffe.Class)
+    ]
+    # those that are defined in a class are appended to the list
+    for name, owner in classes:
+        _add_constructor(owner)
+        classes += _collect_members(package, name, owner.members)
+    for name, owner in classes:
+        _collect_members(package, name, owner.inherited_members)
 
 
 @contextmanager
@@ -236,6 +278,10 @@ def _fast_and_quiet() -> Iterator[None]:
         _LOGGER.setLevel(level)
         if collecting:
             gc.enable()
+
+
+def _below_parent(path: Path, folder: Path) -> str:
+    return path.relative_to(folder.parent).as_posix()
 
 
 def _why_unread(path: Path) -> str:
@@ -262,21 +308,31 @@ def _is_private(path: str) -> bool:
 
 
 def _collect(
-    package: Package, module: griffe.Module, defined: dict[str, list[griffe.Object]]
+    package: Package,
+    module: griffe.Module,
+    defined: Mapping[str, Sequence[griffe.Object]],
+    lazy: set[str] | None,
 ) -> None:
-    """Add a public module and the public names in it."""
+    """Add a public module and the public names in it.
+
+    Args:
+        defined: what the package defines by name.
+        lazy: words that may be names which the module imports when they are used; None: it
+            imports none.
+    """
     file = _file(module)
     found: dict[str, griffe.Object] = {module.path: module}
     listed = {str(name) for name in module.exports or ()}
-    for name in listed - module.members.keys():
-        # a module may import a name when it is first used: the nearest that it can mean
-        meant = defined.get(name, [])
-        depths = [(not d.path.startswith(f"{module.path}."), d.path.count(".")) for d in meant]
-        if depths.count(min(depths, default=(True, 0))) == 1:
-            found[f"{module.path}.{name}"] = meant[depths.index(min(depths))]
-        else:
-            why = "__all__ lists it, and no statement of the module defines it"
+    offered = listed | {word for word in lazy or () if word in defined and not word.startswith("_")}
+    for name in offered - module.members.keys():
+        definition = _nearest(module, defined.get(name, ())) if lazy is not None else None
+        if definition is not None:
+            found[f"{module.path}.{name}"] = definition
+        elif name in listed:
+            why = _UNDEFINED if lazy is None else _AMBIGUOUS
             package.unread[f"{module.path}.{name}"] = (file, why)
+    if lazy == set():
+        package.unread[module.path] = (file, _UNSPELLED)
     for name, member in module.members.items():
         path = f"{module.path}.{name}"
         if isinstance(member, griffe.Module) or _TESTS.fullmatch(name) or "*" in name:
@@ -285,7 +341,7 @@ def _collect(
             own = member.target_path.partition(".")[0] == package.folder.name
             # a package offers what it imports from its own modules
             is_from_package = not listed and module.is_init_module and not name.startswith("_")
-            if not (member.is_public if listed else is_from_package and own and member.runtime):
+            if not (member.is_public if listed else is_from_package and own):
                 continue
             try:
                 found[path] = _meant(member.final_target)
@@ -305,20 +361,31 @@ def _collect(
         package.paths[definition.path] = min(known, path, key=_length)
 
 
+def _nearest(module: griffe.Module, definitions: Sequence[griffe.Object]) -> griffe.Object | None:
+    """Return the one definition that is below a module, or at the least depth; None: several."""
+    depths = [(not d.path.startswith(f"{module.path}."), d.path.count(".")) for d in definitions]
+    nearest = min(depths, default=(True, 0))
+    return definitions[depths.index(nearest)] if depths.count(nearest) == 1 else None
+
+
 def _is_compiled(module: Path) -> bool:
     return any(path.suffix in (".so", ".pyd") for path in module.parent.glob(f"{module.name}.*"))
 
 
 def _collect_members(
     package: Package, path: str, members: Mapping[str, griffe.Object | griffe.Alias]
-) -> None:
-    """Add public members of a class."""
+) -> list[tuple[str, griffe.Class]]:
+    """Add public members of a class, and return the classes among them."""
+    classes = []
     for name, member in members.items():
         with suppress(*_UNRESOLVED):
             definition = _resolved(member)
             if member.is_special or not (name.startswith("_") or _is_annotation(definition)):
                 package.names[f"{path}.{name}"] = definition
+                if isinstance(definition, griffe.Class) and definition.path not in package.paths:
+                    classes.append((f"{path}.{name}", definition))
                 package.paths.setdefault(definition.path, f"{path}.{name}")
+    return classes
 
 
 def _add_constructor(of: griffe.Class) -> None:
@@ -376,7 +443,15 @@ def _resolved(member: griffe.Object | griffe.Alias) -> griffe.Object:
 
 
 def _kind(of: griffe.Object) -> str:
-    return "property" if "property" in of.labels else of.kind.value
+    """Return what a caller takes an object for."""
+    if "property" in of.labels:
+        return "property"
+    if isinstance(of, griffe.Function):
+        if any(d.callable_path.endswith("contextmanager") for d in of.decorators):
+            return "context manager"
+        if "async" in of.labels:
+            return "async function"
+    return of.kind.value
 
 
 def _signature(of: griffe.Object) -> str:
@@ -404,10 +479,10 @@ def _file(of: griffe.Object) -> str:
 def _unread(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield what the old version has and was not read in both, if its file is not the same."""
     for name, (file, why) in {**old.unread, **new.unread}.items():
-        paths = [side.folder.parent / file for side in (old, new)]
-        contents = [path.read_bytes() if path.is_file() else None for path in paths]
-        is_old = name in old.unread or name in old.names or (name == file and contents[0])
-        if is_old and contents[0] != contents[1]:
+        before, after = _content(old, file), _content(new, file)
+        is_old = name in old.unread or name in old.names or (name == file and before)
+        is_gone = why == _UNDEFINED and name in old.names
+        if is_old and not is_gone and (before != after or why == _UNSPELLED):
             summary = f"{name} was not read: {why}"
             yield PublicChange(kind="unread", name=name, file=file, line=1, summary=summary)
 
@@ -426,9 +501,11 @@ def _lost(old: Package, new: Package) -> Iterator[PublicChange]:
                 new.paths[definition.path]
             )
     for path, definition in old.names.items():
-        if new.find(path) is not None:
-            continue
         owner = path.rpartition(".")[0]
+        # the module may import it when it is used
+        unknown = {new.unread[p][1] for p in (path, owner) if p in new.unread}
+        if new.find(path) is not None or unknown & {_AMBIGUOUS, _UNSPELLED}:
+            continue
         new_owner = new.find(owner)
         kind = _kind(definition)
         is_shortest = path == old.paths[definition.path]
@@ -438,10 +515,9 @@ def _lost(old: Package, new: Package) -> Iterator[PublicChange]:
                 and isinstance(new_owner, griffe.Class)
                 and not _is_used(new_owner, definition.name)
             ):
-                outside = _bases_outside(new_owner)
-                built_in = [getattr(builtins, base, object) for base in ("object", *outside)]
+                outside, known = _bases_outside(new_owner)
                 # such as a constructor: every class has one
-                if any(definition.name in dir(base) for base in built_in):
+                if any(definition.name in dir(base) for base in (object, *known)):
                     continue
                 unless = f"; {', '.join(outside)} may still define it" if outside else ""
                 yield _change("gone", path, definition, f"{kind} {path} is gone{unless}")
@@ -500,22 +576,72 @@ def _incompatible(old: Package, new: Package, until: float | None) -> Iterator[P
             module.members["name"] = definition
         # griffe takes a name for private that __all__ of its module does not list
         before.public = True
+        yield from _uses(path, before, after)
         yield from _breakages(path, griffe.find_breaking_changes(*modules))
 
 
+def _uses(path: str, before: griffe.Object, after: griffe.Object) -> Iterator[PublicChange]:
+    """Yield the ways in which a definition can no longer be used, beside its parameters."""
+    if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
+        if _can_be_set(before) and not _can_be_set(after):
+            yield _change("kind", path, after, f"{path} can no longer be set")
+        if "deletable" in before.labels - after.labels:
+            yield _change("kind", path, after, f"{path} can no longer be deleted")
+        yield from _values(path, before, after)
+        return
+    in_class = isinstance(after.parent, griffe.Class)
+    assigned = next((of for of in (after, before) if isinstance(of, griffe.Attribute)), None)
+    if assigned is not None and not in_class and _literal(assigned.value) is _COMPUTED:
+        # whatever a module assigns may be called, too
+        if assigned is after and after.value is not None:
+            sentence = f"{path} was not read: it is {after.value} now"
+            yield _change("unread", path, after, sentence)
+    elif _kind(before) != _kind(after):
+        sentence = f"{path} is now of kind {_kind(after)} (was {_kind(before)})"
+        yield _change("kind", path, after, sentence)
+    on_class = {"classmethod", "staticmethod"}
+    if on_class & before.labels and not on_class & after.labels and not before.is_special:
+        yield _change("kind", path, after, f"{path} can no longer be called on its class")
+
+
+def _can_be_set(of: griffe.Attribute) -> bool:
+    return "property" not in of.labels or bool({"writable", "cached"} & of.labels)
+
+
+def _values(path: str, before: griffe.Attribute, after: griffe.Attribute) -> Iterator[PublicChange]:
+    """Yield another value of a constant, or of an attribute of a class."""
+    is_shared = after.labels & {"module-attribute", "class-attribute"}
+    values = before.value, after.value
+    if not is_shared or None in values or _is_same(*values):
+        return
+    old, new = map(_literal, values)
+    # what else is computed counts if code that uses it is executed
+    if new is _COMPUTED and (old is not _COMPUTED or _makes_callable(after.value)):
+        yield _change("unread", path, after, f"{path} was not read: it is {after.value} now")
+    elif new is not _COMPUTED and old is not _COMPUTED:
+        if isinstance(old, dict) and isinstance(new, dict):
+            old, new = (
+                {key: a[key] for key in a if key not in b or a[key] != b[key]}
+                for a, b in ((old, new), (new, old))
+            )
+        yield _change("value", path, after, f"{path} is {new} (was {old})")
+
+
+def _makes_callable(value: str | griffe.Expr | None) -> bool:
+    """Return whether an expression makes a function or a class, whose parameters nobody reads."""
+    if isinstance(value, griffe.ExprCall):
+        return value.canonical_path.rpartition(".")[2] in ("namedtuple", "partial", "NewType")
+    return isinstance(value, griffe.ExprLambda)
+
+
 def _breakages(path: str, found: Iterable[griffe.Breakage]) -> Iterator[PublicChange]:
-    """Yield the differences in one definition that a caller can notice."""
+    """Yield the differences in the parameters of one definition that a caller can notice."""
     is_moved = False
     for breakage in found:
         kind, at = breakage.kind.name, breakage.obj
         before, after = breakage.old_value, breakage.new_value
         in_class = isinstance(at.parent, griffe.Class)
-        if kind == "OBJECT_CHANGED_KIND":
-            # whatever a module assigns or imports may be called, too
-            if in_class or "attribute" not in (before.value, after.value):
-                sentence = f"{path} is now of kind {_kind(at)} (was {before.value})"
-                yield _change("kind", path, at, sentence)
-        elif kind in _SENTENCES:
+        if kind in _SENTENCES:
             name = (before or after).name
             same = kind == "PARAMETER_CHANGED_DEFAULT" and _is_same(before.default, after.default)
             # those behind one that has moved have moved, too
@@ -545,18 +671,36 @@ def _noticed(old: Package, new: Package) -> Iterator[PublicChange]:
                 if _base_name(base, before) not in still and not base.endswith(_EMPTY):
                     sentence = f"{path} is no longer a subclass of {base}"
                     yield _change("base class", path, after, sentence)
-        if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
-            one, other = _literal(before.value), _literal(after.value)
-            is_shared = after.labels & {"module-attribute", "class-attribute"}
-            if is_shared and None not in (one, other) and one != other:
-                if isinstance(one, dict) and isinstance(other, dict):
-                    one, other = (
-                        {key: a[key] for key in a if key not in b or a[key] != b[key]}
-                        for a, b in ((one, other), (other, one))
-                    )
-                yield _change("value", path, after, f"{path} is {other} (was {one})")
+            for sentence in _lost_decorators(before, after):
+                yield _change("kind", path, after, f"{path} {sentence}")
         for text in sorted(_deprecations(after) - _deprecations(before)):
             yield _change("deprecated", path, after, f"{path} warns now: {text}")
+
+
+def _lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
+    """Yield what the decorators of a class no longer do for its objects."""
+    before, after = _dataclass_options(old), _dataclass_options(new)
+    if before is not None and after is None:
+        yield "is no longer a dataclass"
+    if before is not None and after is not None:
+        for option, default in _DATACLASS.items():
+            was, now = before.get(option, default), after.get(option, default)
+            if was != now:
+                yield f"is a dataclass with {option}={now} (was {option}={was})"
+    own, still = ({str(d.value): d.callable_path for d in of.decorators} for of in (old, new))
+    for text in own.keys() - still.keys():
+        if own[text].rpartition(".")[2] not in _HARMLESS_DECORATORS:
+            yield f"is no longer decorated with {text}"
+
+
+def _dataclass_options(of: griffe.Class) -> dict[str, str] | None:
+    """Return the options of a dataclass that it or its nearest base gives; None: it is none."""
+    for owner in _lineage(of):
+        for decorator in owner.decorators:
+            if decorator.callable_path.rpartition(".")[2] == "dataclass":
+                given = getattr(decorator.value, "arguments", ())
+                return {a.name: str(a.value) for a in given if hasattr(a, "name")}
+    return None
 
 
 def _lineage(of: griffe.Class) -> list[griffe.Class]:
@@ -576,27 +720,42 @@ def _base_name(base: str, of: griffe.Class) -> str:
     return base.rpartition(".")[2] if base.partition(".")[0] == of.package.name else base
 
 
-def _bases_outside(of: griffe.Class) -> list[str]:
-    """Return the base classes from other packages, which may bring attributes."""
-    found = {base for each in _lineage(of) for base in _bases(each)}
-    return sorted(
-        base for base in found
+def _bases_outside(of: griffe.Class) -> tuple[list[str], list[type]]:
+    """Return the base classes from other packages, which may bring attributes.
+
+    Those of the second list are known: they are built in, or of enumerations.
+    """
+    names = {base for each in _lineage(of) for base in _bases(each)}
+    known = {base: getattr(builtins, base, None) or getattr(enum, base.removeprefix("enum."), None)
+             for base in names}  # fmt: skip
+    outside = sorted(
+        base for base in names
         if base.partition(".")[0] != of.package.name and not base.endswith(_EMPTY)
     )  # fmt: skip
+    unknown = [base for base in outside if known[base] is None]
+    return unknown, [kind for base in outside if isinstance(kind := known[base], type)]
+
+
+#: in place of what is no literal.
+_COMPUTED = object()
 
 
 def _literal(value: str | griffe.Expr | None) -> Any:
-    """Return the value of a literal, or of the name of one; None: it is neither."""
+    """Return the value of a literal, or of the name of one; ``_COMPUTED``: it is neither."""
+    if value is None:
+        return _COMPUTED
     named = _named(value)
     try:
         return ast.literal_eval(str(named.value if isinstance(named, griffe.Attribute) else value))
     except (*UNREADABLE, TypeError):
-        return None
+        return _COMPUTED
 
 
 def _is_same(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
-    """Return whether two defaults are the same, as literals or as text."""
-    return str(old) == str(new) or None is not _literal(old) == _literal(new)
+    """Return whether two values are the same, as literals or as text."""
+    before, after = _literal(old), _literal(new)
+    known = before is not _COMPUTED and after is not _COMPUTED
+    return str(old) == str(new) or (known and type(before) is type(after) and before == after)
 
 
 def _deprecations(of: griffe.Object) -> set[str]:
