@@ -53,7 +53,7 @@ class Option:
     """A parameter that a training leaves at its default.
 
     Attributes:
-        function: whose it is.
+        function: that has it.
         described: the class or function whose docstring names other values.
         parameter: its name, default and annotation.
     """
@@ -195,7 +195,7 @@ class CapturedOptions:
             self._capture(frame, _handed_down(frame) if is_constructor else set())
 
     def _capture(self, frame: FrameType, handed_down: Collection[str]) -> None:
-        function, described = _function_of(frame)
+        function, described = function_of(frame)
         if function is None:
             return
         for name, parameter in inspect.signature(function).parameters.items():
@@ -208,7 +208,7 @@ class CapturedOptions:
 
 
 def _is_called_by_training(frame: FrameType) -> bool:
-    """Whether a function is called by the training itself, and not by the framework."""
+    """Return whether a function is called by the training itself, and not by the framework."""
     caller = frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(_BETWEEN):
         caller = caller.f_back
@@ -217,11 +217,11 @@ def _is_called_by_training(frame: FrameType) -> bool:
 
 def _handed_down(frame: FrameType) -> set[str]:
     """Return the parameters of the constructors that this one was called by, of the same object."""
-    made, names = _first(frame), set[str]()
+    instance, names = _first(frame), set[str]()
     caller = frame.f_back
     while caller is not None:
         code = caller.f_code
-        if code.co_name == "__init__" and _first(caller) is made:
+        if code.co_name == "__init__" and _first(caller) is instance:
             names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         caller = caller.f_back
     return names
@@ -233,7 +233,7 @@ def _first(frame: FrameType) -> Any:
     return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
 
 
-def _function_of(frame: FrameType) -> tuple[FunctionType | None, Any]:
+def function_of(frame: FrameType) -> tuple[FunctionType | None, Any]:
     """Return the function that a frame runs, and it or its class, whose docstring names values."""
     code, first = frame.f_code, _first(frame)
     owners = inspect.getmro(first if inspect.isclass(first) else type(first))

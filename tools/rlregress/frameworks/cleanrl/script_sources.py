@@ -173,7 +173,7 @@ def _of_folder(root: Path) -> Source:
 
 
 def _installed() -> Source | None:
-    found = installed_metadata.found(_PACKAGE)
+    found = installed_metadata.find_distribution(_PACKAGE)
     if found is None:
         return None
     version, root = found
