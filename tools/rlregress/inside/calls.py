@@ -144,7 +144,7 @@ class Capture:
         return function if function in self._wanted else None
 
     def _in_a_child(
-        self, function: _Function, frame: Any, seconds: float, known: Collection[str]
+        self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
         """Return what a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
@@ -153,7 +153,7 @@ class Capture:
             _separate(write, seconds)
             answer: dict[str, Any] = {}
             try:
-                answer = self._examine(function, frame, seconds, known)
+                answer = self._examine(function, frame, seconds, paths)
             except (Misfit, NoCopy) as why:
                 answer = {"why": str(why)}
             except BaseException:
@@ -326,24 +326,26 @@ class Examiner:
             return names_read(tuple(self._roots))
 
         versions = (new, old) if self._mutant else (old, new)
-        known = set(_NAME.findall(text))
+        all_names = set(_NAME.findall(text))
         _, called = function_of(frame)
         options = perturbed.find_options(called, arguments) if called is not None else ()
         call = repeat.Call(
-            *versions, arguments, names, near, variables, joint, known, read, options
+            *versions, arguments, names, near, variables, joint, all_names, read, options
         )
         return call.examine(seconds, paths)
 
     def _bindings(self, function: _Function) -> tuple[list[bindings.Binding], str]:
         """Return old values of names that a function reads, and why some are not known."""
-        found: list[bindings.Binding] = []
+        old_values: list[bindings.Binding] = []
         why = ""
         for piece in self._uses.get(function, ()):
             try:
-                found += swap.other_values(piece["file"], piece["name"], piece["text"], self._roots)
+                old_values += swap.other_values(
+                    piece["file"], piece["name"], piece["text"], self._roots
+                )
             except Misfit as misfit:
                 why = str(misfit)
-        return found, why
+        return old_values, why
 
 
 def _differing_statements(
@@ -364,8 +366,8 @@ def _differing_statements(
     perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(_texts(rows))})
     # a function that reads another value differs in the lines that name it
     names = {binding.name for binding in bound}
-    for whole, part in zip(lines, rows, strict=True):
-        part.update({n: row for n, row in whole.items() if names & set(_NAME.findall(row))})
+    for version, part in zip(lines, rows, strict=True):
+        part.update({n: row for n, row in version.items() if names & set(_NAME.findall(row))})
     rows = rows if any(rows) else lines
     near = set(_NAME.findall("\n".join(_texts(rows))))
     differing = []
@@ -470,8 +472,8 @@ def _own_arguments(
         raise Misfit("the two versions take other arguments")
     if missing := [n for n in takes if n not in arguments and n not in old_defaults]:
         raise Misfit(f"the old code takes an argument more, {missing[0]}")
-    if more := [n for n in arguments if n not in takes and n not in left_out]:
-        raise Misfit(f"the new code is given an argument more, {more[0]}")
+    if added := [n for n in arguments if n not in takes and n not in left_out]:
+        raise Misfit(f"the new code is given an argument more, {added[0]}")
     return {
         name: value
         for name, value in old_defaults.items()

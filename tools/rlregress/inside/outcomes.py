@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Where two outcomes differ.
+    """The first place in which two outcomes differ.
 
     Attributes:
         path: of the leaf.
@@ -76,8 +76,8 @@ def differing_leaves(
     differing: dict[str, _Leaves] = {}
     # an attribute that only new code sets is read by new code alone
     added, removed = (
-        [path for path in own.attributes if path not in before and path not in others]
-        for own, others in ((new.leaves, old.leaves), (old.leaves, new.leaves))
+        [path for path in own.attributes if path not in before and path not in opposite]
+        for own, opposite in ((new.leaves, old.leaves), (old.leaves, new.leaves))
     )
     unnamed = [path for path in removed if path.rpartition(".")[2] not in names]
     renamed = _renamed_attributes(old.leaves, new.leaves, unnamed, added)
@@ -175,9 +175,9 @@ def _contents(leaves: Described, attribute: str) -> dict[str, Any]:
     }
 
 
-def _is_below(path: str, others: Sequence[str]) -> bool:
-    """Return whether a path is one of others, or leads further."""
-    return any(path == start or path.startswith((f"{start}.", f"{start}[")) for start in others)
+def _is_below(path: str, starts: Sequence[str]) -> bool:
+    """Return whether a path is one of some others, or leads further."""
+    return any(path == start or path.startswith((f"{start}.", f"{start}[")) for start in starts)
 
 
 def _are_equal(first: Any, second: Any) -> bool:

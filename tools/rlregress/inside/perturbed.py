@@ -44,9 +44,9 @@ _FLAG = re.compile(r"done|termina|trunca|timeout|mask|start|reset|first|alive|va
 _Numbers = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-def _alternate(array: np.ndarray, other: Any) -> np.ndarray:
+def _alternate(array: np.ndarray, number: Any) -> np.ndarray:
     every_second = (np.arange(array.size) % 2).astype(bool).reshape(array.shape)
-    return np.where(every_second, other, array)
+    return np.where(every_second, number, array)
 
 
 def _magnitudes(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
@@ -199,14 +199,14 @@ class Perturbation(NamedTuple):
         for target, number in self.changes[:_NAMED_VALUES]:
             changes: list[str] = []
 
-            def note(value: Any, of: Any = (target, number, changes)) -> Any:
-                of[2].append(of[0].describe(value, of[1]))
+            def note(value: Any, bound: Any = (target, number, changes)) -> Any:
+                bound[2].append(bound[0].describe(value, bound[1]))
                 return value
 
             _at(arguments, target.labels, note)
             described.append(f"{target} {changes[0] if changes else 'as it was'}")
-        more = len(self.changes) - len(described)
-        return ", ".join(described) + (f" and {more} more" if more else "")
+        count = len(self.changes) - len(described)
+        return ", ".join(described) + (f" and {count} more" if count else "")
 
 
 def find_options(called: Any, arguments: dict[str, Any]) -> list[Target]:
@@ -229,10 +229,10 @@ def _options(called: Any, owner: tuple[str, ...], values: dict[str, Any]) -> Ite
     for name, parameter in parameters_of(called).items():
         value = values.get(name, 0)
         if value is None or isinstance(value, str):
-            others = values_of(called, parameter.replace(default=value))
+            options = values_of(called, parameter.replace(default=value))
             label = f".{name}" if owner else name
-            if others:
-                yield Target((*owner, label), 1, options=tuple(others))
+            if options:
+                yield Target((*owner, label), 1, options=tuple(options))
 
 
 def perturbations(
@@ -245,8 +245,10 @@ def perturbations(
         near: names in the lines that differ, and those that they are computed from.
         options: see ``find_options``.
     """
-    every = [t for name, value in arguments.items() for t in _targets(value, (name,), names)]
-    targets = [*dict.fromkeys(every)]
+    listed_targets = [
+        t for name, value in arguments.items() for t in _targets(value, (name,), names)
+    ]
+    targets = [*dict.fromkeys(listed_targets)]
     arrays = [target for target in targets if target.size > 1 and not target.whole]
     single = [target for target in targets if target.size == 1 and not target.flag]
     apart = max(1, min(_GROUPS, len(targets)))
@@ -258,9 +260,9 @@ def perturbations(
     for option in options:
         if option.labels[0] in arguments and option.is_named(names | near | arguments.keys()):
             yield from (Perturbation(((option, n),)) for n in range(len(option.options)))
-    foremost = [some for some in (nearest, named) if len(some) > 1]
+    foremost = [group for group in (nearest, named) if len(group) > 1]
     for number in range(_FIRST):
-        yield from (_mixed(some, number) for some in foremost[: 1 + (nearest != named)])
+        yield from (_mixed(group, number) for group in foremost[: 1 + (nearest != named)])
     rows = [
         [Perturbation(tuple((target, number) for target in targets[first::apart]))
          for number in range(len(_FLOATS)) for first in range(apart)],

@@ -38,18 +38,18 @@ RESULT = "the result"
 #: repetitions of the old code with numbers one unit in the last place away, and how many times
 #: further than those the new code may go.
 REPEATS, FURTHER = 8, 4.0
-#: what is left of a rounding error in double precision, of what it was.
+#: share of a rounding error that may be left in double precision.
 _VANISHED = 1e-4
 #: CPU seconds for the smallest argument that shows a difference.
 SMALLER = 2.0
 #: items of a generator that are compared.
 _ITEMS = 1000
-#: what of a module's variables is an argument of its functions, too.
+#: types of a module's variables that are arguments of its functions, too.
 _DATA = (
     bool, int, float, dict, list, set, collections.deque, np.ndarray, torch.Tensor, random.Random,
     np.random.Generator, np.random.RandomState,
 )  # fmt: skip
-#: what differs from one call to the next by itself.
+#: names of values that differ from one call to the next by themselves.
 _TIMES = re.compile(
     r"(?:^|[^a-z])(?:time|date|fps|seconds?|duration|pid)(?:$|[^a-z])|time_ns|start_time"
 )
@@ -121,7 +121,7 @@ class Call:
         variables: of the function's module.
         joint: answers a question about the old version of this function where all functions that
             differ have their old code; None: it cannot.
-        known: names in the new version's file.
+        all_names: names in the new version's file.
         read: returns the variables that somebody reads from ``locals()``.
         options: arguments that are words or None, with other values.
     """
@@ -135,13 +135,13 @@ class Call:
         near: set[str],
         variables: dict[str, Any],
         joint: Callable[[Callable[[Code], bool]], bool | None],
-        known: Collection[str] = (),
+        all_names: Collection[str] = (),
         read: Callable[[], NamesRead] = dict,
         options: Sequence[Target] = (),
     ) -> None:
         self.old, self.new = old, new
         self._names, self._near = names, near
-        self._variables, self._joint, self._known = variables, joint, known
+        self._variables, self._joint, self._all_names = variables, joint, all_names
         self._read, self._options = read, options
         self._fixed = set(old.own) | set(new.own)
         self._states = _States()
@@ -156,11 +156,11 @@ class Call:
         self._globals = [name[len("global ") :] for name in data]
         self._copies = Copies(Arguments({n: _list_items(v) for n, v in arguments.items()}))
 
-    def examine(self, seconds: float, known: Collection[str] = ()) -> dict[str, Any]:
+    def examine(self, seconds: float, known_paths: Collection[str] = ()) -> dict[str, Any]:
         """Repeat it until all perturbations are tried, or the time is up.
 
         Args:
-            known: paths through the statements that differ, of which no further call is examined.
+            known_paths: through the statements that differ, of which no further call is examined.
 
         Returns:
             How many repetitions were the ``same``, ``close`` and ``skipped``; how many of the first
@@ -181,11 +181,11 @@ class Call:
         if isinstance(verdict, Difference):
             return {**counts, "differs": self._describe(None, verdict), "given": True}
         path = repr([sorted(values) for values in self._values[0]])
-        if path in known:
+        if path in known_paths:
             return {"known": True}
         counts.update({verdict: 1, "touched": int(self._touched), "path": path, "given": False})
-        found = self._find_difference(counts, seconds, end)
-        return {**counts, "differs": self._describe(*found)} if found is not None else counts
+        smallest = self._find_difference(counts, seconds, end)
+        return {**counts, "differs": self._describe(*smallest)} if smallest is not None else counts
 
     def _repeat_old(self, seconds: float) -> Outcome:
         """Return the outcome of the old code on the given arguments, which is the same twice.
@@ -200,13 +200,13 @@ class Call:
             if old.error:
                 why = f"the old code raises {old.error_text} on the given arguments"
                 raise NotCompared(why, raises=not old.refused)
-            again = self._run(self.old)
+            repeated = self._run(self.old)
         except leaves.TooMany as many:
             raise NotCompared(str(many)) from None
         except TooLong:
             raise NotCompared(f"a call takes longer than {seconds:g} s") from None
-        self._again = again.values
-        self._unstable = set(self._differing_leaves(old, again))
+        self._repeated = repeated.values
+        self._unstable = set(self._differing_leaves(old, repeated))
         self._limit = 1.0 + 5 * (time.process_time() - begun)
         moving = [path for path in self._unstable if not _TIMES.search(path.lower())]
         if moving:
@@ -273,7 +273,7 @@ class Call:
         values = old.values, new.values
         if perturbation is None:
             # a value that the old code does not read again is no evidence
-            self._values = values, (self._again, new.values)
+            self._values = values, (self._repeated, new.values)
         self._touched = values_read.changed(*self._values, values)
         difference = self._difference(old, new)
         if difference is None:
@@ -289,8 +289,10 @@ class Call:
 
         def is_same_together(code: Code) -> bool:
             # the new code is not there any more, to be repeated in double precision
-            rest = self._difference(self._run(code, perturbation), new)
-            return rest is None or (rest.rounding and self._is_spread(code, perturbation, rest))
+            remainder = self._difference(self._run(code, perturbation), new)
+            return remainder is None or (
+                remainder.rounding and self._is_spread(code, perturbation, remainder)
+            )
 
         # code that moved from one changed function into another differs in neither of them alone
         return SAME if self._joint(is_same_together) else difference
@@ -305,7 +307,7 @@ class Call:
         return outcomes.describe_difference(differing)
 
     def _differing_leaves(self, old: Outcome, new: Outcome) -> dict[str, tuple[Any, Any]]:
-        return outcomes.differing_leaves(old, new, self._before, self._known)
+        return outcomes.differing_leaves(old, new, self._before, self._all_names)
 
     def _run(
         self, code: Code, perturbation: Perturbation | None = None, change: Any = None
@@ -347,8 +349,8 @@ class Call:
             self._variables.update(before)
             self._states.restore()
         # fluent methods return their object, which is described as an argument
-        others = {id(v): n for n, v in arguments.items() if leaves.leaf(v) is None}
-        described = leaves.described(result, RESULT, others, handed.unread)
+        named = {id(v): n for n, v in arguments.items() if leaves.leaf(v) is None}
+        described = leaves.described(result, RESULT, named, handed.unread)
         with bindings.meanwhile(code.bound):
             described.update(_gradients(result, arguments))
         described.add(_describe_all(arguments, handed.unread))

@@ -120,7 +120,7 @@ class Writings:
         return redirected
 
     def _replace_others(self) -> None:
-        """Redirect functions with two paths; and ``mkdir``, as it has to fail before it is refused."""
+        """Redirect functions with two paths, and ``mkdir``, which fails before it is refused."""
         mkdir, rename, save = os.mkdir, os.rename, torch.save
 
         def make(path: Any, *arguments: Any, **options: Any) -> Any:

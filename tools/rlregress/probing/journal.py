@@ -44,8 +44,8 @@ class Recorder(Journal):
             ]
             if states:
                 pairs = zip(now, states.pop(), strict=False)
-                moved = [not torch.equal(*pair) for pair in pairs]
-                self.moves.append((moved[0], moved[1]))
+                changed = [not torch.equal(*pair) for pair in pairs]
+                self.moves.append((changed[0], changed[1]))
             states.append(now)
 
         def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:

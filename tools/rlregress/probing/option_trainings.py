@@ -41,7 +41,7 @@ _LEADING_OUT = re.compile(
     "|shared|pin_memory|memmap|learner|render|progress"
 )
 #: CPU time that a training may take, in times of that with all defaults, and seconds more.
-_TIMES, _MORE = 10, 5.0
+_TIMES, _EXTRA_SECONDS = 10, 5.0
 
 
 class DoesNotEnd(BaseException):
@@ -110,9 +110,9 @@ class OptionTrainings:
         captured = CapturedOptions(self.packages)
         for name, training in self.trainings.items():
             train = partial(_train, training, make_env, seed)
-            begun = time.process_time()
+            start = time.process_time()
             yield name, partial(captured.during, train)
-            seconds = _TIMES * (time.process_time() - begun) + _MORE
+            seconds = _TIMES * (time.process_time() - start) + _EXTRA_SECONDS
             # what is there already need not be looked through whenever a network is let go
             gc.collect()
             gc.freeze()
@@ -165,7 +165,7 @@ class CapturedOptions:
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = tuple(f"{package}." for package in packages)
-        self._found: dict[tuple[str, str], Option] = {}
+        self._options: dict[tuple[str, str], Option] = {}
         # kept, so that no other code comes to have their identity
         self._captured: dict[int, CodeType] = {}
 
@@ -179,8 +179,8 @@ class CapturedOptions:
 
     def take(self) -> list[Option]:
         """Return the options that were captured since the last time, by function."""
-        options = [self._found[key] for key in sorted(self._found)]
-        self._found.clear()
+        options = [self._options[key] for key in sorted(self._options)]
+        self._options.clear()
         return options
 
     def _call(self, frame: FrameType, event: str, _: Any) -> None:
@@ -204,7 +204,7 @@ class CapturedOptions:
             )
             if is_left and name not in handed_down and not _LEADING_OUT.search(name):
                 key = f"{function.__module__}.{function.__qualname__}", name
-                self._found[key] = Option(function, described, parameter)
+                self._options[key] = Option(function, described, parameter)
 
 
 def _is_called_by_training(frame: FrameType) -> bool:

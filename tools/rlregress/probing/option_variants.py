@@ -153,11 +153,11 @@ def variants(
 def label_of(value: Any) -> str:
     """Return a value for the name of a case; of a function that makes it, the name of that."""
     if callable(value):
-        return str(value.__name__ if hasattr(value, "__name__") else made_label(value))
+        return str(value.__name__ if hasattr(value, "__name__") else partial_label(value))
     return _without_address(value)
 
 
-def made_label(value: partial[Any]) -> str:
+def partial_label(value: partial[Any]) -> str:
     """Return the name and the arguments of a partial."""
     return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
 
@@ -216,8 +216,8 @@ class Tables:
 
     def calls(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
         """Return the calls of a part by name."""
-        of_part = [cases(subject, seed, self.names) for subject in self.subjects()[part]]
-        return {name: call for calls in of_part for name, call in calls.items()}
+        case_tables = [cases(subject, seed, self.names) for subject in self.subjects()[part]]
+        return {name: call for calls in case_tables for name, call in calls.items()}
 
     def use(self, part: str, seed: int) -> dict[str, Any]:
         """Make the calls of a part in the order of their names, which versions share.
@@ -383,8 +383,8 @@ def with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = 
     tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
     dictionary = hasattr(tree, "batch_size")
     # only the losses are differentiated, and not other results of a loss module
-    of_loss = dictionary and hasattr(module, "tensor_keys") and hasattr(module, "reduction")
-    start = "loss" if of_loss else ""
+    is_loss = dictionary and hasattr(module, "tensor_keys") and hasattr(module, "reduction")
+    start = "loss" if is_loss else ""
     leaves = {
         str(key): item
         for key, item in (tree.items(True, True) if dictionary else _items(tree))

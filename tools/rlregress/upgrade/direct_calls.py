@@ -68,15 +68,15 @@ def called(
     executing = _executing({name: traces[name] for name in by_name})
     uses = _uses(executed, Users(folders), executing)
     functions_of = _functions_to_call(executed, uses)
-    wanted = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
+    functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}
-    for function in wanted:
+    for function in functions_called:
         for name in chosen(executing.get(function, ()), traces):
             functions.setdefault(name, []).append(list(function))
     if not functions:
         return list(executions)
 
-    seconds = seconds_of_first(len(wanted))
+    seconds = seconds_of_first(len(functions_called))
     differing = [execution.function for execution in executions if _callable(execution.function)]
     differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
     job = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
@@ -178,7 +178,7 @@ def of_mutants(
 
 
 def rounded(
-    held: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
+    trainings: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
 ) -> list[Traced]:
     """Return the trainings; those are close that train the same and whose culprits only round.
 
@@ -197,7 +197,7 @@ def rounded(
         replace(training, comparison=replace(training.comparison, verdict="close"))
         if training.comparison.trains_the_same and rounds(training.name)
         else training
-        for training in held
+        for training in trainings
     ]
 
 
@@ -248,16 +248,18 @@ def _answers(
     """Run some of the trainings in one process, which forks for each; see ``_run``."""
     if not trainings:
         return {}
-    with TemporaryDirectory(prefix="rlregress-calls-") as made:
+    with TemporaryDirectory(prefix="rlregress-calls-") as folder:
         jobs = [
-            {**t.job, "name": t.name, "output": str(Path(made) / f"{number}.json"),
+            {**t.job, "name": t.name, "output": str(Path(folder) / f"{number}.json"),
              "functions": functions[t.name], "patience": _PATIENCE, "first": len(side.paths)}
             for number, t in enumerate(trainings)
         ]  # fmt: skip
-        path = Path(made) / "jobs.json"
+        path = Path(folder) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
         command = recording_processes.start("calls", side, path)
-        child_processes.follow(command, side.environment(), made, lambda _: progress.done(), until)
+        child_processes.follow(
+            command, side.environment(), folder, lambda _: progress.done(), until
+        )
         answers = {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
     if not all(answers.values()) and child_processes.is_over(until):
         why = child_processes.note_cut("direct calls of some changed functions")

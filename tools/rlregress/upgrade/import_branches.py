@@ -20,7 +20,7 @@ import griffe
 from rlregress.source import UNREADABLE
 from rlregress.tracing import child_processes
 
-#: what conditions compare, in the interpreter that runs this.
+#: values that conditions compare, in the interpreter that runs this.
 _FACTS: dict[str, Any] = {
     "sys.version_info": tuple(sys.version_info),
     "sys.version_info[:2]": tuple(sys.version_info[:2]),
@@ -73,35 +73,35 @@ class ImportBranches(griffe.Extension):
         self.branches[agent.filepath] = most[0]
 
     def _statements(self, body: Sequence[ast.stmt], most: list[int]) -> list[ast.stmt]:
-        found: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         for statement in body:
             branches = _branches(statement)
             if branches is not None:
                 if len(branches) > 1 and any(map(_defines_names, branches)):
                     most[0] = max(most[0], len(branches))
-                chosen = branches[min(self._number, len(branches) - 1)]
-                found += self._statements(chosen, most)
+                branch = branches[min(self._number, len(branches) - 1)]
+                statements += self._statements(branch, most)
                 continue
             if isinstance(statement, _BLOCKS):
                 statement.body = self._statements(statement.body, most) or [ast.Pass()]
-            found.append(statement)
-        return found
+            statements.append(statement)
+        return statements
 
     def on_module_members(self, *, node: Any, mod: griffe.Module, **_: Any) -> None:
         """Remove names that are deleted, and note those that no statement defines."""
-        whole = [inner for statement in node.body for inner in _evaluated(statement)]
-        for statement in whole:
+        parts = [inner for statement in node.body for inner in _evaluated(statement)]
+        for statement in parts:
             for target in statement.targets if isinstance(statement, ast.Delete) else ():
                 member = mod.members.get(getattr(target, "id", ""))
                 if member is not None and (_line(member) or 0) < statement.lineno:
                     del mod.members[member.name]
-        if "__getattr__" in mod.members or any(map(_replaces_module, whole)):
-            self.lazy[mod.path] = {word for part in ast.walk(node) for word in _words(part)}
-        if any(_computes_list(part, mod) for part in whole):
+        if "__getattr__" in mod.members or any(map(_replaces_module, parts)):
+            self.lazy[mod.path] = {word for inner in ast.walk(node) for word in _words(inner)}
+        if any(_computes_list(part, mod) for part in parts):
             # all public names are offered, as far as is known
             mod.exports = None
             self.computed[mod.path] = "its __all__ is computed when it is imported"
-        elif any(map(_makes_names, whole)):
+        elif any(map(_makes_names, parts)):
             self.computed[mod.path] = "it makes names when it is imported"
 
 
@@ -119,10 +119,10 @@ def _branches(statement: ast.stmt) -> list[list[ast.stmt]] | None:
     value = _decided(statement.test)
     if value is not None:
         return [statement.body if value else statement.orelse]
-    rest = statement.orelse
-    if len(rest) == 1 and isinstance(rest[0], ast.If):
-        return [statement.body, *(_branches(rest[0]) or ())]
-    return [statement.body, rest]
+    remainder = statement.orelse
+    if len(remainder) == 1 and isinstance(remainder[0], ast.If):
+        return [statement.body, *(_branches(remainder[0]) or ())]
+    return [statement.body, remainder]
 
 
 def _decided(test: ast.expr) -> bool | None:
@@ -143,8 +143,8 @@ def _decided(test: ast.expr) -> bool | None:
             return False
         case ast.Compare(ops=[how], comparators=[right]) if type(how) in _OPERATORS:
             with suppress(KeyError, TypeError, *UNREADABLE):
-                left = _FACTS[ast.unparse(test.left)]
-                return bool(_OPERATORS[type(how)](left, ast.literal_eval(right)))
+                fact = _FACTS[ast.unparse(test.left)]
+                return bool(_OPERATORS[type(how)](fact, ast.literal_eval(right)))
     return None
 
 
