@@ -90,10 +90,11 @@ class ImportBranches(griffe.Extension):
     def on_module_members(self, *, node: Any, mod: griffe.Module, **_: Any) -> None:
         """Remove names that are deleted, and note those that no statement defines."""
         parts = [inner for statement in node.body for inner in _evaluated(statement)]
-        for statement in parts:
-            for target in statement.targets if isinstance(statement, ast.Delete) else ():
-                member = mod.members.get(getattr(target, "id", ""))
-                if member is not None and (_line(member) or 0) < statement.lineno:
+        deleted = [target for p in parts if isinstance(p, ast.Delete) for target in p.targets]
+        for target in deleted:
+            if isinstance(target, ast.Name):
+                member = mod.members.get(target.id)
+                if member is not None and (_line(member) or 0) < target.lineno:
                     del mod.members[member.name]
         if "__getattr__" in mod.members or any(map(_replaces_module, parts)):
             self.lazy[mod.path] = {word for inner in ast.walk(node) for word in _words(inner)}
@@ -203,11 +204,16 @@ def _makes_names(part: ast.AST) -> bool:
         return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
             called == "setattr" and "sys.modules" in ast.unparse(part)
         )
-    is_stored = isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
-    return is_stored and ast.unparse(part.value) in ("globals()", "vars()", "locals()")
+    return _stored_into(part) in ("globals()", "vars()", "locals()")
 
 
 def _replaces_module(part: ast.AST) -> bool:
     """Return whether a statement puts another object in the place of its module."""
-    is_stored = isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
-    return is_stored and ast.unparse(part.value) == "sys.modules"
+    return _stored_into(part) == "sys.modules"
+
+
+def _stored_into(part: ast.AST) -> str:
+    """Return the mapping that a statement stores an item into; empty: it stores none."""
+    if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        return ast.unparse(part.value)
+    return ""

@@ -157,7 +157,9 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
     names = _distributions(pair, moved, own)
     files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared = _requirement_changes(versions, distributions, names)
-    differing = {part.file.partition("/")[0] for part in (*pieces, *files)}
+    differing = {
+        file.partition("/")[0] for file in [p.file for p in pieces] + [f.file for f in files]
+    }
     compared = {
         name
         for name, modules in names.items()
