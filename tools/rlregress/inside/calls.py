@@ -31,7 +31,7 @@ import signal
 import sys
 import traceback
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -50,6 +50,7 @@ from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesRead, names_read
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
+from rlregress.probing.option_trainings import function_of
 
 #: which calls with arguments of one signature are captured, from 1: a training changes as it goes
 #: on. Some more are if they take another path through the lines that differ.
@@ -72,14 +73,13 @@ class Capture:
 
     Args:
         functions: file below its root, and qualified name.
-        examine: called in a child of this process with the function, its frame, whose arguments are
-            as they were given, CPU seconds, and paths through it that need no further call; returns
-            what is to be known of the call, with its ``path``; ``known``: it is such a path;
-            ``raises``: the old code raises on its arguments.
+        examine: called in a child of this process with the function, the frame of a call that
+            begins, CPU seconds, and paths through the function that need no further call. Returns
+            a row as of ``Call.examine``.
         seconds: of CPU time for the first call of each; later ones get a part of it.
 
     Attributes:
-        found: what was returned, with ``file`` and ``name``.
+        rows: of all examined calls, each with ``file`` and ``name``.
     """
 
     def __init__(
@@ -91,11 +91,12 @@ class Capture:
     ) -> None:
         self._places, self._wanted = places, set(functions)
         self._examine, self._seconds = examine, seconds
-        self._known: dict[int, Any] = {}
+        #: identity of code -> its function; None: no call of it is captured any more.
+        self._functions: dict[int, _Function | None] = {}
         # kept, so that no other code comes to have its identity
         self._codes: list[types.CodeType] = []
         self._captured: dict[_Function, _Captured] = {}
-        self.found: list[dict[str, Any]] = []
+        self.rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> Capture:
         sys.settrace(self._call)
@@ -106,34 +107,32 @@ class Capture:
 
     def _call(self, frame: Any, event: str, _: Any) -> Any:
         code = frame.f_code
-        function = self._known.get(id(code), self)
-        if function is None:
-            return None
-        if function is self:
-            function = self._known[id(code)] = self._function(code)
+        if id(code) not in self._functions:
+            self._functions[id(code)] = self._function(code)
             self._codes.append(code)
+        function = self._functions[id(code)]
         if function is None or not _begins(frame):
             return None
         captured = self._captured.setdefault(function, _Captured())
         number, paths = captured.next(_signature(frame))
         if number in (*CAPTURED, *BY_PATH):
             seconds = self._seconds / (_LESS if captured.examined else 1)
-            known = () if number in CAPTURED else tuple(paths)
+            known_paths = () if number in CAPTURED else tuple(paths)
             try:
-                found = self._in_a_child(function, frame, seconds, known)
+                row = self._in_a_child(function, frame, seconds, known_paths)
             except Exception as error:  # the training goes on, whatever happens here
-                found = {"why": f"no process could be made for it: {error}"}
+                row = {"why": f"no process could be made for it: {error}"}
             captured.copies += 1
-            # what one call raises on its arguments, others need not
-            raises = found.pop("raises", False)
-            if not found.pop("known", False):
+            # another call need not raise on its arguments
+            raises = row.pop("raises", False)
+            if not row.pop("known", False):
                 captured.examined += not raises
-                paths.add(found.pop("path", ""))
-                self.found.append({"file": function[0], "name": function[1], **found})
-            if "differs" in found or ("why" in found and not raises):
-                self._known[id(code)] = None
+                paths.add(row.pop("path", ""))
+                self.rows.append({"file": function[0], "name": function[1], **row})
+            if "differs" in row or ("why" in row and not raises):
+                self._functions[id(code)] = None
         if captured.is_enough():
-            self._known[id(code)] = None
+            self._functions[id(code)] = None
         return _release
 
     def _function(self, code: types.CodeType) -> _Function | None:
@@ -145,16 +144,16 @@ class Capture:
         return function if function in self._wanted else None
 
     def _in_a_child(
-        self, function: _Function, frame: Any, seconds: float, known: Collection[str]
+        self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
-        """What a copy of this process finds out in so much CPU time."""
+        """Return what a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
         child = _forked()
         if not child:
-            _alone(write, seconds)
+            _separate(write, seconds)
             answer: dict[str, Any] = {}
             try:
-                answer = self._examine(function, frame, seconds, known)
+                answer = self._examine(function, frame, seconds, paths)
             except (Misfit, NoCopy) as why:
                 answer = {"why": str(why)}
             except BaseException:
@@ -175,12 +174,12 @@ class Capture:
         if not text:
             ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
             return {"why": f"its repetition ended with {ended}"}
-        found: dict[str, Any] = json.loads(text)
-        return found
+        row: dict[str, Any] = json.loads(text)
+        return row
 
 
 class _Captured:
-    """What was captured of one function so far.
+    """Counts captured calls of one function.
 
     Attributes:
         copies: of the process; examined: calls.
@@ -192,32 +191,33 @@ class _Captured:
         self._paths: dict[Any, set[str]] = {}
 
     def next(self, signature: Any) -> tuple[int, set[str]]:
-        """The number of a call among those of its signature, and their paths so far."""
+        """Return the number of a call among those of its signature, and their paths so far."""
         self._calls += 1
         self._numbers[signature] = self._numbers.get(signature, 0) + 1
         return self._numbers[signature], self._paths.setdefault(signature, set())
 
     def is_enough(self) -> bool:
+        """Return whether no further call is captured."""
         return self.copies >= _COPIES or self.examined >= _MOST or self._calls >= _LOOKED
 
 
 def _release(frame: Any, event: str, _: Any) -> Any:
-    """Let go of variables that have another value by now: looking at them has kept the old one."""
+    """Release variables that have another value by now: reading them has kept the old one."""
     _ = frame.f_locals
     return _release
 
 
 def _signature(frame: Any) -> tuple[Any, ...]:
-    """Types, shapes, devices and flags of the arguments of a call, and those of its objects."""
-    held = frame.f_locals
+    """Return types, shapes, devices and flags of the arguments of a call, and of its objects."""
+    values = frame.f_locals
     try:
-        return tuple(_kind(held[name]) for name in _parameters(frame.f_code) if name in held)
+        return tuple(_kind(values[name]) for name in _parameters(frame.f_code) if name in values)
     except Exception:  # whatever a class makes of its own shape
         return ()
 
 
 def _kind(value: Any, inside: bool = False) -> Any:
-    """What is there, but for how many: none, one or several of each dimension."""
+    """Return the type and parts of a value; of a dimension whether it is none, one or more."""
     kind = type(value).__qualname__
     if value is None or isinstance(value, (bool, str)):
         return kind, value
@@ -242,7 +242,7 @@ _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERA
 
 
 def _begins(frame: Any) -> bool:
-    """Whether the frame is of a call that begins, and not of a generator that goes on."""
+    """Return whether a frame is of a call that begins, and not of a generator that goes on."""
     code = frame.f_code
     if not code.co_flags & _RESUMED:
         # its variables need not be looked at, which would keep them
@@ -250,8 +250,8 @@ def _begins(frame: Any) -> bool:
     return set(frame.f_locals) <= {*_parameters(code), *code.co_freevars}
 
 
-def _alone(answers: int, seconds: float) -> None:
-    """Keep a child away from what it shares with the training, and from what it waits for."""
+def _separate(answers: int, seconds: float) -> None:
+    """Separate a child from files and signals that it shares with the training."""
     sys.settrace(None)
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -259,12 +259,12 @@ def _alone(answers: int, seconds: float) -> None:
     written_by_calls.redirect(answers)
 
 
-class _Examiner:
+class Examiner:
     """Repeats captured calls.
 
     Args:
         changes: as of ``inside.swap``: the old code of every function that differs, or a mutant.
-        uses: of a function, what gives names that it reads another value; see above.
+        uses: function -> pieces that give names that it reads another value; see above.
         mutant: the other code is the new version.
     """
 
@@ -281,13 +281,13 @@ class _Examiner:
     def __call__(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
+        """Return what ``Call.examine`` finds out about the call that a frame begins."""
         # only where something is captured
-        from rlregress.inside import perturbed, values_read
-        from rlregress.inside.repeat import Call
+        from rlregress.inside import perturbed, repeat
 
         file, name = function
         code, variables = frame.f_code, frame.f_globals
-        bound, why = self._bound(function)
+        bound, why = self._bindings(function)
         text = swap.text_of(code.co_filename)
         change = next(
             (c for c in self._changes if c["file"] == file and name in c["functions"]), None
@@ -296,72 +296,95 @@ class _Examiner:
             if not bound:
                 raise Misfit(why or "the values that it reads are the same")
             change = {"file": file, "functions": [name], "text": text}
-        held = frame.f_locals
-        arguments = {n: held[n] for n in _parameters(code) if n in held}
-        cells = {n: held[n] for n in code.co_freevars if n in held}
+        captured = frame.f_locals
+        arguments = {n: captured[n] for n in _parameters(code) if n in captured}
+        cells = {n: captured[n] for n in code.co_freevars if n in captured}
         other_code, defaults = swap.other_code(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
             raise Misfit(f"{name} refers to variables around it that are not there yet")
-        if any(_sets(version) for version in (code, other_code)):
+        if any(map(_sets_outer_variables, (code, other_code))):
             raise Misfit(f"{name} sets variables around it, which have no copy")
-
-        texts, codes = (change["text"], text), (other_code, code)
-        every = [_lines(version, name) for version in texts]
-        rows = _differing(*every)
-        perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(_texts(rows))})
-        # what reads another value differs in the lines that name it
-        names = {binding.name for binding in bound}
-        for lines, found in zip(every, rows, strict=False):
-            found.update({n: row for n, row in lines.items() if names & set(_NAME.findall(row))})
-        rows = rows if any(rows) else every
-        near = set(_NAME.findall("\n".join(_texts(rows))))
-        differing = []
-        for version, of, found in zip(texts, codes, rows, strict=False):
-            near |= values_read.names_behind(version, of.co_firstlineno, near)
-            differing.append(values_read.statements(version, of.co_firstlineno, found))
-
-        def made(of: types.CodeType) -> Any:
-            around = tuple(types.CellType(cells[n]) for n in of.co_freevars)
-            return types.FunctionType(of, variables, of.co_name, None, around)
-
-        def joint(same: Callable[[Any], bool]) -> bool | None:
-            if self._mutant:
-                return None
-            return _in_a_copy(lambda: swap.swap(self._changes, self._roots), lambda: same(old))
-
         if bound and defaults == (None, None):
             with bindings.meanwhile(bound):
-                then = swap.defaults_of(file, name, text)
-            defaults = (swap.defaults_of(file, name, text), then) if then is not None else defaults
-        new = _code(made(code), code, arguments, (None, None))
-        old = _code(made(other_code), other_code, arguments, defaults, code)
-        old = old._replace(bound=bound, differing=differing[0])
-        new = new._replace(differing=differing[1])
+                now = swap.defaults_of(file, name, text)
+            defaults = (swap.defaults_of(file, name, text), now) if now is not None else defaults
+
+        texts = change["text"], text
+        near, differing = _differing_statements(name, texts, (other_code, code), bound)
+        old_function, new_function = (_function(c, variables, cells) for c in (other_code, code))
+        own = _own_arguments(old_function, new_function, arguments, defaults)
+        old = repeat.Code(old_function, own, bound, differing[0])
+        new = repeat.Code(new_function, {}, (), differing[1])
         names = _all_read(code if self._mutant else other_code, arguments)
-        if self._mutant:
-            old, new = new, old
-        known = set(_NAME.findall(text))
+
+        def joint(is_same: Callable[[Any], bool]) -> bool | None:
+            if self._mutant:
+                return None
+            return _in_a_copy(lambda: swap.swap(self._changes, self._roots), lambda: is_same(old))
 
         def read() -> NamesRead:
             return names_read(tuple(self._roots))
 
-        call = Call(old, new, arguments, names, near, variables, joint, known, read)
+        versions = (new, old) if self._mutant else (old, new)
+        all_names = set(_NAME.findall(text))
+        _, called = function_of(frame)
+        options = perturbed.find_options(called, arguments) if called is not None else ()
+        call = repeat.Call(
+            *versions, arguments, names, near, variables, joint, all_names, read, options
+        )
         return call.examine(seconds, paths)
 
-    def _bound(self, function: _Function) -> tuple[list[bindings.Binding], str]:
-        """Old values of what a function reads, and why some cannot be had."""
-        found: list[bindings.Binding] = []
+    def _bindings(self, function: _Function) -> tuple[list[bindings.Binding], str]:
+        """Return old values of names that a function reads, and why some are not known."""
+        old_values: list[bindings.Binding] = []
         why = ""
         for piece in self._uses.get(function, ()):
             try:
-                found += swap.other_values(piece["file"], piece["name"], piece["text"], self._roots)
+                old_values += swap.other_values(
+                    piece["file"], piece["name"], piece["text"], self._roots
+                )
             except Misfit as misfit:
                 why = str(misfit)
-        return found, why
+        return old_values, why
+
+
+def _differing_statements(
+    name: str,
+    texts: Sequence[str],
+    codes: Sequence[types.CodeType],
+    bound: Sequence[bindings.Binding],
+) -> tuple[set[str], list[list[Any]]]:
+    """Return names near the statements that differ, and these statements of either version.
+
+    Args:
+        texts, codes: of the old version, then of the new one.
+    """
+    from rlregress.inside import perturbed, values_read
+
+    lines = [_lines(text, name) for text in texts]
+    rows = _differing_lines(*lines)
+    perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(_texts(rows))})
+    # a function that reads another value differs in the lines that name it
+    names = {binding.name for binding in bound}
+    for version, part in zip(lines, rows, strict=True):
+        part.update({n: row for n, row in version.items() if names & set(_NAME.findall(row))})
+    rows = rows if any(rows) else lines
+    near = set(_NAME.findall("\n".join(_texts(rows))))
+    differing = []
+    for text, code, part in zip(texts, codes, rows, strict=True):
+        near |= values_read.names_behind(text, code.co_firstlineno, near)
+        differing.append(values_read.statements(text, code.co_firstlineno, part))
+    return near, differing
+
+
+def _function(code: types.CodeType, variables: dict[str, Any], cells: dict[str, Any]) -> Any:
+    """Return a function of some code in a module, with the variables around it."""
+    around = tuple(types.CellType(cells[name]) for name in code.co_freevars)
+    return types.FunctionType(code, variables, code.co_name, None, around)
 
 
 def _forked() -> int:
-    """As ``os.fork``; the child draws as this process would, where Python would seed it anew."""
+    """Call ``os.fork``. The child draws as this process would: Python would seed it anew."""
     drawn, writings = random.getstate(), written_by_calls.current
     if writings is not None:
         writings.forking = True
@@ -374,7 +397,7 @@ def _forked() -> int:
 
 
 def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
-    """The answer to a question in a copy of this process; None: there is none."""
+    """Return the answer to a question in a copy of this process; None: there is none."""
     child = _forked()
     if not child:
         signal.alarm(_PATIENCE)
@@ -389,7 +412,7 @@ def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool
 
 
 def _lines(text: str, name: str) -> dict[int, str]:
-    """Those of a function, by number."""
+    """Return the lines of a function by number."""
     rows = text.splitlines()
     return {
         number: rows[number - 1]
@@ -399,15 +422,15 @@ def _lines(text: str, name: str) -> dict[int, str]:
     }
 
 
-def _differing(old: dict[int, str], new: dict[int, str]) -> list[dict[int, str]]:
-    """The lines that differ, of both versions."""
+def _differing_lines(old: dict[int, str], new: dict[int, str]) -> list[dict[int, str]]:
+    """Return the lines that differ, of both versions."""
     matcher = difflib.SequenceMatcher(None, list(old.values()), list(new.values()), autojunk=False)
-    found: list[dict[int, str]] = [{}, {}]
-    for how, a, b, c, d in matcher.get_opcodes():
+    differing: list[dict[int, str]] = [{}, {}]
+    for how, old_first, old_end, new_first, new_end in matcher.get_opcodes():
         if how != "equal":
-            found[0].update(list(old.items())[a:b])
-            found[1].update(list(new.items())[c:d])
-    return found
+            differing[0].update(list(old.items())[old_first:old_end])
+            differing[1].update(list(new.items())[new_first:new_end])
+    return differing
 
 
 def _texts(rows: Sequence[dict[int, str]]) -> list[str]:
@@ -415,68 +438,59 @@ def _texts(rows: Sequence[dict[int, str]]) -> list[str]:
 
 
 def _parameters(code: types.CodeType) -> tuple[str, ...]:
-    """Names of all parameters, those of ``*args`` and ``**kwargs`` last."""
+    """Return names of all parameters, those of ``*args`` and ``**kwargs`` last."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return code.co_varnames[:count]
 
 
-def _code(
-    function: Any,
-    code: types.CodeType,
+def _own_arguments(
+    old: Any,
+    new: Any,
     arguments: dict[str, Any],
     defaults: tuple[Defaults | None, Defaults | None],
-    captured: types.CodeType | None = None,
-) -> Any:
-    """How a version is called with captured arguments.
+) -> dict[str, Any]:
+    """Return the arguments that the old version gives itself: defaults that differ.
 
     Args:
-        defaults: of the captured version and of this one, where they differ.
-        captured: the code that they were captured from; None: this very one.
+        arguments: captured from the new version.
+        defaults: of the new version and of the old one, where they differ.
 
     Raises:
-        Misfit: it takes others.
+        Misfit: the old version takes other arguments.
     """
-    from rlregress.inside.repeat import Code
-
-    positional = code.co_varnames[: code.co_argcount]
-    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    rest, others = _variable(code)
-    given: dict[str, Any] = {}
-    if captured is not None:
-        captured_by = {n: v for n, v in _by_name(captured, defaults[0]).items() if n in arguments}
-        own_by = _by_name(code, defaults[1])
-        left_out = {
-            n
-            for n, v in captured_by.items()
-            if _is_default(arguments[n], v) and not (n in own_by and _is_default(own_by[n], v))
-        }
-        for name in (*positional, *named):
-            if name in own_by and (name not in arguments or name in left_out):
-                given[name] = own_by[name]
-            elif name not in arguments:
-                raise Misfit(f"the old code takes an argument more, {name}")
-        known = {*positional, *named, *_variable(captured)}
-        more = [n for n in arguments if n not in known and n not in left_out]
-        if more:
-            raise Misfit(f"the new code is given an argument more, {more[0]}")
-        if _variable(captured) != (rest, others):
-            raise Misfit("the two versions take other arguments")
-    return Code(function, positional, named, rest, others, given)
+    new_defaults, old_defaults = map(_by_name, (new, old), defaults)
+    takes, captured = (inspect.signature(function).parameters for function in (old, new))
+    left_out = {
+        name
+        for name, value in new_defaults.items()
+        if name in arguments
+        and _is_default(arguments[name], value)
+        and not (name in old_defaults and _is_default(old_defaults[name], value))
+    }
+    if _variadic(takes) != _variadic(captured):
+        raise Misfit("the two versions take other arguments")
+    if missing := [n for n in takes if n not in arguments and n not in old_defaults]:
+        raise Misfit(f"the old code takes an argument more, {missing[0]}")
+    if added := [n for n in arguments if n not in takes and n not in left_out]:
+        raise Misfit(f"the new code is given an argument more, {added[0]}")
+    return {
+        name: value
+        for name, value in old_defaults.items()
+        if name not in arguments or name in left_out
+    }
 
 
-def _variable(code: types.CodeType) -> tuple[str, str]:
-    """Names of ``*args`` and ``**kwargs``; empty where there are none."""
-    names = list(_parameters(code)[code.co_argcount + code.co_kwonlyargcount :])
-    rest = names.pop(0) if code.co_flags & inspect.CO_VARARGS else ""
-    others = names.pop(0) if code.co_flags & inspect.CO_VARKEYWORDS else ""
-    return rest, others
+def _variadic(parameters: Mapping[str, inspect.Parameter]) -> list[tuple[str, Any]]:
+    """Return name and kind of ``*args`` and ``**kwargs``."""
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [(name, p.kind) for name, p in parameters.items() if p.kind in kinds]
 
 
-def _by_name(code: types.CodeType, defaults: Defaults | None) -> dict[str, Any]:
-    """Parameter -> default."""
+def _by_name(function: Any, defaults: Defaults | None) -> dict[str, Any]:
+    """Return parameter -> default."""
     positional, named = defaults or (None, None)
-    values = positional or ()
+    code, values = function.__code__, positional or ()
     names = code.co_varnames[: code.co_argcount]
     return {**dict(zip(names[len(names) - len(values) :], values, strict=False)), **(named or {})}
 
@@ -489,34 +503,32 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _all_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str]:
-    """Names of attributes and globals that a code object reads.
+    """Return names of attributes and globals that a code object reads.
 
-    With those of methods and properties that it names, of its arguments and of what these hold, and
-    of modules that it calls.
+    Those of methods and properties that it names are among them: of its arguments, of their
+    attributes, and of modules that it calls.
     """
     from rlregress.inside import values_read
 
     names = values_read.names_read(code)
     objects = list(arguments.values())
     for step in range(_HOPS):
-        # what is held may be called
+        # an attribute may be called
         called = {"forward"} if step else set()
-        for kind in {type(thing) for thing in objects if leaves.leaf(thing) is None}:
+        for kind in {type(value) for value in objects if leaves.leaf(value) is None}:
             methods = [values_read.code_of(kind, name) for name in sorted(names | called)]
             names = names.union(*(values_read.names_read(m) for m in methods if m is not None))
-        objects = [part for thing in objects for name, part in leaves.attributes(thing).items()
+        objects = [part for value in objects for name, part in leaves.attributes(value).items()
                    if name in names]  # fmt: skip
     return names
 
 
-def _sets(code: types.CodeType) -> bool:
-    """Whether it gives variables of the functions around it another value."""
-    stored = (
-        instruction
+def _sets_outer_variables(code: types.CodeType) -> bool:
+    """Return whether code gives variables of the functions around it another value."""
+    return any(
+        instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars
         for instruction in dis.get_instructions(code)
-        if instruction.opname == "STORE_DEREF"
     )
-    return any(instruction.argval in code.co_freevars for instruction in stored)
 
 
 def _train(job: dict[str, Any], request: dict[str, Any]) -> None:
@@ -528,7 +540,7 @@ def _train(job: dict[str, Any], request: dict[str, Any]) -> None:
     mutant = job.get("mutant")
     uses = {(use["file"], use["name"]): use["pieces"] for use in request.get("uses", ())}
     changes = [mutant] if mutant else request["changes"]
-    examiner = _Examiner(changes, uses, roots, bool(mutant))
+    examiner = Examiner(changes, uses, roots, bool(mutant))
     functions = [(file, name) for file, name in job["functions"]]
     capture = Capture(places, functions, examiner, request["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""
@@ -539,12 +551,12 @@ def _train(job: dict[str, Any], request: dict[str, Any]) -> None:
         except BaseException as error:  # how it ends, its trace says
             ended = repr(error)
     with open(f"{job['output']}.new", "w", encoding="utf-8") as file:
-        json.dump({"calls": capture.found, "ended": ended}, file)
+        json.dump({"calls": capture.rows, "ended": ended}, file)
     os.replace(f"{job['output']}.new", job["output"])
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point; the exit status is 0 when all trainings were tried."""
+    """Run all trainings, and return 0 when each was tried."""
     with open(arguments[0], encoding="utf-8") as file:
         request = json.load(file)
     jobs = request["jobs"]

@@ -5,7 +5,7 @@ A checkpoint is one file: a line of JSON that says of what, everything that the 
 before. It is no result: a training that fails after it was continued is begun anew.
 
 It is a pickle, which can run any code when it is read: one that somebody else may have written is
-refused (``Distrusted``).
+refused (``UntrustedCheckpoint``).
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.10 syntax.
@@ -37,31 +37,31 @@ EVERY_SECONDS = 600.0
 LEAST_SHARE = 50
 _DIGEST = hashlib.sha256
 _DIGEST_BYTES = _DIGEST().digest_size
-#: what has to be the same in the process that reads
+#: keys of the head that must be the same in the process that reads
 _SAME = ("schema", "key", "suite", "python", "machine")
-#: what machines, schedulers and people end a process with that is not at fault.
+#: signals by which machines, schedulers and people end a process without an error.
 STOPPING = (
     signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2, signal.SIGXCPU,
 )  # fmt: skip
 _ASKING = signal.SIGUSR1
-#: what a checkpoint holds.
+#: keys of the content of a checkpoint.
 _HELD = {"episodes", "watch", "story", "training", "random"}
 
 
-class Unfit(Exception):
-    """There is a checkpoint, and the training cannot be continued from it; says why."""
+class CheckpointMismatch(Exception):
+    """The training cannot be continued from the checkpoint; the message is the reason."""
 
 
-class Distrusted(Exception):
-    """There is a checkpoint that somebody else may have written; says who, and what to do."""
+class UntrustedCheckpoint(Exception):
+    """Somebody else may have written the checkpoint. The message says who, and what to do."""
 
 
-class Unable(Exception):
-    """There is the word of an earlier process that it could not write a checkpoint; says why."""
+class CheckpointNotWritten(Exception):
+    """An earlier process could not write a checkpoint; the message is the reason."""
 
 
 def identity(key: str, suite: str) -> dict[str, Any]:
-    """The part of a checkpoint's head that says whose it is.
+    """Return the part of the head that identifies the run of a checkpoint.
 
     Args:
         key: of the run.
@@ -103,7 +103,7 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
 
 
 def head(path: Path) -> dict[str, Any]:
-    """What a checkpoint says of itself, unchecked; empty if there is none that says anything."""
+    """Return the head of a checkpoint, unchecked; empty if there is none that can be read."""
     try:
         with files.opened(path) as file:
             content = json.loads(file.readline(1 << 16))
@@ -112,31 +112,32 @@ def head(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def read(path: Path, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
-    """(head, everything) of a checkpoint; None if there is none.
+def read(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
+    """Return head and content of a checkpoint; None if there is none.
 
     Args:
-        wanted: what ``identity`` says here.
+        expected: ``identity`` of this run.
 
     Raises:
-        Unfit: it is damaged, or of another run, or of other code.
-        Unable: none could be written.
-        Distrusted: somebody else may have written it.
+        CheckpointMismatch: it is damaged, or of another run, or of other code.
+        CheckpointNotWritten: none could be written.
+        UntrustedCheckpoint: somebody else may have written it.
     """
     from rlregress.inside import pickled
 
     if not path.exists():
         return None
-    of = head(path)
-    other = [
-        f"{name} {of.get(name, 'missing')}, expected {wanted[name]}"
+    observed = head(path)
+    differing = [
+        f"{name} {observed.get(name, 'missing')}, expected {expected[name]}"
         for name in _SAME
-        if of.get(name) != wanted[name]
+        if observed.get(name) != expected[name]
     ]
-    if other:
-        raise Unfit(f"the checkpoint {path.name} is not of this run: found {'; '.join(other)}")
-    if of.get("unable"):
-        raise Unable(of["unable"])
+    if differing:
+        words = "; ".join(differing)
+        raise CheckpointMismatch(f"the checkpoint {path.name} is not of this run: found {words}")
+    if observed.get("unable"):
+        raise CheckpointNotWritten(observed["unable"])
     try:
         with files.opened(path) as file:
             if not os.environ.get(TRUST):
@@ -147,24 +148,24 @@ def read(path: Path, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | 
             everything = pickled.load(file)
             if not isinstance(everything, dict) or set(everything) != _HELD:
                 raise ValueError("it holds something else than a training")
-            return of, everything
-    except Distrusted:
+            return observed, everything
+    except UntrustedCheckpoint:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise Unfit(f"the checkpoint {path.name} cannot be read: {reason}") from None
+        raise CheckpointMismatch(f"the checkpoint {path.name} cannot be read: {reason}") from None
 
 
-def _check_owner(path: Path, of: os.stat_result) -> None:
-    """Distrusted if it may be by others than this user, root, or the group of a shared store."""
+def _check_owner(path: Path, state: os.stat_result) -> None:
+    """Raise UntrustedCheckpoint unless this user, root or the group of a shared store wrote it."""
     folders = [folder.stat() for folder in (path.parent, path.parent.parent)]
-    # each member can write to all of them: what belongs to a member is what any may have written
+    # each member can write to all of them: any member may have written a file of another
     shared = all(map(files.is_shared, folders))
-    mine = of.st_uid in (os.getuid(), 0)
-    for owner, what in ((of, "it"), (folders[0], "its folder"), (folders[1], "its store")):
-        sticky = owner is not of and bool(owner.st_mode & stat.S_ISVTX) and mine
-        if why := files.describe_other_writers(owner, what, shared, sticky):
-            raise Distrusted(
+    mine = state.st_uid in (os.getuid(), 0)
+    for owner, name in ((state, "it"), (folders[0], "its folder"), (folders[1], "its store")):
+        sticky = owner is not state and bool(owner.st_mode & stat.S_ISVTX) and mine
+        if why := files.describe_other_writers(owner, name, shared, sticky):
+            raise UntrustedCheckpoint(
                 f"the checkpoint {path} is not read, as it can run any code and {why}; expected "
                 "one that you or a group of yours alone may write: remove it, or give "
                 "--trust-pickle"
@@ -173,19 +174,19 @@ def _check_owner(path: Path, of: os.stat_result) -> None:
 
 def _check(file: BinaryIO) -> None:
     digest = _DIGEST()
-    left = os.fstat(file.fileno()).st_size - _DIGEST_BYTES
-    while left > 0:
-        part = file.read(min(left, 1 << 22))
+    remaining = os.fstat(file.fileno()).st_size - _DIGEST_BYTES
+    while remaining > 0:
+        part = file.read(min(remaining, 1 << 22))
         if not part:
             break
         digest.update(part)
-        left -= len(part)
+        remaining -= len(part)
     if file.read() != digest.digest():
         raise ValueError("its content does not match its checksum")
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a checkpoint that does not fit, so that it is neither used nor lost; its new name."""
+    """Rename a checkpoint that does not fit, so that it is kept and not used; return its path."""
     aside = path.with_name(f"{path.name}.damaged")
     os.replace(path, aside)
     return aside
@@ -220,28 +221,28 @@ class Keeper:
         self._requested = False
         self._due = time.monotonic() + EVERY_SECONDS
         self._before: dict[int, Any] = {}
-        #: steps -> (what the head says beside the identity, everything but the training)
+        #: steps -> (keys of the head beside the identity, content but for the training)
         self.more: Callable[[int], tuple[Mapping[str, Any], Mapping[str, Any]]]
         self.cpu_seconds = 0.0
         self.unable = ""
 
     def take(self) -> tuple[dict[str, Any], Any, str]:
-        """(head, everything, why not) of the checkpoint that is there.
+        """Return head, content and reason of the checkpoint.
 
-        The last is empty where there is one that fits, or none at all; one that does not fit is set
+        The reason is empty if a checkpoint fits, or if there is none. One that does not fit is set
         aside.
         """
         try:
-            there = read(self._path, self._identity)
-        except Unfit as error:
+            checkpoint = read(self._path, self._identity)
+        except CheckpointMismatch as error:
             with suppress(OSError):  # the next one that is written takes its place
                 set_aside(self._path)
             return {}, None, str(error)
-        except Unable as error:
+        except CheckpointNotWritten as error:
             with suppress(OSError):
                 self._path.unlink()
             return {}, None, str(error)
-        return (*there, "") if there else ({}, None, "")
+        return (*checkpoint, "") if checkpoint else ({}, None, "")
 
     def __enter__(self) -> Keeper:
         for number in (*STOPPING, _ASKING):
@@ -265,7 +266,7 @@ class Keeper:
             self._signal = number
 
     def __call__(self, steps: int, training: Any) -> None:
-        """At a whole step of a training's loop: write if it is time; end if that was told."""
+        """Write a checkpoint if it is time, and end the process if a signal said so."""
         if self._signal is None and not self._requested and time.monotonic() < self._due:
             return
         if not self.unable:
@@ -277,24 +278,24 @@ class Keeper:
         from rlregress.inside import pickled
 
         wall, cpu = time.monotonic(), time.process_time()
-        summary, more = self.more(steps)
-        of = {**self._identity, **summary, "steps": steps}
+        summary, state = self.more(steps)
+        head_ = {**self._identity, **summary, "steps": steps}
         try:
-            everything = {**more, "training": training, "random": pickled.random_state()}
-            write(self._path, self._draft, of, everything)
+            everything = {**state, "training": training, "random": pickled.random_state()}
+            write(self._path, self._draft, head_, everything)
         except OSError:
             # no error of the training: the next one may find room
             pass
         except Exception as error:
             self.unable = f"what it consists of cannot be written: {type(error).__name__}: {error}"
             with suppress(OSError):
-                write(self._path, self._draft, {**of, "unable": self.unable}, None)
+                write(self._path, self._draft, {**head_, "unable": self.unable}, None)
         self._requested = False
         spent = time.monotonic() - wall
         self._due = time.monotonic() + max(EVERY_SECONDS, LEAST_SHARE * spent)
         self.cpu_seconds += time.process_time() - cpu
 
     def _end(self, number: int) -> None:
-        """As if nobody had listened to the signal."""
+        """End the process as the signal would without a handler."""
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

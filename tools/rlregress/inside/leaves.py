@@ -1,4 +1,4 @@
-"""What an object consists of, down to its numbers: described, and changed in place.
+"""The leaves of an object, down to its numbers: described, and changed in place.
 
 A path names a leaf as one would write it: ``self.policy.weight``, ``batch['rewards']``.
 """
@@ -40,19 +40,19 @@ class TooMany(Exception):
 
 
 def is_array(value: Any) -> bool:
-    """Whether it is an array or a tensor."""
+    """Return whether it is an array or a tensor."""
     return isinstance(value, (np.ndarray, torch.Tensor))
 
 
 def has_numbers(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is more than a shape: it lies in memory, and is made already."""
+    """Return whether a tensor has numbers in memory, and not only a shape."""
     return tensor.device.type != "meta" and not torch.nn.parameter.is_lazy(tensor)
 
 
 def leaf(value: Any) -> Any:
-    """What is compared of a value without parts: kind, and numbers or words; None: it has parts."""
+    """Return kind and content of a value without parts; None: it has parts."""
     if is_array(value) or isinstance(value, np.generic):
-        return _of_array(value)
+        return _array_leaf(value)
     if isinstance(value, enum.Enum):
         return "enum", str(value)
     if isinstance(value, _NUMBERS):
@@ -60,7 +60,7 @@ def leaf(value: Any) -> Any:
     if isinstance(value, (str, bytes, type(None))):
         return type(value).__name__, _ADDRESS.sub("", repr(value))
     if isinstance(value, _FRAMES):
-        # where it stands is how a function is written
+        # its place depends on how a function is written
         return "frame", ""
     if isinstance(value, _CODE):
         return "code", getattr(value, "__qualname__", type(value).__name__)
@@ -80,11 +80,11 @@ def leaf(value: Any) -> Any:
 
 
 def random_state(state: Any) -> bytes:
-    """All of the state of one of NumPy's older generators."""
+    """Return the state of one of NumPy's older generators."""
     return bytes(state[1].tobytes()) + repr(state[2:]).encode()
 
 
-def _of_array(value: Any) -> Any:
+def _array_leaf(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) and value.dtype == object:
         return None
     kind = str(value.dtype) if isinstance(value, np.generic) else type_of(value)
@@ -92,7 +92,7 @@ def _of_array(value: Any) -> Any:
         kind += " with gradient" if value.requires_grad else ""
         return kind, as_array(value) if has_numbers(value) else f"without numbers, {value.device}"
     if value.dtype.kind in "VMm":
-        # what is no number, and is not always equal to itself
+        # dates and records, which are not always equal to themselves
         return kind, np.asarray(value).tobytes()
     return kind, as_array(value)
 
@@ -102,44 +102,44 @@ def _described_apart(value: Any) -> Any:
 
 
 def is_batch(value: Any) -> bool:
-    """Whether it is a mapping of tensors that have a batch size in common, of whatever library."""
+    """Return whether it is a mapping of tensors with a common batch size, of any library."""
     kind = type(value)
     return hasattr(kind, "batch_size") and hasattr(kind, "keys") and not isinstance(value, dict)
 
 
 def _stacked(value: Any) -> list[Any]:
-    """The batches that one is a stack of, where it does not hold its tensors itself."""
+    """Return the batches that a batch is a stack of; empty if it has its tensors itself."""
     return list(value.unbind(value.stack_dim)) if hasattr(value, "stack_dim") else []
 
 
 def children(value: Any) -> list[tuple[str, Any]]:
-    """The parts of a value that has some, each with what follows the value's name."""
+    """Return the parts of a value, each with the label that follows the name of the value."""
     if is_batch(value):
         stacked = _stacked(value)
         if stacked:
             return [(f"[{number}]", value_) for number, value_ in enumerate(stacked)]
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
         return [(".batch_size", tuple(value.batch_size)), *items]
-    found: list[tuple[str, Any]] = []
+    parts: list[tuple[str, Any]] = []
     if isinstance(value, dict):
         for number, (key, item) in enumerate(value.items()):
             name = repr(key) if isinstance(key, _KEYS) else f"key {number}"
-            found.append((f"[{name}]", item))
+            parts.append((f"[{name}]", item))
     elif isinstance(value, _SEQUENCES):
-        found += _numbered(value)
+        parts += _numbered(value)
     elif isinstance(value, np.ndarray):
-        found += _numbered(value.reshape(-1))
+        parts += _numbered(value.reshape(-1))
     elif isinstance(value, (type({}.keys()), type({}.values()), type({}.items()))):
-        found += _numbered(value)
+        parts += _numbered(value)
     elif isinstance(value, functools.partial):
         return [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
     elif isinstance(value, types.MethodType):
         return [(".__func__", value.__func__), (".__self__", value.__self__)]
     elif isinstance(value, types.FunctionType):
-        return [(".__name__", value.__qualname__), *_held(value)]
+        return [(".__name__", value.__qualname__), *_closure(value)]
     # also of a subclass of one of those
-    found += [(f".{name}", item) for name, item in sorted(attributes(value).items())]
-    return found
+    parts += [(f".{name}", item) for name, item in sorted(attributes(value).items())]
+    return parts
 
 
 def _numbered(items: Iterable[Any]) -> list[tuple[str, Any]]:
@@ -147,118 +147,118 @@ def _numbered(items: Iterable[Any]) -> list[tuple[str, Any]]:
 
 
 def _numbers(value: Any) -> Any:
-    """All numbers of a long sequence of nothing else, as one array; None: it is none."""
+    """Return all numbers of a long sequence of numbers as one array; None: it is no such."""
     if not isinstance(value, _SEQUENCES) or len(value) <= _ITEMS:
         return None
     kinds = {type(item) for item in value}
     return np.asarray(value) if kinds in ({bool}, {int}, {float}) else None
 
 
-def _held(function: Any) -> list[tuple[str, Any]]:
-    """What a function holds: the variables around it, and its defaults."""
+def _closure(function: Any) -> list[tuple[str, Any]]:
+    """Return the variables around a function, and its defaults."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-    held = []
+    variables = []
     for name, cell in cells:
         try:
-            held.append((f".{name}", cell.cell_contents))
+            variables.append((f".{name}", cell.cell_contents))
         except ValueError:  # it is empty
             continue
-    return [*held, (".__defaults__", function.__defaults__)]
+    return [*variables, (".__defaults__", function.__defaults__)]
 
 
 def _registered(value: Any) -> dict[str, Any]:
-    """The buffers, parameters and modules of a module, by the name that its code reads."""
+    """Return the buffers, parameters and modules of a module, by name."""
     if not isinstance(value, torch.nn.Module):
         return {}
-    return {name: part for held in _REGISTERED
-            for name, part in (vars(value).get(held) or {}).items()}  # fmt: skip
+    return {name: part for registry in _REGISTERED
+            for name, part in (vars(value).get(registry) or {}).items()}  # fmt: skip
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    """The attributes of an object itself, not those of its class.
+    """Return the attributes of an object itself, not those of its class.
 
-    What is registered with a module is an attribute of it, as its code reads it.
+    Parameters, buffers and modules that are registered with a module are among them.
     """
     own = {**getattr(value, "__dict__", {}), **_registered(value)}
-    for held in _REGISTERED if isinstance(value, torch.nn.Module) else ():
-        own.pop(held, None)
+    for registry in _REGISTERED if isinstance(value, torch.nn.Module) else ():
+        own.pop(registry, None)
     for kind in type(value).__mro__:
         own.update({name: getattr(value, name) for name in slots(kind) if hasattr(value, name)})
     return own
 
 
 class Described(dict[str, Any]):
-    """Path -> leaf of everything that a value consists of.
+    """Path -> leaf, of all leaves of a value.
 
-    The kind of what has parts, and how many there are in a sequence, are leaves as well.
+    The type of an object with parts, and the length of a sequence, are leaves as well.
 
     Attributes:
-        attributes: paths of what an object has as an attribute that its class does not have.
+        attributes: paths of attributes that the class of their object does not have.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.attributes: set[str] = set()
 
-    def add(self, other: Described) -> None:
-        """Take in what another value consists of."""
-        self.update(other)
-        self.attributes |= other.attributes
+    def add(self, leaves: Described) -> None:
+        """Add the leaves of another value."""
+        self.update(leaves)
+        self.attributes |= leaves.attributes
 
 
 def described(
     value: Any,
     name: str,
-    others: dict[int, str] | None = None,
+    named: dict[int, str] | None = None,
     unread: Callable[[dict[Any, Any], str], Collection[str]] | None = None,
 ) -> Described:
-    """What a value consists of.
+    """Return all leaves of a value.
 
     Args:
-        others: by identity, names of what is described elsewhere, and not here again.
+        named: identity -> name of values that are described elsewhere, and not here again.
         unread: returns the keys of a dictionary with a path that are left out.
 
     Raises:
         TooMany: more than is compared.
     """
-    found = Described()
-    known: set[int] = set()
-    # of what is made on the way, whose identity must not come again
-    kept: list[Any] = []
+    leaves = Described()
+    visited: set[int] = set()
+    # objects that are made on the way, whose identity must not be used again
+    alive: list[Any] = []
 
-    def visit(thing: Any, path: str, depth: int) -> None:
-        if others is not None and id(thing) in others:
-            found[path] = "the same as", others[id(thing)]
+    def visit(value_: Any, path: str, depth: int) -> None:
+        if named is not None and id(value_) in named:
+            leaves[path] = "the same as", named[id(value_)]
             return
-        content = leaf(thing)
+        content = leaf(value_)
         if content is not None:
-            found[path] = content
-            if isinstance(thing, torch.Tensor) and thing.is_leaf and thing.grad is not None:
-                visit(thing.grad, f"{path}.grad", depth + 1)
+            leaves[path] = content
+            if isinstance(value_, torch.Tensor) and value_.is_leaf and value_.grad is not None:
+                visit(value_.grad, f"{path}.grad", depth + 1)
             return
-        if len(found) >= MOST:
+        if len(leaves) >= MOST:
             raise TooMany(f"{name} has more than {MOST} parts")
-        if id(thing) in known or depth > _DEEP:
+        if id(value_) in visited or depth > _DEEP:
             return
-        known.add(id(thing))
-        kept.append(thing)
-        parts, numbers = children(thing), _numbers(thing)
+        visited.add(id(value_))
+        alive.append(value_)
+        parts, numbers = children(value_), _numbers(value_)
         if numbers is not None:
-            parts = [("[:]", numbers), *parts[len(thing) :]]
-        if unread is not None and isinstance(thing, dict):
-            left_out = {f"[{key!r}]" for key in unread(thing, path)}
+            parts = [("[:]", numbers), *parts[len(value_) :]]
+        if unread is not None and isinstance(value_, dict):
+            left_out = {f"[{key!r}]" for key in unread(value_, path)}
             parts = [(label, part) for label, part in parts if label not in left_out]
-        found[path] = "object", _kind(thing, parts)
-        registered = _registered(thing)
+        leaves[path] = "object", _kind(value_, parts)
+        registered = _registered(value_)
         for label, part in parts:
-            # what is registered is saved with a module, whoever reads it
+            # a registered part is saved with a module, even if nobody reads it
             own = label.startswith(".") and label[1:] not in registered
-            if own and not hasattr(type(thing), label[1:]):
-                found.attributes.add(path + label)
+            if own and not hasattr(type(value_), label[1:]):
+                leaves.attributes.add(path + label)
             visit(part, path + label, depth + 1)
 
     visit(value, name, 0)
-    return found
+    return leaves
 
 
 def _kind(value: Any, parts: list[tuple[str, Any]]) -> str:
@@ -267,38 +267,46 @@ def _kind(value: Any, parts: list[tuple[str, Any]]) -> str:
         return f"{kind} of {len(value)}"
     if parts or hasattr(value, "__dict__") or isinstance(value, (dict, np.ndarray)):
         return kind
-    # of what is written in C, as far as its words go
+    # an object written in C shows itself by its words alone
     return f"{kind} {_ADDRESS.sub('', repr(value))[:1000]}"
 
 
-#: gives the value that takes the place of a number, an array or a tensor.
+#: number, array or tensor -> its replacement; None: it stays.
 Change = Callable[[Any], Any]
 
 
 def changed(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
-    """The value with every number, array and tensor in it changed; objects are changed in place.
+    """Return the value with all numbers, arrays and tensors changed; objects in place.
 
     Args:
-        memo: of what was changed already.
+        memo: identity -> value, of those that were changed already.
     """
     memo = {} if memo is None else memo
     if id(value) in memo:
         return memo[id(value)]
     if isinstance(value, torch.Tensor):
-        made = change(value.detach()) if has_numbers(value) else None
+        replacement = change(value.detach()) if has_numbers(value) else None
         memo[id(value)] = value
-        if made is not None and made.dtype == value.dtype and made.shape == value.shape:
+        if (
+            replacement is not None
+            and replacement.dtype == value.dtype
+            and replacement.shape == value.shape
+        ):
             # in place: others may lie in the same memory
-            value.detach().copy_(made)
-        elif made is not None:
-            value.data = made
+            value.detach().copy_(replacement)
+        elif replacement is not None:
+            value.data = replacement
         return value
     if isinstance(value, (np.ndarray, np.generic, bool, int, float)):
-        made = change(value)
-        result = value if made is None else made
+        replacement = change(value)
+        result = value if replacement is None else replacement
         if isinstance(value, np.ndarray):
-            if made is not None and made.dtype == value.dtype and value.flags.writeable:
-                value[...] = made
+            if (
+                replacement is not None
+                and replacement.dtype == value.dtype
+                and value.flags.writeable
+            ):
+                value[...] = replacement
                 result = value
             memo[id(value)] = result
         return result
@@ -323,9 +331,9 @@ def changed(value: Any, change: Change, memo: dict[int, Any] | None = None) -> A
     if isinstance(value, (functools.partial, types.FunctionType, types.MethodType)):
         return value
     for name, item in attributes(value).items():
-        other = changed(item, change, memo)
-        if other is not item:
-            _set(value, name, other)
+        new_item = changed(item, change, memo)
+        if new_item is not item:
+            _set(value, name, new_item)
     return value
 
 
@@ -339,7 +347,7 @@ def _set(value: Any, name: str, part: Any) -> None:
 
 
 def put(value: Any, label: str, part: Any) -> Any:
-    """The value with another part under a label; a tuple is made anew."""
+    """Return the value with another part under a label; a tuple is made anew."""
     if label.startswith("."):
         _set(value, label[1:], part)
         return value
@@ -355,7 +363,7 @@ def put(value: Any, label: str, part: Any) -> Any:
 
 
 def one_unit(value: Any, draw: np.random.Generator) -> Any:
-    """A float, or an array of floats, with each number one unit up or down."""
+    """Return a float, or an array of floats, with each number one unit up or down."""
     if isinstance(value, torch.Tensor):
         if value.dtype not in (torch.float32, torch.float64) or not value.numel():
             return None
@@ -371,7 +379,7 @@ def one_unit(value: Any, draw: np.random.Generator) -> Any:
     row, infinite = np.atleast_1d(array), array.dtype.type(np.inf)
     ways = [np.nextafter(row, end, dtype=array.dtype) for end in (infinite, -infinite)]
     moved = np.where(up, *(way.reshape(array.shape) for way in ways))
-    # a flag, and nothing, are exact
+    # 0 and 1 are exact
     moved = np.where((array == 0) | (array == 1), array, moved).astype(array.dtype)
     if isinstance(value, torch.Tensor):
         return torch.from_numpy(np.array(moved)).reshape(value.shape)

@@ -1,4 +1,4 @@
-"""What two versions of a function differ in beside its code: decorators, defaults, and being there.
+"""Differences of two versions of a function beside its code: decorators, defaults, existence.
 
 Methods that only one of them has are taken away from a class in memory, or put into it.
 """
@@ -18,7 +18,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Misfit(Exception):
-    """The code cannot take the place of what is there; says why."""
+    """The code cannot replace the present code; the message is the reason."""
 
 
 #: of positional arguments, and of those that are named.
@@ -26,7 +26,7 @@ Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]
 
 
 def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defaults | None:
-    """What the arguments of a function of the second text are by default; None: as in the first.
+    """Return the defaults of a function in the second text; None: as in the first.
 
     Args:
         name: qualified.
@@ -35,19 +35,19 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defau
     Raises:
         Misfit: it is decorated otherwise, or takes other arguments inside of another function.
     """
-    own, other = (_definitions(_tree(text), name) for text in texts)
-    if not (own and other):
+    now, then = (_definitions(_tree(text), name) for text in texts)
+    if not (now and then):
         _inner(texts, name)
         return None
     if decorated_otherwise(name, texts):
         raise Misfit(f"{name} is decorated otherwise")
-    if len(own) != 1 or _takes(own[0]) == _takes(other[0]):
+    if len(now) != 1 or _takes(now[0]) == _takes(then[0]):
         return None
-    return _evaluated(module, name, other[0])
+    return _evaluated(module, name, then[0])
 
 
 def defaults_now(module: types.ModuleType, name: str, text: str) -> Defaults | None:
-    """What the arguments of a function of a text are by default, with values as they are now.
+    """Return the defaults of a function of a text, with present values of the names they read.
 
     None: no default reads a name, or it is not the only function of that name.
     """
@@ -55,10 +55,10 @@ def defaults_now(module: types.ModuleType, name: str, text: str) -> Defaults | N
     if len(definitions) != 1:
         return None
     arguments = definitions[0].args
-    given = [
+    expressions = [
         default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None
     ]
-    if not any(isinstance(node, ast.Name) for default in given for node in ast.walk(default)):
+    if not any(isinstance(node, ast.Name) for default in expressions for node in ast.walk(default)):
         return None
     return _evaluated(module, name, definitions[0])
 
@@ -69,38 +69,38 @@ def _evaluated(module: types.ModuleType, name: str, definition: Any) -> Defaults
     if above:
         names.update(vars(_class(module, name)[0]))
     arguments = _without_annotations(definition.args)
-    made = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
+    expression = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
         # defaults of a function of the other version
-        function = eval(compile(ast.fix_missing_locations(made), "<defaults>", "eval"), names)  # noqa: S307
+        function = eval(compile(ast.fix_missing_locations(expression), "<defaults>", "eval"), names)  # noqa: S307
     except Exception as why:  # whatever they are made of
         raise Misfit(f"the defaults of {name} cannot be had: {why}") from None
     return function.__defaults__, function.__kwdefaults__
 
 
 def of_a_class(name: str, texts: Sequence[str]) -> bool:
-    """Whether it is a method in both texts, and no function within another one."""
+    """Return whether it is a method in both texts, and no function within another one."""
     return "." in name and all(_definitions(_tree(text), name) for text in texts)
 
 
 def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
-    """Whether a function, or one of several of its name, has other decorators in the other text."""
-    own, other = (
+    """Return whether a function, or one of its name, has other decorators in the other text."""
+    now, then = (
         [
             [ast.dump(decorator) for decorator in definition.decorator_list]
             for definition in definitions
         ]
         for definitions in (_definitions(_tree(text), name) for text in texts)
     )
-    return any(first != two for first, two in zip(own, other, strict=False))
+    return any(old != new for old, new in zip(now, then, strict=False))
 
 
 def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
-    """Let a module have what a function of another text of it uses there.
+    """Give a module the names that a function uses in another text of the module.
 
-    That is what the other text imports, defines or assigns at its top, the methods that its class
-    has there, and what all that uses in turn; what the module has itself stays as it is. What the
-    function sets of its object, no property that only this module has hides.
+    These are imports, definitions and assignments at the top of the other text, methods of its
+    class there, and names that those use in turn. Names that the module has stay as they are. A
+    property that only this module has is removed if the function sets an attribute of its name.
 
     Args:
         name: qualified.
@@ -115,11 +115,11 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
     except NoClass:
         return
     above = name.rpartition(".")[0]
-    held = _own_attributes([_tree(texts[0])], ast.Store)
+    set_here = _own_attributes([_tree(texts[0])], ast.Store)
     for own in sorted(_own_attributes(definitions)):
         method = f"{above}.{own}"
-        # what objects hold under that name is theirs
-        if own not in held and not hasattr(kind, own) and _definitions(tree, method):
+        # an attribute that objects set themselves is no method
+        if own not in set_here and not hasattr(kind, own) and _definitions(tree, method):
             with contextlib.suppress(Exception):
                 put(module, method, texts[1], path)
                 lend(module, method, texts, path)
@@ -131,7 +131,7 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
 
 
 def lend_names(module: types.ModuleType, tree: ast.Module, used: set[str]) -> None:
-    """Give a module what a text has at its top under some names, and what that uses in turn."""
+    """Give a module names that a text defines at its top, and names that those use in turn."""
     missing = used - set(vars(module))
     while missing:
         lent = [part for statement in tree.body for part in _binding(statement, missing)]
@@ -146,7 +146,7 @@ def lend_names(module: types.ModuleType, tree: ast.Module, used: set[str]) -> No
 
 
 def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
-    """Names of what functions read, or set, of their own object or class."""
+    """Return names of attributes that functions read, or set, of their own object or class."""
     return {
         child.attr
         for node in nodes
@@ -163,16 +163,16 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _binding(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
-    """The statement, or the part of an import, if it gives one of the names a meaning."""
+    """Return the statement, or the part of an import, if it defines one of the names."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        wanted = [
+        aliases = [
             name
             for name in statement.names
             if (name.asname or name.name.partition(".")[0]) in names
         ]
         alone = copy.copy(statement)
-        alone.names = wanted
-        return [alone] if wanted else []
+        alone.names = aliases
+        return [alone] if aliases else []
     if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
         return [statement] if statement.name in names else []
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
@@ -188,12 +188,12 @@ def _tree(text: str) -> ast.Module:
 
 
 def _inner(texts: Sequence[str], name: str) -> None:
-    """A function inside of another has the defaults that the other one gives it."""
+    """Raise Misfit if a function inside of another takes other arguments in the other text."""
     last = name.rpartition(".")[2]
     takes = []
     for text in texts:
-        every = [node for node in ast.walk(_tree(text)) if isinstance(node, _FUNCTIONS)]
-        takes.append(sorted(_takes(inner) for inner in every if inner.name == last))
+        functions = [n for n in ast.walk(_tree(text)) if isinstance(n, _FUNCTIONS)]
+        takes.append(sorted(_takes(inner) for inner in functions if inner.name == last))
     if takes[0] != takes[1]:
         raise Misfit(f"{name} takes other arguments")
 
@@ -211,11 +211,11 @@ def _without_annotations(arguments: ast.arguments) -> ast.arguments:
 
 
 class NoClass(Misfit):
-    """There is no such class; says which."""
+    """There is no such class; the message names it."""
 
 
 def take_away(module: types.ModuleType, name: str) -> None:
-    """Take a method from its class; what it has hidden, or nothing, stands in its place.
+    """Remove a method from its class, so that an inherited one, or none, takes its place.
 
     Args:
         name: qualified: "Agent.train".
@@ -244,15 +244,15 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
     definitions = _definitions(ast.parse(text), name)
     if not definitions:
         raise NoClass(f"the other text has no {name}")
-    made = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
-    tree = ast.Module([ast.fix_missing_locations(made)], [])
+    definition = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
+    tree = ast.Module([ast.fix_missing_locations(definition)], [])
     own_names: dict[str, Any] = {}
     flags = __future__.annotations.compiler_flag
     # a function of the other version, which the user has named
     exec(compile(tree, path, "exec", flags, True), vars(module), own_names)  # noqa: S102
     method = vars(own_names[kind.__name__])[own]
     for function in _functions(method):
-        # what ``super()`` asks for
+        # ``super()`` reads it
         for variable, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=False
         ):
@@ -272,7 +272,7 @@ def _class(module: types.ModuleType, name: str) -> Any:
 
 
 def _definitions(tree: ast.AST, name: str) -> list[Any]:
-    """All of that name, such as a property and its setter."""
+    """Return all definitions of a name, such as a property and its setter."""
     *above, own = name.split(".")
     node: ast.AST | None = tree
     for part in above:
@@ -292,7 +292,7 @@ def _definitions(tree: ast.AST, name: str) -> list[Any]:
 
 
 def _functions(method: Any) -> list[types.FunctionType]:
-    """The functions of a method, behind the descriptors of Python."""
+    """Return the functions of a method, behind the descriptors of Python."""
     names = ("__func__", "fget", "fset", "fdel")
     parts = [method, *(getattr(method, name, None) for name in names)]
     return [part for part in parts if isinstance(part, types.FunctionType)]

@@ -1,10 +1,13 @@
-"""Arguments that a call was not given: the same ones with numbers in them changed.
+"""Perturbed arguments of a call: numbers are changed, and options get other values.
 
-A flag stays a flag, and an index one that was given: what no caller may give says nothing.
+Booleans stay boolean, and indices within the values that were observed: arguments that no caller
+may pass prove nothing. An option that is a word or None gets the values that its signature or its
+documentation names, as in generated calls.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
@@ -12,16 +15,15 @@ import random
 import re
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import (
-    Any,
-    NamedTuple,
-)
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from rlregress.inside import leaves
 from rlregress.inside.events import as_array
+from rlregress.probing.option_variants import values_of
+from rlregress.probing.signatures import parameters_of
 
 #: entries of one container, and levels of objects, that are changed one by one.
 _ENTRIES, _LEVELS = 16, 4
@@ -30,28 +32,28 @@ _ENTRIES, _LEVELS = 16, 4
 _GROUPS, _AT_ONCE, _NAMED_VALUES = 8, 24, 3
 #: changes at once of what the lines that differ read, which come before all others.
 _FIRST = 16
-#: objects that say what there may be: of them only what the code reads is changed.
+#: objects that describe a space: of them only attributes that the code reads are changed.
 _SPACES = ("gymnasium", "gym")
 #: modules whose parts have no name that their code reads.
 _CONTAINERS = (
     torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,
     torch.nn.ParameterDict,
 )  # fmt: skip
-#: what is 0 or 1 whatever its type.
+#: names of arrays of 0 and 1, whatever their type.
 _FLAG = re.compile(r"done|termina|trunca|timeout|mask|start|reset|first|alive|valid|bool|is_|flag")
 _Numbers = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-def _alternate(array: np.ndarray, other: Any) -> np.ndarray:
+def _alternate(array: np.ndarray, number: Any) -> np.ndarray:
     every_second = (np.arange(array.size) % 2).astype(bool).reshape(array.shape)
-    return np.where(every_second, other, array)
+    return np.where(every_second, number, array)
 
 
 def _magnitudes(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     return array * 10.0 ** draw.uniform(-3, 3, array.shape) * draw.choice([-1, 1], array.shape)
 
 
-#: in words -> what takes the place of the numbers of one array.
+#: change in words -> function from the numbers of one array to others.
 _FLAGS: dict[str, _Numbers] = {
     "inverted": lambda x, _: 1 - x,
     "all 1": lambda x, _: np.ones_like(x),
@@ -97,9 +99,9 @@ _NUMBERS: dict[str, dict[str, _Numbers]] = {
 
 
 def aim_at(bounds: Collection[float]) -> None:
-    """Let numbers also become what lies between some bounds, and beyond them.
+    """Let numbers also become values between some bounds, and beyond them.
 
-    For the rest of this process: one call is examined in each.
+    This lasts for the rest of the process: one call is examined in each.
     """
     sizes = sorted({abs(bound) for bound in bounds if math.isfinite(bound) and bound})
     if not sizes:
@@ -113,46 +115,75 @@ def aim_at(bounds: Collection[float]) -> None:
 
 
 class Target(NamedTuple):
-    """What of the arguments is changed.
+    """A part of the arguments that is changed.
 
     Attributes:
         labels: the name of the argument, and what leads from it to the part.
         size: numbers in it.
         whole: it is an object, of which arrays and tensors alone are changed: its other numbers are
             mostly sizes and places.
-        flag: it is true or false: mostly what there is, and what there is not.
+        flag: it is boolean.
+        options: values that take its place; empty: its numbers are changed.
     """
 
     labels: tuple[str, ...]
     size: int
     whole: bool = False
     flag: bool = False
+    options: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         return "".join(self.labels)
 
     def is_named(self, names: set[str]) -> bool:
-        """Whether its own name, or its key, is one of some names."""
+        """Return whether its own name, or its key, is one of some names."""
         return self.labels[-1].strip(".[]'") in names
+
+    def change(self, value: Any, number: int) -> Any:
+        """Return the part with the change of a number, in place where it is an object."""
+        if self.options:
+            return self.options[number % len(self.options)]
+        draw = np.random.Generator(np.random.PCG64(number))
+
+        def change_numbers(part: Any) -> Any:
+            if self.whole and not leaves.is_array(part):
+                return None
+            return _replace_numbers(part, str(self), number, draw)
+
+        return leaves.changed(value, change_numbers)
+
+    def describe(self, value: Any, number: int) -> str:
+        """Return the change of a number in words, of the first number, array or tensor."""
+        if self.options:
+            return repr(self.options[number % len(self.options)])
+        changes: list[str] = []
+
+        def note(part: Any) -> None:
+            table = _table(part, str(self))
+            if table and (leaves.is_array(part) or not self.whole):
+                changes.append(list(table)[number % len(table)])
+
+        leaves.changed(value, note)
+        return changes[0] if changes else "as it was"
 
 
 class Perturbation(NamedTuple):
     """Changes of the arguments, each of another part.
 
     Attributes:
-        changes: what is changed, and the number of the change among those of its kind.
+        changes: the part, and the number of the change among those of its kind.
     """
 
     changes: tuple[tuple[Target, int], ...]
 
     def halves(self) -> list[Perturbation]:
-        """Two that each make some of the same changes; none where there is one change alone."""
+        """Return two that each make some of the same changes; empty for one change alone."""
         middle = len(self.changes) // 2
         halves = self.changes[:middle], self.changes[middle:]
         return [Perturbation(half) for half in halves] if middle else []
 
     def smaller(self) -> list[Perturbation]:
-        """Those with half of the changes, then those without one of them."""
+        """Return those with half of the changes, then those without one of them."""
         count = len(self.changes)
         without = [self.changes[:n] + self.changes[n + 1 :] for n in range(count)]
         return self.halves() + [Perturbation(change) for change in without if count > 2]
@@ -160,46 +191,64 @@ class Perturbation(NamedTuple):
     def apply(self, arguments: dict[str, Any]) -> None:
         """Change arguments in place."""
         for target, number in self.changes:
-            draw = np.random.Generator(np.random.PCG64(number))
-
-            def change(value: Any, of: tuple[Any, ...] = (target, number, draw)) -> Any:
-                if of[0].whole and not leaves.is_array(value):
-                    return None
-                return _replaced(value, str(of[0]), of[1], of[2])
-
-            _at(arguments, target.labels, change)
+            _at(arguments, target.labels, functools.partial(target.change, number=number))
 
     def words(self, arguments: dict[str, Any]) -> str:
-        described = [f"{target} {_how(target, number, arguments)}"
-                 for target, number in self.changes[:_NAMED_VALUES]]  # fmt: skip
-        more = len(self.changes) - len(described)
-        return ", ".join(described) + (f" and {more} more" if more else "")
+        """Return the changes in words, of the first parts by name."""
+        described = []
+        for target, number in self.changes[:_NAMED_VALUES]:
+            changes: list[str] = []
+
+            def note(value: Any, bound: Any = (target, number, changes)) -> Any:
+                bound[2].append(bound[0].describe(value, bound[1]))
+                return value
+
+            _at(arguments, target.labels, note)
+            described.append(f"{target} {changes[0] if changes else 'as it was'}")
+        count = len(self.changes) - len(described)
+        return ", ".join(described) + (f" and {count} more" if count else "")
 
 
-def _how(target: Target, number: int, arguments: dict[str, Any]) -> str:
-    """How the first number, array or tensor of a target is changed."""
-    found: list[str] = []
+def find_options(called: Any, arguments: dict[str, Any]) -> list[Target]:
+    """Return words and None among arguments, and among attributes of ``self``, with other values.
 
-    def note(value: Any) -> None:
-        table = _table(value, str(target))
-        if table and not found and (leaves.is_array(value) or not target.whole):
-            found.append(list(table)[number % len(table)])
+    An attribute has the values of the parameter of its class that has its name.
 
-    _at(arguments, target.labels, note)
-    return found[0] if found else "as it was"
+    Args:
+        called: the function, or the class whose constructor it is.
+    """
+    owner = arguments.get("self")
+    options = list(_options(called, (), arguments))
+    if owner is not None:
+        with contextlib.suppress(TypeError, ValueError):
+            options += _options(type(owner), ("self",), leaves.attributes(owner))
+    return options
+
+
+def _options(called: Any, owner: tuple[str, ...], values: dict[str, Any]) -> Iterator[Target]:
+    for name, parameter in parameters_of(called).items():
+        value = values.get(name, 0)
+        if value is None or isinstance(value, str):
+            options = values_of(called, parameter.replace(default=value))
+            label = f".{name}" if owner else name
+            if options:
+                yield Target((*owner, label), 1, options=tuple(options))
 
 
 def perturbations(
-    arguments: dict[str, Any], names: set[str], near: set[str]
+    arguments: dict[str, Any], names: set[str], near: set[str], options: Sequence[Target] = ()
 ) -> Iterator[Perturbation]:
-    """Changes of arguments: of all arrays, of all single numbers and of a few of both, in turn.
+    """Yield changes of arguments: of arrays, of single numbers and of a few of both, in turn.
 
     Args:
         names: of attributes that the code reads.
         near: names in the lines that differ, and those that they are computed from.
+        options: see ``find_options``.
     """
-    every = [t for name, value in arguments.items() for t in _targets(value, (name,), names)]
-    targets = [*dict.fromkeys(every)]
+    listed_targets = [
+        t for name, value in arguments.items() for t in _targets(value, (name,), names)
+    ]
+    targets = [*dict.fromkeys(listed_targets)]
     arrays = [target for target in targets if target.size > 1 and not target.whole]
     single = [target for target in targets if target.size == 1 and not target.flag]
     apart = max(1, min(_GROUPS, len(targets)))
@@ -208,9 +257,12 @@ def perturbations(
     named = [target for target in (*single, *arrays) if target.is_named(near)]
     flags = [target for target in targets if target.flag and target.is_named(near)]
     yield from (Perturbation(((flag, 0),)) for flag in flags[:_GROUPS])
-    foremost = [some for some in (nearest, named) if len(some) > 1]
+    for option in options:
+        if option.labels[0] in arguments and option.is_named(names | near | arguments.keys()):
+            yield from (Perturbation(((option, n),)) for n in range(len(option.options)))
+    foremost = [group for group in (nearest, named) if len(group) > 1]
     for number in range(_FIRST):
-        yield from (_mixed(some, number) for some in foremost[: 1 + (nearest != named)])
+        yield from (_mixed(group, number) for group in foremost[: 1 + (nearest != named)])
     rows = [
         [Perturbation(tuple((target, number) for target in targets[first::apart]))
          for number in range(len(_FLOATS)) for first in range(apart)],
@@ -230,7 +282,7 @@ def perturbations(
 
 
 def _mixed(targets: Sequence[Target], number: int) -> Perturbation:
-    """Each target changed in another way."""
+    """Return a perturbation that changes each target in another way."""
     ways = [random.Random(f"{number} {target}").randrange(1000) for target in targets]
     return Perturbation(tuple(zip(targets, ways, strict=False)))
 
@@ -248,7 +300,7 @@ class Arguments(dict[str, Any]):
 def _targets(
     value: Any, labels: tuple[str, ...], names: set[str], level: int = 0
 ) -> Iterator[Target]:
-    """The parts of a value that are changed one by one, the whole of it last."""
+    """Yield the parts of a value that are changed one by one, the whole of it last."""
     if leaves.is_array(value) or isinstance(value, (bool, int, float, np.generic)):
         if _table(value, labels[-1]):
             flag = isinstance(value, bool)
@@ -264,35 +316,36 @@ def _targets(
     if isinstance(value, _CONTAINERS):
         items += [part for part in attributes if leaves.is_array(part[1])
                   or isinstance(part[1], torch.nn.Module)]  # fmt: skip
-    # of what the code hands on, such as a buffer, all arrays
-    chosen = [(label, part) for label, part in attributes
-              if label[1:] in names or (level and not space and leaves.is_array(part))]  # fmt: skip
-    for label, part in [*items[:_ENTRIES], *chosen[: 4 * _ENTRIES]]:
+    # of an object that the code passes on, such as a buffer, all arrays
+    read = [(label, part) for label, part in attributes
+            if label[1:] in names or (level and not space and leaves.is_array(part))]  # fmt: skip
+    for label, part in [*items[:_ENTRIES], *read[: 4 * _ENTRIES]]:
         yield from _targets(part, (*labels, label), names, level + 1)
     if level and not space:
-        size = [0]
+        sizes: list[int] = []
 
-        def count(thing: Any) -> None:
-            size[0] += int(np.prod(np.shape(thing))) if leaves.is_array(thing) else 0
+        def note_size(part: Any) -> None:
+            if leaves.is_array(part):
+                sizes.append(int(np.prod(np.shape(part))))
 
-        leaves.changed(value, count)
-        if size[0]:
-            yield Target(labels, size[0], whole=True)
+        leaves.changed(value, note_size)
+        if sum(sizes):
+            yield Target(labels, sum(sizes), whole=True)
 
 
-def _at(value: Any, labels: tuple[str, ...], change: leaves.Change) -> Any:
-    """The value with the part changed that labels lead to."""
+def _at(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
+    """Return the value with the part changed that labels lead to."""
     if not labels:
-        return leaves.changed(value, change)
+        return change(value)
     for label, part in _parts(value):
         if label == labels[0]:
-            other = _at(part, labels[1:], change)
-            return value if other is part else leaves.put(value, label, other)
+            changed = _at(part, labels[1:], change)
+            return value if changed is part else leaves.put(value, label, changed)
     return value
 
 
 def _table(value: Any, name: str) -> dict[str, _Numbers] | None:
-    """The changes of a number, an array or a tensor; None: there are none."""
+    """Return the changes of a number, an array or a tensor; None: there are none."""
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bool:
             return _FLAGS
@@ -312,22 +365,22 @@ def _table(value: Any, name: str) -> dict[str, _Numbers] | None:
     # a tensor under a key is data; as an attribute it is a constant of its object
     if not array.ndim and not (leaves.is_array(value) and name.endswith("]")):
         if array.dtype.kind == "f" and name.isidentifier():
-            # what it is called with may be anything
+            # an argument of the call itself may be anything
             return _FLOATS
         return _NUMBERS["f" if array.dtype.kind == "f" else "i"]
     return _FLOATS if array.dtype.kind == "f" else _WHOLE
 
 
-def _replaced(value: Any, name: str, number: int, draw: np.random.Generator) -> Any:
+def _replace_numbers(value: Any, name: str, number: int, draw: np.random.Generator) -> Any:
     table = _table(value, name)
     if table is None:
         return None
     array = as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
     numbers = list(table.values())[number % len(table)]
     with np.errstate(all="ignore"):
-        made = numbers(array.astype(np.float64) if array.dtype.kind == "b" else array, draw)
+        replaced = numbers(array.astype(np.float64) if array.dtype.kind == "b" else array, draw)
     if isinstance(value, torch.Tensor):
-        return torch.from_numpy(np.array(made)).to(value.dtype).reshape(value.shape)
+        return torch.from_numpy(np.array(replaced)).to(value.dtype).reshape(value.shape)
     if isinstance(value, (np.ndarray, np.generic)):
-        return np.asarray(made).astype(value.dtype).reshape(np.shape(value))[()]
-    return type(value)(made)
+        return np.asarray(replaced).astype(value.dtype).reshape(np.shape(value))[()]
+    return type(value)(replaced)

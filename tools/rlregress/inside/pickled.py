@@ -1,8 +1,8 @@
-"""Everything that a training consists of, written as one graph of objects, and read again exactly.
+"""All objects of a training, written as one graph and read again exactly.
 
-What is shared stays shared: an optimiser that is read again holds the very parameters of the
-networks that are read with it. Environments are written with the state that they are in, where
-their own way of being written would make a fresh one.
+Shared objects stay shared: an optimiser that is read again has the very parameters of the networks
+that are read with it. Environments are written with their present state, where their own pickling
+would make a fresh one.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what it
 stands on (cloudpickle), Python 3.10 syntax.
@@ -29,7 +29,7 @@ def dump(everything: Any, file: Any) -> None:
     """Write a graph of objects.
 
     Args:
-        file: what has ``write``.
+        file: object with a method ``write``.
 
     Raises:
         Exception: something in the graph cannot be written; of which kind, depends on it.
@@ -38,7 +38,7 @@ def dump(everything: Any, file: Any) -> None:
 
 
 def load(file: BinaryIO) -> Any:
-    """Read what ``dump`` has written; of a process of the same versions.
+    """Read a graph of objects that ``dump`` wrote with the same versions.
 
     Raises:
         Exception: it cannot be read.
@@ -48,7 +48,7 @@ def load(file: BinaryIO) -> Any:
 
 
 def random_state() -> dict[str, Any]:
-    """The state of the global random generators."""
+    """Return the state of the global random generators."""
     return {
         "python": random.getstate(),
         "numpy": np.random.get_state(),
@@ -86,7 +86,7 @@ class _Pickler(cloudpickle.Pickler):
             if cut is not None:
                 return cut
         elif isinstance(instance, torch.Tensor) and _is_plain(instance):
-            return self._of_tensor(instance)
+            return self._reduce_tensor(instance)
         elif isinstance(instance, weakref.ReferenceType):
             return _weak, (instance(),)
         elif isinstance(instance, EzPickle):
@@ -94,20 +94,20 @@ class _Pickler(cloudpickle.Pickler):
             return _blank, (type(instance),), instance.__dict__, None, None, _fill
         return super().reducer_override(instance)
 
-    def _of_tensor(self, tensor: torch.Tensor) -> Any:
+    def _reduce_tensor(self, tensor: torch.Tensor) -> Any:
         memory = tensor.untyped_storage()
         place = (memory.data_ptr(), memory.nbytes())
         if place not in self._storages:
             # on the same memory; kept, so that nothing else is there while the graph is written
-            whole = torch.empty(0, dtype=torch.uint8).set_(memory)
-            self._storages[place] = _Storage(whole.numpy())
+            memory_bytes = torch.empty(0, dtype=torch.uint8).set_(memory)
+            self._storages[place] = _Storage(memory_bytes.numpy())
         layout = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
         leaf = tensor.is_leaf and tensor.requires_grad
-        made = (type(tensor), self._storages[place], layout, leaf)
+        arguments = (type(tensor), self._storages[place], layout, leaf)
         gradient = tensor.grad if tensor.is_leaf else None
         if gradient is None and not tensor.__dict__:
-            return _tensor, made
-        return _tensor, made, (gradient, tensor.__dict__), None, None, _fill_tensor
+            return _tensor, arguments
+        return _tensor, arguments, (gradient, tensor.__dict__), None, None, _fill_tensor
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
@@ -120,7 +120,7 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 
 
 def _without_zeros(array: np.ndarray) -> Any:
-    """How a large array is written; None: as usual."""
+    """Return how to pickle a large array without its zeros; None: as usual."""
     if type(array) is not np.ndarray or array.dtype.hasobject or not array.flags.c_contiguous:
         return None
     memory = array.reshape(-1).view(np.uint8)
@@ -133,18 +133,18 @@ def _without_zeros(array: np.ndarray) -> Any:
 def _array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
     if len(start) == dtype.itemsize * int(np.prod(shape)):
         return np.frombuffer(start, dtype).reshape(shape)
-    made = np.zeros(shape, dtype)
-    made.reshape(-1).view(np.uint8)[: len(start)] = np.frombuffer(start, np.uint8)
-    return made
+    array = np.zeros(shape, dtype)
+    array.reshape(-1).view(np.uint8)[: len(start)] = np.frombuffer(start, np.uint8)
+    return array
 
 
 def _tensor(kind: type, storage: _Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
     dtype, offset, shape, stride = layout
     memory = storage.tensor.untyped_storage()
-    made = torch.empty(0, dtype=dtype).set_(memory, offset, shape, stride)
+    tensor = torch.empty(0, dtype=dtype).set_(memory, offset, shape, stride)
     if kind is torch.nn.Parameter:
-        return torch.nn.Parameter(made, requires_grad)
-    return made.requires_grad_(requires_grad)
+        return torch.nn.Parameter(tensor, requires_grad)
+    return tensor.requires_grad_(requires_grad)
 
 
 def _fill_tensor(tensor: torch.Tensor, state: tuple[Any, Mapping[str, Any]]) -> None:
@@ -153,7 +153,7 @@ def _fill_tensor(tensor: torch.Tensor, state: tuple[Any, Mapping[str, Any]]) -> 
 
 
 class _Gone:
-    """What a weak reference meant that means nothing any more."""
+    """The object of a weak reference whose object is gone."""
 
 
 def _weak(instance: Any) -> Any:

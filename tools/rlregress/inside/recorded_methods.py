@@ -65,7 +65,7 @@ class Importing:
             self._waiting.setdefault(module, []).append(then)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """What the other finders find, told when it has been run."""
+        """Return the spec of the other finders, with a loader that calls the waiting functions."""
         if name not in self._waiting:
             return None
         for finder in sys.meta_path:
@@ -95,24 +95,24 @@ def classes_of(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
     """Call ``then`` with a class, all of its subclasses, and those that come later."""
     done = set()
 
-    def each(kind: Any) -> None:
+    def visit(kind: Any) -> None:
         if kind not in done:
             done.add(kind)
             then(kind)
             for below in type.__subclasses__(kind):
-                each(below)
+                visit(below)
 
-    each(owner)
+    visit(owner)
     own = vars(owner).get("__init_subclass__")
 
-    def made(kind: Any, **options: Any) -> None:
+    def init_subclass(kind: Any, **options: Any) -> None:
         if own is None:
             through(super(owner, kind).__init_subclass__, **options)
         else:
             through(own.__func__, kind, **options)
-        each(kind)
+        visit(kind)
 
-    recorder.replace(owner, "__init_subclass__", classmethod(made))
+    recorder.replace(owner, "__init_subclass__", classmethod(init_subclass))
 
 
 def hook_method(recorder: Any, owner: Any, name: str, handler: str, label: str) -> None:
@@ -168,48 +168,48 @@ class RecordedMethods:
 
         classes_of(self._recorder, owner, hook)
 
-    def call(self, label: str, original: Any, owner: Any, *given: Any, **options: Any) -> Any:
-        """Call a watched method; what the outermost returns is an event."""
+    def call(self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
+        """Call a watched method. The result of the outermost call is an event."""
         recorder, depth = self._recorder, self._depth
-        # within an environment it is the environment's own business
+        # calls within an environment are no events
         if depth.recorded or depth.environments:
-            return through(original, owner, *given, **options)
+            return through(original, owner, *arguments, **options)
         recorder.check()
         if recorder.over:
-            return through(original, owner, *given, **options)
+            return through(original, owner, *arguments, **options)
         recorder.new_parameters()
         if label == "VectorEnv.reset":
-            self._environments.seed_together(owner, given, options)
+            self._environments.seed_together(owner, arguments, options)
         if recorder.quiet:
-            return through(original, owner, *given, **options)
-        action = part(given[0]) if given and label.endswith(".step") else None
+            return through(original, owner, *arguments, **options)
+        action = part(arguments[0]) if arguments and label.endswith(".step") else None
         before = recorder.environment_events
         depth.recorded += 1
         try:
-            returned = through(original, owner, *given, **options)
+            returned = through(original, owner, *arguments, **options)
         finally:
             depth.recorded -= 1
         if inspect.isgenerator(returned):
             return self._items(label, returned)
-        if recorder.environment_events > before or not self._apart(label, returned):
+        if recorder.environment_events > before or not self._is_separate(label, returned):
             self._add(label, returned)
         else:
             self._environments.apart(label, owner, action, returned)
         return returned
 
-    def log(self, label: str, original: Any, owner: Any, *given: Any, **options: Any) -> Any:
-        """Call a method that logs; each value that it is given is an event."""
+    def log(self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
+        """Call a method that logs; each value among its arguments is an event."""
         recorder = self._recorder
         if not (recorder.over or recorder.quiet):
             place = recorder.places.nearest(3)
-            for name, value in _logged(original, (owner, *given), options):
+            for name, value in _logged(original, (owner, *arguments), options):
                 if not is_time(name):
                     recorder.add("log", f"{label} {name}", {"value": _logged_part(value)}, place)
-        return through(original, owner, *given, **options)
+        return through(original, owner, *arguments, **options)
 
     @staticmethod
-    def _apart(label: str, output: Any) -> bool:
-        """Whether something has been reset or stepped, and none of it in this thread."""
+    def _is_separate(label: str, output: Any) -> bool:
+        """Return whether environments were reset or stepped, and none of them in this thread."""
         if label.endswith(".reset"):
             return not hasattr(output, "batch_size")
         return isinstance(output, tuple) and len(output) in (4, 5)
@@ -221,7 +221,7 @@ class RecordedMethods:
             self._recorder.add("output", label, parts, place, lambda: named_output(output))
 
     def _items(self, label: str, items: Any) -> Iterator[Any]:
-        """The items of a generator; what runs between two of them is not inside of it."""
+        """Yield the items of a generator. Code that runs between two items is not inside of it."""
         try:
             while True:
                 self._depth.iterating += 1
@@ -238,10 +238,10 @@ class RecordedMethods:
             items.close()
 
 
-def _logged(original: Any, given: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Names and values of a call that logs."""
+def _logged(original: Any, arguments: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return names and values of a call that logs."""
     try:
-        bound = inspect.signature(original).bind(*given, **options)
+        bound = inspect.signature(original).bind(*arguments, **options)
     except TypeError:
         # it refuses the call itself
         return []
@@ -259,12 +259,12 @@ def _logged_part(value: Any) -> Any:
 
 
 def parts_of_output(output: Any) -> dict[str, Any]:
-    """Parts of what a method hands out: of a step, of a reset, or of any other."""
+    """Return the parts of a result: of a step, of a reset, or of any other method."""
     return {name: part(value) for name, value in _output(output).items()}
 
 
 def named_output(output: Any) -> dict[str, Any]:
-    """The same, as what the parts consist of by name: "value ['next']['reward']"."""
+    """Return the leaves of these parts by name: "value ['next']['reward']"."""
     return {
         path: value
         for name, tree in _output(output).items()
@@ -287,14 +287,14 @@ def _output(output: Any) -> dict[str, Any]:
 
 
 def _last(informations: Any) -> list[Any]:
-    """What the informations of a step say of an episode that has ended."""
+    """Return the last observations and flags in the informations of a step that ends episodes."""
     rows = informations if isinstance(informations, (list, tuple)) else [informations]
     rows = [row for row in rows if isinstance(row, dict)]
     return [row[name] for row in rows for name in _LAST if row.get(name) is not None]
 
 
 def _tree(output: Any) -> Any:
-    """The arrays in mappings of mappings, by name; what has no type and shape is left out."""
+    """Return arrays in nested mappings, by name; values without type and shape are left out."""
     if isinstance(output, (list, tuple)):
         items = [_tree(value) for value in output]
         return items if isinstance(output, list) else tuple(items)

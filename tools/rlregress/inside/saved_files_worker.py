@@ -56,7 +56,7 @@ Row = tuple[str, str, int, list[Any]]
 
 
 def answers(job: dict[str, Any]) -> dict[str, Any]:
-    """What was saved and loaded.
+    """Save and load the files of a job, and return the answers.
 
     ``functions``: "file:line name". ``kinds``: name -> ``way``, ``algorithm``, and either
     ``items``, once for each time it was loaded, or ``error``, ``at`` and ``when`` ("write", "load",
@@ -65,25 +65,25 @@ def answers(job: dict[str, Any]) -> dict[str, Any]:
     """
     adapter = frameworks.get(job["framework"])
     places = Places(adapter.code.probed_folders())
-    found = _Kinds(places)
+    loaded = _Kinds(places)
     for algorithm, savings in adapter.load.saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
             for saving in savings:
-                found.add(algorithm, saving, job)
+                loaded.add(algorithm, saving, job)
     if job.get("user"):
-        found.add_user(user_files.kind(job["user"], adapter), job)
+        loaded.add_user(user_files.kind(job["user"], adapter), job)
     versions = _versions(adapter) if job.get("stored") else {}
-    return {"functions": found.functions, "kinds": found.kinds, "versions": versions}
+    return {"functions": loaded.functions, "kinds": loaded.kinds, "versions": versions}
 
 
 def _versions(adapter: Adapter) -> dict[str, str]:
-    """Of what has a part in a file."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python and of packages that write parts of files."""
+    versions = {"python": platform.python_version()}
     beneath = (module.replace("_", "-") for module in adapter.framework.beneath)
     for package in (*adapter.framework.packages, *beneath, *_WRITING):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found
+            versions[package] = importlib.metadata.version(package)
+    return versions
 
 
 class _Kinds:
@@ -95,58 +95,58 @@ class _Kinds:
         self.kinds: dict[str, dict[str, Any]] = {}
 
     def add(self, algorithm: str, saving: Saving, job: dict[str, Any]) -> None:
-        """The wanted kinds of one training."""
+        """Save and load the kinds of one training that the job asks for."""
         trained: Any = None
         lost: dict[str, Any] = {}
         kinds = [kind for kind in saving.kinds if _is_wanted(kind, job)]
         if job["write"] and kinds:
-            trained, lost = self._tried("write", saving.train, _make_env, _SEED)
+            trained, lost = self._try("write", saving.train, _make_env, _SEED)
         for kind in kinds:
             folder = os.path.join(job["files"], kind.name)
             failed = lost
             if job["write"] and not lost:
                 with _fixed_time() if job.get("stored") else contextlib.nullcontext():
-                    failed = self._tried("write", _write, kind, trained, folder)[1]
+                    failed = self._try("write", _write, kind, trained, folder)[1]
             elif not job["write"] and not os.path.isdir(folder):
                 failed = {"unsupported": "there is no such file"}
-            found = failed or self._times(kind, folder, job)
-            self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **found}
+            answer = failed or self._load_often(kind, folder, job)
+            self.kinds[kind.name] = {"way": kind.way, "algorithm": algorithm, **answer}
 
     def add_user(self, kind: FileKind, job: dict[str, Any]) -> None:
-        """A user's file, which nobody here has written."""
-        self.kinds[kind.name] = {"way": kind.way, **self._times(kind, "", job)}
+        """Load the file of a user."""
+        self.kinds[kind.name] = {"way": kind.way, **self._load_often(kind, "", job)}
 
-    def _times(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
-        """What comes back from a file each time, or the first error.
+    def _load_often(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
+        """Return the items of a file, each time it was loaded, or the first error.
 
         PyTorch since 2.6 refuses what is not only numbers, and versions that do not expect it do
         not load their own files. These are loaded as users help themselves.
         """
         trusted = kind.name in job["trusted"]
         with _trusting() if trusted else contextlib.nullcontext():
-            found = self._once(kind, folder, job)
-        if job["write"] and _WEIGHTS_ONLY in found.get("error", ""):
+            answer = self._load_times(kind, folder, job)
+        if job["write"] and _WEIGHTS_ONLY in answer.get("error", ""):
             trusted = True
             with _trusting():
-                found = self._once(kind, folder, job)
-        return {**found, "trusted": trusted}
+                answer = self._load_times(kind, folder, job)
+        return {**answer, "trusted": trusted}
 
-    def _once(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
+    def _load_times(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
         rows: list[list[Row]] = []
         for _ in range(job["times"]):
-            loaded, failed = self._tried("load", kind.load, _make_env, folder)
+            loaded, failed = self._try("load", kind.load, _make_env, folder)
             if failed:
                 return failed
             rows.append([])
-            _, failed = self._tried("use", self._used, kind, loaded, job["again"], rows[-1])
+            _, failed = self._try("use", self._use, kind, loaded, job["again"], rows[-1])
             if failed:
                 return {"items": rows, **failed}
         return {"items": rows}
 
-    def _tried(
+    def _try(
         self, when: str, work: Callable[..., Any], *arguments: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """What it returns, or its error and the place of it."""
+        """Return the result and an empty row, or None and the error with its place."""
         try:
             with isolated(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -154,29 +154,29 @@ class _Kinds:
         except Unsupported as reason:
             return None, {"unsupported": str(reason)}
         except Exception as error:  # whatever the foreign code raises is the finding
-            found = error_origin.found(error, self._places)
+            origin = error_origin.found(error, self._places)
             # what is missing in a state follows in the lines below
             text = " ".join(_COLOUR.sub("", str(error)).split())
-            message = f"{found['type']}: {text}"[:_MESSAGE]
-            return None, {"error": message, "at": found["at"] or found["by"], "when": when}
+            message = f"{origin['type']}: {text}"[:_MESSAGE]
+            return None, {"error": message, "at": origin["at"] or origin["by"], "when": when}
 
-    def _used(self, kind: FileKind, loaded: Any, folder: Any, rows: list[Row]) -> None:
-        """Note what was loaded from a file, and what comes back after it was saved again."""
+    def _use(self, kind: FileKind, loaded: Any, folder: Any, rows: list[Row]) -> None:
+        """Note the items of a loaded file, and those after it was saved again."""
         rows.extend(self._rows(kind.state(loaded)))
         if folder is None:
             rows.extend(self._rows(kind.go_on(loaded)))
             return
-        with tempfile.TemporaryDirectory() as made:
-            again = os.path.join(folder or made, kind.name)
-            os.makedirs(again, exist_ok=True)
-            kind.save(loaded, again)
+        with tempfile.TemporaryDirectory() as temporary:
+            copy = os.path.join(folder or temporary, kind.name)
+            os.makedirs(copy, exist_ok=True)
+            kind.save(loaded, copy)
             rows.extend(self._rows(kind.go_on(loaded)))
-            loaded = kind.load(_make_env, again)
-            for found in (kind.state(loaded), kind.go_on(loaded)):
-                rows.extend(self._rows(found, "saved again: "))
+            loaded = kind.load(_make_env, copy)
+            for items in (kind.state(loaded), kind.go_on(loaded)):
+                rows.extend(self._rows(items, "saved again: "))
 
-    def _rows(self, found: Any, before: str = "") -> Iterator[Row]:
-        for name, value, function in found:
+    def _rows(self, items: Any, before: str = "") -> Iterator[Row]:
+        for name, value, function in items:
             number = self._number(function)
             for path, words, numbers in saved_items.items(name, value):
                 yield before + path, words, number, numbers
@@ -194,7 +194,7 @@ def _is_wanted(kind: FileKind, job: dict[str, Any]) -> bool:
 
 
 def _place(function: Any, places: Places) -> str:
-    """Where a function stands: "file:line name"."""
+    """Return the place of a function: "file:line name"."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     name = str(getattr(function, "__qualname__", type(function).__name__))
     if code is None:
@@ -208,7 +208,7 @@ def _trusting() -> Any:
 
 
 def _fixed_time() -> Any:
-    """Archives of the same content are the same bytes, and so are stored once."""
+    """Let archives of the same content be the same bytes, so that they are stored once."""
     clock = types.SimpleNamespace(time=lambda: 0.0, localtime=lambda _: time.gmtime(1e9))
     return mock.patch.object(zipfile, "time", clock)
 
@@ -229,7 +229,7 @@ def _write(kind: FileKind, trained: Any, folder: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point; exit status 0 when answers were written."""
+    """Write the answers, and return 0."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,8 +1,8 @@
-"""What some statements of a function read while it runs: did changed arguments reach them?
+"""Values that some statements of a function read while it runs.
 
 A repetition with changed arguments is evidence on the statements that differ between two versions
 only if it changes a value that they read or write, or how often they run. Values are looked up
-without running any code of the objects, so that a repetition does what it would do unobserved.
+without running any code of the objects, so that the repetition is not disturbed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import (
-    Any,
-    NamedTuple,
-)
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,12 +31,12 @@ _MISSING = object()
 Chain = tuple[Any, ...]
 #: (statement, line after it) -> digests of the values in its passes, and how many there were.
 Values = dict[tuple[int, int], tuple[list[tuple[str | None, ...]], int]]
-#: in place of the line after a statement: what it reads when it begins; it ends the function.
+#: in place of the line after a statement: it begins and reads its values; it ends the function.
 _BEGINS, _RETURNS = 0, -1
 
 
 class Statement(NamedTuple):
-    """A statement without those inside it, and what it reads and writes.
+    """A statement without those inside it, and the values that it reads and writes.
 
     Attributes:
         first, last: its lines; 0: the head of the function, which reads the arguments.
@@ -60,10 +57,10 @@ def statements(text: str, first: int, rows: Collection[int]) -> list[Statement]:
     function = _function(text, first)
     if function is None:
         return []
-    found: list[Statement] = []
+    differing: list[Statement] = []
     if not set(range(first, function.body[0].lineno)).isdisjoint(rows):
         named = [arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)]
-        found.append(Statement(0, 0, tuple((name,) for name in named)))
+        differing.append(Statement(0, 0, tuple((name,) for name in named)))
     for node in ast.walk(function):
         if node is function or not isinstance(node, _STATEMENTS):
             continue
@@ -76,8 +73,8 @@ def statements(text: str, first: int, rows: Collection[int]) -> list[Statement]:
         reads = [chain for part in own for chain in _chains(part, ast.Load)]
         writes = [chain for part in own for chain in _chains(part, ast.Store)]
         reads += writes if isinstance(node, ast.AugAssign) else []
-        found.append(Statement(min(lines), last, tuple(reads), tuple(writes)))
-    return found
+        differing.append(Statement(min(lines), last, tuple(reads), tuple(writes)))
+    return differing
 
 
 def names_behind(text: str, first: int, names: set[str]) -> set[str]:
@@ -107,31 +104,31 @@ def _function(text: str, first: int) -> Any:
 
 
 def _own(statement: ast.AST) -> list[Any]:
-    """The expressions of a statement, without those of the statements inside it."""
-    found: list[Any] = []
+    """Return the expressions of a statement, without those of statements inside it."""
+    expressions: list[Any] = []
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.expr):
-            found.append(child)
+            expressions.append(child)
         elif not isinstance(child, _STATEMENTS):
-            found += _own(child)
-    return found
+            expressions += _own(child)
+    return expressions
 
 
 def _chains(node: ast.AST, context: type) -> Iterator[Chain]:
-    """What an expression looks up or sets, as far as names and constant keys lead."""
+    """Yield chains that an expression looks up or sets, as far as names and constant keys lead."""
     chain = _chain(node)
     if isinstance(getattr(node, "ctx", None), context):
-        # an item is written into what holds it
-        held = chain or (_chain(node.value) if isinstance(node, ast.Subscript) else None)
-        if held is not None:
-            yield held
+        # an item is written into its container
+        written = chain or (_chain(node.value) if isinstance(node, ast.Subscript) else None)
+        if written is not None:
+            yield written
     if chain is None:
         for child in _certain(node):
             yield from _chains(child, context)
 
 
 def _certain(node: ast.AST) -> Iterable[ast.AST]:
-    """The parts that are always evaluated: what comes of others, is written or changes the path."""
+    """Return the parts that are always evaluated. Others show in what is written or runs next."""
     if isinstance(node, ast.BoolOp):
         return node.values[:1]
     return [node.test] if isinstance(node, ast.IfExp) else ast.iter_child_nodes(node)
@@ -152,10 +149,10 @@ class Watch:
     """Notes the values of statements of a function that is called.
 
     Args:
-        code: of the function; what is defined inside it is part of it.
+        code: of the function; functions defined inside it are part of it.
 
     Attributes:
-        values: what was noted.
+        values: as they were read and written.
     """
 
     def __init__(self, code: types.CodeType | None, differing: Sequence[Statement]) -> None:
@@ -163,7 +160,7 @@ class Watch:
         self._differing = differing
         self._at = {line: number for number, statement in enumerate(differing)
                     for line in range(statement.first, statement.last + 1)}  # fmt: skip
-        self._first: dict[int | None, int] = {n: one.first for n, one in enumerate(differing)}
+        self._first: dict[int | None, int] = {n: s.first for n, s in enumerate(differing)}
         self.values: Values = {}
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -193,7 +190,7 @@ class Watch:
             if event == "exception" or (goes_on and frame.f_lineno != self._first[now]):
                 return line
             if running is not None:
-                # what it has written is there when the next one begins
+                # the values that it has written are there when the next one begins
                 after, returned = (
                     (_RETURNS, [result]) if event == "return" else (frame.f_lineno, [])
                 )
@@ -205,37 +202,37 @@ class Watch:
 
         return line
 
-    def _note(self, number: int, frame: Any, after: int, more: Sequence[Any] = ()) -> None:
+    def _note(self, number: int, frame: Any, after: int, returned: Sequence[Any] = ()) -> None:
         passes, count = self.values.get((number, after), ([], 0))
         self.values[number, after] = passes, count + 1
         if count < _PASSES:
             statement, names = self._differing[number], {**frame.f_globals, **frame.f_locals}
             chains = statement.writes if after else statement.reads
-            passes.append(tuple(map(_digest, [*(_find(c, names) for c in chains), *more])))
+            passes.append(tuple(map(_digest, [*(_find(c, names) for c in chains), *returned])))
 
 
-def changed(before: Sequence[Values], again: Sequence[Values], others: Sequence[Values]) -> bool:
+def changed(
+    before: Sequence[Values], repeated: Sequence[Values], perturbed: Sequence[Values]
+) -> bool:
     """Return whether statements read or wrote other values, or ran more or less often.
 
     Those that read nothing but code need only run.
 
     Args:
-        before, again: of the old and the new version with the same arguments, twice: what differs
-            between them is no evidence.
-        others: the same with other arguments.
+        before, repeated: of the old and the new version with the same arguments, twice. A value
+            that differs between them is no evidence.
+        perturbed: the same with other arguments.
     """
     flat = [
-        {(version, *place): noted for version, values in enumerate(of)
-         for place, noted in values.items()} for of in (before, again, others)
+        {(version, *place): noted for version, values in enumerate(versions)
+         for place, noted in values.items()} for versions in (before, repeated, perturbed)
     ]  # fmt: skip
     for place in {*flat[0], *flat[2]}:
-        (passes, count), (second, times), (third, now) = (
-            values.get(place, ([], 0)) for values in flat
-        )
-        if count == times != now:
+        passes, counts = zip(*(values.get(place, ([], 0)) for values in flat), strict=True)
+        if counts[0] == counts[1] != counts[2]:
             return True
-        for row in zip(passes, second, third, strict=False):
-            if any(one == same != other for one, same, other in zip(*row, strict=False)):
+        for row in zip(*passes, strict=False):
+            if any(value == same != changed_ for value, same, changed_ in zip(*row, strict=False)):
                 return True
     read = [value for (*_, after), (passes, _) in flat[2].items() if after == _BEGINS
             for values in passes for value in values]  # fmt: skip
@@ -243,7 +240,7 @@ def changed(before: Sequence[Values], again: Sequence[Values], others: Sequence[
 
 
 def _find(chain: Chain, names: dict[str, Any]) -> Any:
-    """What a chain leads to; of what is written in C, the whole of it."""
+    """Return the value that a chain leads to; of an object written in C, all of it."""
     value = names.get(chain[0], _MISSING)
     for key in chain[1:]:
         attribute = isinstance(key, str) and key.startswith(".")
@@ -254,7 +251,7 @@ def _find(chain: Chain, names: dict[str, Any]) -> Any:
         elif attribute and not leaves.is_batch(value):
             own = leaves.attributes(value)
             if key[1:] not in own:
-                return _of_class(value, key[1:], own)
+                return _class_attribute(value, key[1:], own)
             value = own[key[1:]]
         elif not attribute and (isinstance(value, dict) or leaves.is_batch(value)):
             value = value.get(key, _MISSING)
@@ -263,19 +260,19 @@ def _find(chain: Chain, names: dict[str, Any]) -> Any:
     return value
 
 
-def _of_class(value: Any, name: str, own: dict[str, Any]) -> Any:
-    """What an object has from its class; a method or a property is what it reads of the object."""
+def _class_attribute(value: Any, name: str, own: dict[str, Any]) -> Any:
+    """Return an attribute of a class; in place of a method or property, the values it reads."""
     code = code_of(type(value), name)
     if code is not None:
         return {n: own[n] for n in sorted(names_read(code)) if n in own}
-    found = inspect.getattr_static(type(value), name, _MISSING)
-    return value if callable(found) else found
+    attribute = inspect.getattr_static(type(value), name, _MISSING)
+    return value if callable(attribute) else attribute
 
 
 def code_of(kind: type, name: str) -> types.CodeType | None:
-    """Return the code of a method or a property of a class; None: it is none of Python."""
-    found = inspect.getattr_static(kind, name, None)
-    function = getattr(found, "fget", None) or getattr(found, "__func__", found)
+    """Return the code of a method or a property of a class; None: it is not written in Python."""
+    member = inspect.getattr_static(kind, name, None)
+    function = getattr(member, "fget", None) or getattr(member, "__func__", member)
     code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
     return code if isinstance(code, types.CodeType) else None
 
@@ -286,18 +283,18 @@ def names_read(code: types.CodeType) -> set[str]:
 
 
 def _digest(value: Any) -> str | None:
-    """What tells a value from others; None: it is code, or cannot be looked up."""
+    """Return a digest of a value; None: it is code, or cannot be looked up."""
     if value is _MISSING or (isinstance(value, types.FunctionType) and not value.__closure__):
         return None
     try:
-        found = leaves.described(value, "")
+        described = leaves.described(value, "")
     except leaves.TooMany:
         return None
-    if all(kind == "code" for kind, _ in found.values()):
+    if all(kind == "code" for kind, _ in described.values()):
         return None
-    made = hashlib.blake2b(digest_size=12)
-    for path, (kind, content) in found.items():
+    digest = hashlib.blake2b(digest_size=12)
+    for path, (kind, content) in described.items():
         array = isinstance(content, np.ndarray)
-        made.update(f"{path} {kind} {content.shape if array else content}".encode())
-        made.update(np.ascontiguousarray(content).tobytes() if array else b"")
-    return made.hexdigest()
+        digest.update(f"{path} {kind} {content.shape if array else content}".encode())
+        digest.update(np.ascontiguousarray(content).tobytes() if array else b"")
+    return digest.hexdigest()

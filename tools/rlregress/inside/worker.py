@@ -423,14 +423,14 @@ def main(arguments: list[str]) -> int:
             )
             return NOT_DONE
     from rlregress import files
-    from rlregress.inside.checkpoint import Distrusted
+    from rlregress.inside.checkpoint import UntrustedCheckpoint
     from rlregress.inside.run_record import write
 
     name = f"{job['cell']['framework']}-{job['cell']['algorithm']} seed {job['seed']}"
     try:
         content = run(job, record_path.with_suffix(".progress"), checkpoint_path)
         write(record_path, content)
-    except Distrusted as error:
+    except UntrustedCheckpoint as error:
         print(error)
         return NOT_DONE
     except Accident as error:

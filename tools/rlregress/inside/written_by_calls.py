@@ -1,8 +1,8 @@
-"""What a repeated call writes: it reaches no file of the training, and it is compared.
+"""Output of repeated calls: it reaches no file of the training, and it is compared.
 
 Every file that the process has open becomes one file in memory, the sink. Files that a call makes
-lie in a separate folder, where it finds them again. What else would change something outside of
-the process is refused: such a call is not compared.
+lie in a separate folder, where it finds them again. Anything else that would change the world
+outside of the process is refused: such a call is not compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import torch
 from rlregress.inside import written_contents
 from rlregress.inside.written_files import WRITES, open_files
 
-#: what changes something outside of the process, unless it is in the folder.
+#: audit events that change something outside of the process, unless it is in the folder.
 _REFUSED = frozenset((
     "open", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink",
     "os.truncate", "os.chmod", "shutil.rmtree", "subprocess.Popen", "os.posix_spawn", "os.system",
@@ -35,17 +35,17 @@ _MOST = 8 << 20
 
 
 class Writings:
-    """Where the calls of a process write.
+    """Redirects the output of the calls of a process.
 
     Attributes:
-        refused: what a call would have done outside of the process; empty: nothing.
+        refused: event that a call was kept from; empty: none.
         forking: this suite itself makes a copy of the process.
     """
 
     def __init__(self, folder: str, sink: int) -> None:
         self._folder, self._sink = folder, sink
         #: open files of the training, and those that a call has opened.
-        self._held: list[Any] = []
+        self._open_before: list[Any] = []
         self._opened: list[Any] = []
         self._open: Callable[..., Any] = builtins.open
         self._stat = os.stat
@@ -55,7 +55,7 @@ class Writings:
     # -- of each call ------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Forget what calls have written."""
+        """Delete the output of earlier calls."""
         self._flush()
         del self._opened[:]
         os.ftruncate(self._sink, 0)
@@ -65,34 +65,34 @@ class Writings:
         self.refused = ""
 
     def leaves(self) -> dict[str, Any]:
-        """Return what was written since then, as leaves."""
+        """Return the output since then, as leaves."""
         self._flush()
         text = os.pread(self._sink, _MOST, 0)
-        found = {"open files": text} if text else {}
+        contents = {"open files": text} if text else {}
         for at, _, names in os.walk(self._folder):
             for path in sorted(os.path.join(at, name) for name in names):
                 with self._open(path, "rb") as file:
-                    found[f"file {path[len(self._folder) :]}"] = file.read(_MOST)
+                    contents[f"file {path[len(self._folder) :]}"] = file.read(_MOST)
         return {
             f"{written_contents.masked_path(name)}, {item}": leaf
-            for name, content in sorted(found.items())
+            for name, content in sorted(contents.items())
             for item, leaf in written_contents.items(name, content)
         }
 
     def _flush(self) -> None:
-        for file in (sys.stdout, sys.stderr, *self._held, *self._opened):
+        for file in (sys.stdout, sys.stderr, *self._open_before, *self._opened):
             with suppress(Exception):
                 file.flush()
 
     # -- of the process ----------------------------------------------------------------------
 
-    def install(self, held: list[Any]) -> None:
-        """Redirect what is opened from now on, for as long as the process lives.
+    def install(self, open_already: list[Any]) -> None:
+        """Redirect files that are opened from now on, for as long as the process lives.
 
         Args:
-            held: files that are open already.
+            open_already: files.
         """
-        self._held = held
+        self._open_before = open_already
         # before anything is refused
         written_contents.folders()
         self.begin()
@@ -106,35 +106,35 @@ class Writings:
         sys.addaudithook(self._refuse)
 
     def _redirected(self, original: Any, opens: bool) -> Any:
-        def redirected(*given: Any, **options: Any) -> Any:
+        def redirected(*arguments: Any, **options: Any) -> Any:
             name = next((name for name in ("file", "path", "f") if name in options), "")
-            path, *rest = [options.pop(name), *given] if name else given or ["."]
+            path, *further = [options.pop(name), *arguments] if name else arguments or ["."]
             if options.get("dir_fd") is None:
-                mode = rest[0] if rest else options.get("mode", options.get("flags", ""))
+                mode = further[0] if further else options.get("mode", options.get("flags", ""))
                 path = self._place(path, opens and _writes(mode))
-            made = original(path, *rest, **options)
-            if isinstance(made, io.IOBase):
-                self._opened.append(made)
-            return made
+            result = original(path, *further, **options)
+            if isinstance(result, io.IOBase):
+                self._opened.append(result)
+            return result
 
         return redirected
 
     def _replace_others(self) -> None:
-        """Redirect what has a second path, or would be refused where it only fails."""
+        """Redirect functions with two paths, and ``mkdir``, which fails before it is refused."""
         mkdir, rename, save = os.mkdir, os.rename, torch.save
 
-        def make(path: Any, *given: Any, **options: Any) -> Any:
+        def make(path: Any, *arguments: Any, **options: Any) -> Any:
             if options.get("dir_fd") is None:
                 if self._is_there(path):
                     raise FileExistsError(17, "File exists", path)
                 path = self._place(path, True)
-            return mkdir(path, *given, **options)
+            return mkdir(path, *arguments, **options)
 
         def move(old: Any, new: Any, **options: Any) -> Any:
             return rename(self._place(old, False), self._place(new, True), **options)
 
-        def write(obj: Any, f: Any, *given: Any, **options: Any) -> Any:
-            return save(obj, self._place(f, True), *given, **options)
+        def write(obj: Any, f: Any, *arguments: Any, **options: Any) -> Any:
+            return save(obj, self._place(f, True), *arguments, **options)
 
         for owner, name, new in (
             (os, "mkdir", make), (os, "rename", move), (os, "replace", move),
@@ -146,56 +146,56 @@ class Writings:
         """Return where a path is: in the folder, if a call made it, or is about to."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return path
-        whole = os.path.abspath(os.fsdecode(path))
-        if whole.startswith((self._folder, os.devnull)):
+        absolute = os.path.abspath(os.fsdecode(path))
+        if absolute.startswith((self._folder, os.devnull)):
             return path
-        inside = self._folder + whole
+        inside = self._folder + absolute
         if self._is_there(inside):
             return inside
-        if not writes or not self._is_there(os.path.dirname(whole)):
+        if not writes or not self._is_there(os.path.dirname(absolute)):
             return path
         os.makedirs(os.path.dirname(inside), exist_ok=True)
-        if os.path.isfile(whole):
-            with self._open(whole, "rb") as there, self._open(inside, "wb") as copy:
-                copy.write(there.read())
+        if os.path.isfile(absolute):
+            with self._open(absolute, "rb") as original, self._open(inside, "wb") as copy:
+                copy.write(original.read())
         return inside
 
     def _is_there(self, path: Any) -> bool:
-        for known in (self._folder + os.path.abspath(os.fsdecode(path)), path):
+        for place in (self._folder + os.path.abspath(os.fsdecode(path)), path):
             with suppress(OSError):
-                self._stat(known)
+                self._stat(place)
                 return True
         return False
 
-    def _refuse(self, event: str, given: tuple[Any, ...]) -> None:
-        if event not in _REFUSED or self.forking or self._is_harmless(event, given):
+    def _refuse(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in _REFUSED or self.forking or self._is_harmless(event, arguments):
             return
         self.refused = self.refused or event
         raise PermissionError(f"a repeated call does not do {event}")
 
-    def _is_harmless(self, event: str, given: tuple[Any, ...]) -> bool:
-        """Whether it changes nothing, or only what is in the folder or the sink."""
-        if given and isinstance(given[0], int):
+    def _is_harmless(self, event: str, arguments: tuple[Any, ...]) -> bool:
+        """Return whether an event changes nothing, or only files in the folder or the sink."""
+        if arguments and isinstance(arguments[0], int):
             return True
         if event == "open":
-            path, mode, flags = given
+            path, mode, flags = arguments
             if not (_writes(flags) or _writes(mode)):
                 return True
             return os.fspath(path) == os.devnull or self._stands_in(path)
-        if event in ("os.remove", "os.rmdir") and given[-1] >= 0:
+        if event in ("os.remove", "os.rmdir") and arguments[-1] >= 0:
             # relative to a folder that is open: of a tree, whose own event came before
             return True
-        paths = given[:2] if event == "os.rename" else given[:1]
-        known = isinstance(next(iter(paths), None), (str, bytes, os.PathLike))
-        return known and all(self._stands_in(path) for path in paths)
+        paths = arguments[:2] if event == "os.rename" else arguments[:1]
+        are_paths = isinstance(next(iter(paths), None), (str, bytes, os.PathLike))
+        return are_paths and all(self._stands_in(path) for path in paths)
 
     def _stands_in(self, path: Any) -> bool:
-        whole = os.path.abspath(os.fsdecode(path))
-        return whole.startswith(self._folder) or self._is_there(self._folder + whole)
+        absolute = os.path.abspath(os.fsdecode(path))
+        return absolute.startswith(self._folder) or self._is_there(self._folder + absolute)
 
 
 def _writes(mode: Any) -> bool:
-    """Whether a mode, or flags, are those of a file that is written."""
+    """Return whether a mode, or flags, are those of a file that is written."""
     return bool(mode & WRITES) if isinstance(mode, int) else bool(set(mode or "") & set("wax+"))
 
 
@@ -208,29 +208,29 @@ def folder_of(process: int) -> str:
     return os.path.join(tempfile.gettempdir(), f"rlregress-call-{process}")
 
 
-def redirect(kept: int) -> None:
-    """Lead all files that this process has open into one in memory, and those that come.
+def redirect(answers: int) -> None:
+    """Redirect all files that this process has open, or opens from now on.
 
     Args:
-        kept: the one file that stays.
+        answers: the file descriptor that stays as it is.
     """
     global current
     with tempfile.TemporaryFile() as file:
         sink = os.dup(file.fileno())
     fcntl.fcntl(sink, fcntl.F_SETFL, fcntl.fcntl(sink, fcntl.F_GETFL) | os.O_APPEND)
     numbers = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ["1", "2"]
-    # to look through all objects takes a while
-    held = open_files() if any(map(_is_written, map(int, numbers))) else []
+    # a search of all objects takes a while
+    open_already = open_files() if any(map(_is_written, map(int, numbers))) else []
     for number in map(int, numbers):
-        if number not in (kept, sink):
+        if number not in (answers, sink):
             with suppress(OSError):
                 os.dup2(sink, number)
     current = Writings(folder_of(os.getpid()), sink)
-    current.install(held)
+    current.install(open_already)
 
 
 def _is_written(number: int) -> bool:
-    """Whether a file is open for writing, beside the standard streams and those without a name."""
+    """Return whether a file with a name, and no standard stream, is open for writing."""
     with suppress(OSError):
         flags, state = fcntl.fcntl(number, fcntl.F_GETFL), os.fstat(number)
         is_file = stat.S_ISREG(state.st_mode) and state.st_nlink > 0

@@ -1,4 +1,4 @@
-"""What adapters are written with: environments, drivers, recorders, and the types they exchange.
+"""Tools to write adapters with: environments, drivers, recorders, and the types they exchange.
 
 It knows no framework. Python 3.10 syntax; standard library, NumPy, torch and gymnasium only.
 """

@@ -1,4 +1,4 @@
-"""What a version offers is asked of the signature that would take it, not of a version number."""
+"""Capabilities of a version, read from signatures and not from version numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def check_arguments(owner: Any, arguments: Mapping[str, Any], message: str = "")
     """Raise Unsupported for an argument that a class does not take.
 
     Args:
-        message: what is named in place of the class.
+        message: named in place of the class.
     """
-    known = inspect.signature(owner.__init__).parameters
+    parameters = inspect.signature(owner.__init__).parameters
     for name in arguments:
-        if name not in known:
+        if name not in parameters:
             raise Unsupported(f"{message or owner.__name__} takes no {name}")

@@ -1,4 +1,4 @@
-"""What the drivers of all adapters share: environments, and what happens in them."""
+"""Environments that the drivers of all adapters share, and a record of their steps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.measurements import twin_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
+from rlregress.probing.layers import gradient_norm
 from rlregress.probing.scripted import Scripted
 
 
 class ScriptedEnvs:
-    """Environments that play the settings, and a note of what is done in them.
+    """Environments that play the settings of an agent and record its actions and updates.
 
     Args:
         settings: of the agent that is to act here.
@@ -58,7 +59,7 @@ class ScriptedEnvs:
         """
 
         def note(optimizer: Any, *_: Any) -> None:
-            self._updates.append((self.steps, norm_of_gradients(optimizer)))
+            self._updates.append((self.steps, gradient_norm(optimizer)))
             self._roles.append(role(optimizer))
 
         handle = register_optimizer_step_pre_hook(note)
@@ -74,7 +75,7 @@ class ScriptedEnvs:
         between: Look = nothing,
         role: Callable[[Any], str] = lambda optimizer: "values",
     ) -> LoopRecord:
-        """Return what a training does; the looks are those of ``DiscreteAgent.run``."""
+        """Return the record of a training; arguments as of ``DiscreteAgent.run``."""
         begin(0)
         self.between = between
         with self.noted(role):
@@ -88,7 +89,7 @@ class ScriptedEnvs:
 
 
 class _RecordedEnv(Scripted):
-    """Tells the stage, if it is the first one, of its resets and steps."""
+    """Calls ``begin`` and ``between`` of its ``ScriptedEnvs`` if it is the first one."""
 
     def __init__(self, envs: ScriptedEnvs, first: bool, script: Any) -> None:
         super().__init__(**script)
@@ -107,13 +108,6 @@ class _RecordedEnv(Scripted):
         return super().step(action)
 
 
-def norm_of_gradients(optimizer: Any) -> float:
-    """Norm of all gradients together that an optimiser holds."""
-    held = [p.grad for group in optimizer.param_groups for p in group["params"]]
-    gradients = [gradient.double().flatten() for gradient in held if gradient is not None]
-    return float(torch.cat(gradients).norm()) if gradients else 0.0
-
-
 def fill_pairs(
     pairs: Sequence[tuple[Any, Any]], source: Sequence[float], target: Sequence[float]
 ) -> None:
@@ -124,15 +118,17 @@ def fill_pairs(
 
 
 def parameters_of_targets(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
-    """A parameter of the target of each network.
+    """Return a parameter of the target of each network.
 
     Raises:
         RuntimeError: those of one target are different.
     """
-    found = [torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs]
-    if any(bool((parameters != parameters[0]).any()) for parameters in found):
+    targets = [
+        torch.cat([p.detach().flatten() for p in target.parameters()]) for _, target in pairs
+    ]
+    if any(bool((parameters != parameters[0]).any()) for parameters in targets):
         raise RuntimeError("the parameters of a target network moved differently")
-    return np.array([float(parameters[0]) for parameters in found])
+    return np.array([float(parameters[0]) for parameters in targets])
 
 
 def fill(parameters: Any, number: float) -> None:

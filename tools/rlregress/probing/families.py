@@ -1,7 +1,7 @@
-"""Modules of an adapter, imported although the installed version lacks some of what they name.
+"""Modules of an adapter, imported although the installed version lacks names that they import.
 
-What a module imports and this version does not have is replaced by an ``Absent``: the module is
-there all the same, and only what uses the absent thing fails, with the reason.
+A missing name is replaced by an ``Absent``: the module is imported all the same, and only a use of
+the name fails, with the reason.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from rlregress.probing.interface import Unsupported
 
 
 class Absent:
-    """Stands for what the installed version does not have; whoever uses it is told so.
+    """Takes the place of a name that the installed version lacks. Any use of it raises the reason.
 
     Args:
         name: as it was imported.
-        error: what the import ended with.
+        error: of the import.
     """
 
     def __init__(self, name: str, error: BaseException) -> None:
@@ -59,10 +59,10 @@ class Absent:
 
 
 class Unread(dict[str, Any]):
-    """Values that could not be read: none, and why.
+    """An empty table of values that could not be read.
 
     Attributes:
-        reason: what kept them from being read.
+        reason: why they could not.
     """
 
     def __init__(self, reason: str) -> None:
@@ -71,7 +71,7 @@ class Unread(dict[str, Any]):
 
 
 def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> dict[Any, Any]:
-    """What each reader returns, by its key; ``Unread`` where it ends in an error."""
+    """Return key -> values of each reader; ``Unread`` where it raises an error."""
     answers: dict[Any, Any] = {}
     for key, reader in readers.items():
         try:
@@ -82,28 +82,28 @@ def read_each(readers: Mapping[Any, Callable[[], Mapping[str, Any]]]) -> dict[An
 
 
 def error_text(error: BaseException) -> str:
-    """An error in one line: its kind and its words."""
+    """Return an error in one line: its type and its message."""
     return f"{type(error).__name__}: {error}".strip().splitlines()[0]
 
 
 def broken(error: BaseException, name: str) -> bool:
-    """Whether a module of the framework is there and ends in an error when it is imported.
+    """Return whether a module of the framework exists and fails when it is imported.
 
-    That is no statement of the framework about what it has: it fails.
+    This says nothing about the names that the version has.
     """
     if not isinstance(error, ImportError):
         return not isinstance(error, AttributeError)
-    # what is missing is what was asked for, or a package that it would be in
+    # a version that lacks the module names it, or a package above it, in the error
     return error.name is not None and not f"{name}.".startswith(f"{error.name}.")
 
 
 def absent(thing: Any) -> bool:
-    """Whether the installed version does not have what a name stands for."""
+    """Return whether the installed version lacks a name."""
     return isinstance(thing, Absent)
 
 
-class _Found:
-    """A module; what is not in it is absent."""
+class _LenientModule:
+    """A module whose missing names are ``Absent``."""
 
     def __init__(self, name: str, module: Any) -> None:
         self._name, self._module = name, module
@@ -124,7 +124,7 @@ class _Found:
 
 @functools.cache
 def _guarded(file: str | None) -> frozenset[int]:
-    """The lines of a file within ``try``."""
+    """Return the lines of a file within ``try``."""
     lines: list[int] = []
     text = Path(file).read_text(encoding="utf-8") if file else ""
     for node in ast.walk(ast.parse(text)):
@@ -135,7 +135,7 @@ def _guarded(file: str | None) -> frozenset[int]:
 
 @contextlib.contextmanager
 def _leniently(within: str) -> Iterator[None]:
-    """What modules of the package ``within`` import is replaced where it is absent."""
+    """Let modules of the package ``within`` import ``Absent`` for names that are missing."""
     strict = builtins.__import__
 
     def lenient(
@@ -147,9 +147,9 @@ def _leniently(within: str) -> Iterator[None]:
         if not ours or sys._getframe(1).f_lineno in _guarded(importer.get("__file__")):
             return strict(name, globals, locals, fromlist, level)
         if not fromlist:
-            return _found(name.partition(".")[0], name)
+            return _import_leniently(name.partition(".")[0], name)
         full = importlib.util.resolve_name("." * level + name, importer["__package__"])
-        return _found(full, full)
+        return _import_leniently(full, full)
 
     builtins.__import__ = lenient
     try:
@@ -158,8 +158,8 @@ def _leniently(within: str) -> Iterator[None]:
         builtins.__import__ = strict
 
 
-def _found(name: str, imported: str) -> Any:
-    """The module ``name``, or a stand-in, after ``imported`` has been tried."""
+def _import_leniently(name: str, imported: str) -> Any:
+    """Import ``imported``, and return the module ``name`` or an ``Absent``."""
     error: BaseException = ImportError(name)
     for tried in (imported, name):
         try:
@@ -167,11 +167,11 @@ def _found(name: str, imported: str) -> Any:
         except Exception as raised:  # whatever keeps a foreign module from being imported
             error = raised
     module = sys.modules.get(name)
-    return Absent(name, error) if module is None else _Found(name, module)
+    return Absent(name, error) if module is None else _LenientModule(name, module)
 
 
 def load(name: str) -> ModuleType:
-    """Import a module of an adapter's package; what it lacks by that is absent."""
+    """Import a module of an adapter's package, with ``Absent`` for names that are missing."""
     return _load(name, name.rpartition(".")[0])
 
 
@@ -222,7 +222,7 @@ def load_all(package: str) -> tuple[Any, ...]:
 
 
 def probes_of(package: str, scope: str = "library") -> dict[tuple[str, str], Any]:
-    """Return what the families of a package have in ``PROBES``, by detail and scope.
+    """Return the ``PROBES`` of the families of a package, by detail and scope.
 
     Args:
         scope: of the probes that have a detail alone as their key.
@@ -235,7 +235,7 @@ def probes_of(package: str, scope: str = "library") -> dict[tuple[str, str], Any
 
 
 def absent_in(package: str) -> dict[str, str]:
-    """Return what the families of a package state in ``ABSENT``: detail -> what is not there."""
+    """Return the ``ABSENT`` of the families of a package: detail -> why there is no probe."""
     return {
         detail: reason
         for family in load_all(package)
@@ -251,10 +251,10 @@ def _unread(module: str, error: Exception) -> Any:
 
 
 def _keys(tree: ast.Module) -> list[Any]:
-    """Detail ids, or pairs of an id and a scope, of the tables of probes that a module makes.
+    """Return detail ids, or pairs of an id and a scope, of the tables of probes of a module.
 
-    They are keys of dictionaries, or are made of tables of measurements; what ``ABSENT`` holds has
-    no probe.
+    They are keys of dictionaries, or come from tables of measurements. Those of ``ABSENT`` have no
+    probe.
     """
     keys: dict[Any, None] = {}
     for statement in tree.body:
@@ -264,10 +264,10 @@ def _keys(tree: ast.Module) -> list[Any]:
                 keys.update(dict.fromkeys(_measured(tree, node)))
             for key in node.keys if isinstance(node, ast.Dict) else ():
                 with contextlib.suppress(ValueError):
-                    given = ast.literal_eval(key) if key is not None else None
-                    id = given[0] if isinstance(given, tuple) and len(given) == 2 else given
+                    value = ast.literal_eval(key) if key is not None else None
+                    id = value[0] if isinstance(value, tuple) and len(value) == 2 else value
                     if isinstance(id, str) and "." in id:
-                        keys[given] = None
+                        keys[value] = None
     return list(keys)
 
 
@@ -276,7 +276,7 @@ def _is_set(name: ast.Name) -> bool:
 
 
 def _measured(tree: ast.Module, node: ast.DictComp) -> list[Any]:
-    """The keys that a dictionary makes of the ``MEASUREMENTS`` of an imported module."""
+    """Return the keys that a dictionary takes from ``MEASUREMENTS`` of an imported module."""
     scope = node.key.elts[1] if isinstance(node.key, ast.Tuple) else None
     named = ast.unparse(node.generators[0].iter).partition(".MEASUREMENTS")
     for imported in (node for node in tree.body if isinstance(node, ast.ImportFrom)):

@@ -1,4 +1,4 @@
-"""Kinds of files that a framework documents, and what is compared of what comes back from them.
+"""Kinds of files that a framework documents, and the items that are compared after loading.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-#: what is compared: its name, its value, and the function of the framework that it comes from.
+#: an item that is compared: its name, its value, and the function that it comes from.
 Item = tuple[str, Any, Any]
 
 
@@ -39,16 +39,16 @@ class FileKind:
 
 
 def with_stored(kinds: Iterable[FileKind], names: Sequence[str]) -> tuple[FileKind, ...]:
-    """The same kinds, with those of some names ``stored``."""
+    """Return kinds of files, with those of some names ``stored``."""
     return tuple(replace(kind, stored=kind.name in names) for kind in kinds)
 
 
 @dataclass(frozen=True)
 class Saving:
-    """What a built-in training saves.
+    """The files of a built-in training.
 
     Attributes:
-        train: (make_env, seed) -> what the kinds take: a short training.
+        train: (make_env, seed) -> result of a short training, which the kinds take.
     """
 
     train: Callable[[Callable[..., Any], int], Any]

@@ -1,4 +1,4 @@
-"""Where an error comes from: whether the framework raised it, or the probe that asked."""
+"""The origin of an error: the framework, or the probe that called it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 from rlregress.probing import families
 
-#: frames that say nothing of who is to blame: they pass on what happened elsewhere.
+#: frames that are no origin: they pass an error on.
 _PASSING = tuple(str(module.__file__) for module in (families, importlib))
 
 
 def through(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
-    """Call what a hook or a wrapper of the suite stands in for.
+    """Call the function that a hook or a wrapper of the suite replaces.
 
-    An error from there is that of who called the hook: it is told by this frame in its traceback.
+    An error from there belongs to the caller of the hook. This frame in its traceback shows it.
     """
     return original(*arguments, **options)
 
@@ -29,7 +29,7 @@ THROUGH = through.__code__
 
 
 class ExpectedError(str):
-    """That a framework answers with an error: the name of its type, in words.
+    """An error as the answer of a framework: the name of its type, in words.
 
     Attributes:
         frames: file, line and function of its traceback, the innermost first.
@@ -38,15 +38,15 @@ class ExpectedError(str):
     frames: list[tuple[str, int, str]]
 
     def __new__(cls, error: BaseException) -> ExpectedError:
-        """Of an error as it was caught."""
-        made = super().__new__(cls, f"refused: {type(error).__name__}")
+        """Return the answer for a caught error."""
+        answer = super().__new__(cls, f"refused: {type(error).__name__}")
         frames = [(f.f_code, line) for f, line in traceback.walk_tb(error.__traceback__)]
-        made.frames = [(f.co_filename, line or 0, f.co_name) for f, line in reversed(frames)]
-        return made
+        answer.frames = [(f.co_filename, line or 0, f.co_name) for f, line in reversed(frames)]
+        return answer
 
 
 def raised_in(error: BaseException, package: str) -> bool:
-    """Whether the innermost frame of an error's traceback is in a file of an installed package.
+    """Return whether an error was raised in a file of an installed package.
 
     Args:
         error: as it was caught.
@@ -66,7 +66,7 @@ def raised_in(error: BaseException, package: str) -> bool:
 
 
 def error_location(error: BaseException) -> dict[str, Any]:
-    """The innermost frame of an error; empty for one that was never raised.
+    """Return the innermost frame of an error; empty for one that was never raised.
 
     ``file`` (below the folder that its package is in), ``line`` and ``function``.
     """
@@ -80,21 +80,21 @@ def error_location(error: BaseException) -> dict[str, Any]:
 
 
 def _without_wrappers(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
-    """Frames without those of the suite that only pass a call on."""
+    """Return frames without those of the suite that only pass a call on."""
     passed = [(f.filename, f.name) == (THROUGH.co_filename, THROUGH.co_name) for f in frames]
     by = [*passed[1:], False]
     return [f for n, f in enumerate(frames) if not passed[n] and not by[n]]
 
 
 def _below(file: str) -> str:
-    """A file below the folder of the path that it was imported from; else as it is."""
+    """Return a file below the folder that it was imported from; else its path."""
     folders = [os.path.join(os.path.abspath(entry), "") for entry in sys.path]
     above = [folder for folder in folders if file.startswith(folder)]
     return file[len(max(above, key=len)) :] if above else file
 
 
 def error_origin(error: BaseException, modules: Sequence[str], folders: Sequence[str] = ()) -> str:
-    """Whose error it is, by its innermost frame: of the "suite", the "framework" or "other".
+    """Return the origin of an error, by its innermost frame: "suite", "framework" or "other".
 
     Args:
         error: as it was caught.
@@ -105,5 +105,5 @@ def error_origin(error: BaseException, modules: Sequence[str], folders: Sequence
     top = file.partition("/")[0]
     if top == __name__.partition(".")[0]:
         return "suite"
-    beside = any(os.path.join(folder, "") in os.path.abspath(file) for folder in folders)
-    return "framework" if top in modules or beside else "other"
+    in_folder = any(os.path.join(folder, "") in os.path.abspath(file) for folder in folders)
+    return "framework" if top in modules or in_folder else "other"

@@ -1,7 +1,7 @@
-"""The output layers of an agent, to be set before its first step to what a question needs.
+"""The output layers of an agent, which a test sets before its first step.
 
-A policy that says the same of every observation makes the distribution of its actions a known one;
-a value of twice the scale goes with rewards of twice the scale.
+If a policy outputs the same for every observation, the distribution of its actions is known. A
+value of twice the scale belongs to rewards of twice the scale.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Heads:
 
     Attributes:
         location: outputs, among others or alone, the mean of the Gaussian before it is bounded, or
-            what a deterministic policy says before that.
+            the output of a deterministic policy before that.
         set_deviation: (standard deviation [dimensions]) -> sets that Gaussian's for every
             observation; None of a deterministic policy.
         values: output the value of a state, or those of actions; of target networks too.
@@ -36,7 +36,7 @@ class Heads:
     repeated: int = 1
 
     def fix_policy(self, location: Sequence[float], deviation: Sequence[float]) -> None:
-        """Let the policy say the same of every observation.
+        """Let the policy output the same for every observation.
 
         Args:
             location: [dimensions], before the bounding.
@@ -50,7 +50,7 @@ class Heads:
                 self.set_deviation(torch.as_tensor(deviation, dtype=torch.float32))
 
     def scale_values(self, factor: float) -> None:
-        """Let the networks of values say a multiple of what they say."""
+        """Multiply the outputs of the value networks."""
         with torch.no_grad():
             for layer in self.values:
                 layer.weight *= factor
@@ -58,19 +58,19 @@ class Heads:
 
 
 def prepare(request: Any, heads: Callable[[], Heads]) -> None:
-    """Call what a ``TrainingRequest`` has to be done with the heads of its agent, if anything."""
+    """Call ``prepare`` of a ``TrainingRequest``, if it has one, with the heads of its agent."""
     if request.prepare is not None:
         request.prepare(heads())
 
 
 @contextmanager
 def normal_draws(numbers: np.ndarray) -> Iterator[None]:
-    """What a Gaussian draws is its mean and so many of its standard deviations: [n, dimensions]."""
-    given = torch.as_tensor(numbers, dtype=torch.float32)
+    """Let each Gaussian draw its mean plus these multiples of its deviation: [n, dimensions]."""
+    multiples = torch.as_tensor(numbers, dtype=torch.float32)
 
     def draw(law: Any, sample_shape: Any = ()) -> torch.Tensor:
         del sample_shape
-        return law.loc + law.scale * given
+        return law.loc + law.scale * multiples
 
     with ExitStack() as around:
         for name in ("sample", "rsample"):
@@ -79,7 +79,7 @@ def normal_draws(numbers: np.ndarray) -> Iterator[None]:
 
 
 def constant_deviation(layer: nn.Linear, outputs: slice, inverse: Callable[[Any], Any]) -> Any:
-    """For ``Heads``: a standard deviation that a layer's outputs stand for.
+    """Return a function for ``Heads`` that sets a deviation, which outputs of a layer encode.
 
     Args:
         outputs: which of the layer's.
@@ -94,7 +94,7 @@ def constant_deviation(layer: nn.Linear, outputs: slice, inverse: Callable[[Any]
 
 
 def constant_parameter(parameter: Any, inverse: Callable[[Any], Any]) -> Any:
-    """For ``Heads``: a standard deviation that a parameter beside the network stands for."""
+    """Return a function for ``Heads`` that sets a deviation, which a parameter encodes."""
 
     def set_deviation(deviation: torch.Tensor) -> None:
         parameter.copy_(inverse(deviation).reshape(parameter.shape))

@@ -1,4 +1,4 @@
-"""What hyperparameters a framework cannot be set to, and what some are converted to."""
+"""Hyperparameters that a framework cannot be set to, and conversions of others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rlregress.errors import UserError
 
 
 def refuse(who: str, reasons: Sequence[str]) -> None:
-    """UserError that says what of a hyperparameter set cannot be set, if there are reasons.
+    """Raise UserError if there are reasons why a hyperparameter set cannot be used.
 
     Args:
-        who: what was to be set, such as the class or the script of an algorithm.
+        who: the class or the script of an algorithm that was to be set.
         reasons: one clause for each hyperparameter, or each group of them.
     """
     if reasons:
@@ -25,14 +25,14 @@ def refuse(who: str, reasons: Sequence[str]) -> None:
 def without_fixed(
     fixed: Mapping[tuple[str, str], Any], algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The hyperparameters that the framework does not fix, and a reason for each that differs.
+    """Return the hyperparameters that are not fixed, and a reason for each fixed one that differs.
 
     Args:
         fixed: (algorithm, hyperparameter) -> the value that it has, and that no argument sets.
 
     Returns:
-        What is left to be set, and one clause for ``refuse`` for each fixed hyperparameter that
-        was asked to be something else.
+        Hyperparameters to be set, and one clause for ``refuse`` for each fixed one that was
+        requested with another value.
     """
     ours = {
         name: value
@@ -50,8 +50,8 @@ def without_fixed(
 def with_exploration_fraction(
     hyperparameters: Mapping[str, Any], total_steps: int
 ) -> dict[str, Any]:
-    """The steps in which exploration falls as a fraction of all steps, which some are told."""
-    given = dict(hyperparameters)
-    if "exploration_steps" in given:
-        given["exploration_fraction"] = given.pop("exploration_steps") / total_steps
-    return given
+    """Return hyperparameters with ``exploration_steps`` as a fraction of all steps."""
+    converted = dict(hyperparameters)
+    if "exploration_steps" in converted:
+        converted["exploration_fraction"] = converted.pop("exploration_steps") / total_steps
+    return converted

@@ -1,6 +1,7 @@
-"""What the installed packages say of themselves, read once while nothing is installed or removed.
+"""Metadata of installed packages, read once while nothing is installed or removed.
 
-Reading it parses every file of metadata anew: slow beside all that asks which version is tested.
+Each reading parses every file of metadata anew, which is slow for a question as frequent as the
+version of a framework.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _places() -> Places:
 
 
 def versions(names: tuple[str, ...]) -> Mapping[str, str]:
-    """The versions of installed distributions, by their names.
+    """Return the versions of installed distributions by name.
 
     Raises:
         importlib.metadata.PackageNotFoundError: one of them is not installed; ``args[0]`` is the
@@ -43,13 +44,13 @@ def _versions(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
     return MappingProxyType({name: importlib.metadata.version(name) for name in names})
 
 
-def found(name: str) -> tuple[str, Path] | None:
-    """The version of an installed distribution and the folder of its packages; None: it is none."""
-    return _found(name, _places())
+def find_distribution(name: str) -> tuple[str, Path] | None:
+    """Return version and folder of an installed distribution; None: it is not installed."""
+    return _find_distribution(name, _places())
 
 
 @functools.lru_cache(maxsize=16)
-def _found(name: str, places: Places) -> tuple[str, Path] | None:
+def _find_distribution(name: str, places: Places) -> tuple[str, Path] | None:
     del places
     for distribution in importlib.metadata.distributions(name=name):
         return distribution.version, Path(str(distribution.locate_file("")))
@@ -57,7 +58,7 @@ def _found(name: str, places: Places) -> tuple[str, Path] | None:
 
 
 def entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:
-    """The entry points of a group by name."""
+    """Return the entry points of a group by name."""
     return _entry_points(group, _places())
 
 

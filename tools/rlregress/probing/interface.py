@@ -1,4 +1,4 @@
-"""What adapters are called with, and what they return."""
+"""Types that adapters are called with and return."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Unprobed(Exception):
     """The framework's code could not be probed: not a statement about its behaviour.
 
     Attributes:
-        known: the code is of a version that the suite was written for, so that not being able to
-            ask it is a failure; otherwise it is code that nobody has looked at yet.
+        known: the code is of a version that the suite was written for, so that this is a failure;
+            otherwise it is a version that nobody has looked at yet.
     """
 
     def __init__(self, message: str, known: bool) -> None:
@@ -46,7 +46,7 @@ class Unprobed(Exception):
 
 
 class Unsupported(Exception):
-    """The framework, in this version, does not have what a training asks for; says what."""
+    """The framework, in this version, lacks an option or algorithm of a training."""
 
 
 class Passing:
@@ -61,7 +61,7 @@ class Passing:
         self._pending = [checkpoint for checkpoint in checkpoints if checkpoint > done]
 
     def at(self, steps: int) -> bool:
-        """Whether one or more were passed since it was last asked."""
+        """Return whether one or more were passed since the last call."""
         passed = bool(self._pending) and steps >= self._pending[0]
         while self._pending and steps >= self._pending[0]:
             self._pending.pop(0)
@@ -107,7 +107,7 @@ class TrainingRequest:
 
 @dataclass(frozen=True)
 class TrainingVariant:
-    """What is around a training, where it is not the framework's plainest way.
+    """Surroundings of a training that differ from the plainest way of the framework.
 
     Attributes:
         n_steps: rewards in the target of an algorithm with a replay buffer.
@@ -162,7 +162,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Transitions:
-    """What an algorithm stored while it trained, row by row, before any sampling.
+    """Rows that an algorithm stored while it trained, before any sampling.
 
     The axes are [segments, steps, environments, ...]. A segment is what is collected between two
     rounds of updates. A field is None where the framework stores no such thing.
@@ -234,7 +234,7 @@ class Minibatch:
 
 @dataclass(frozen=True)
 class RunningStatistics:
-    """What the framework's own normalisation of observations knows, at three moments.
+    """Statistics of the framework's own normalisation of observations, at three moments.
 
     Each is float [sets, 2, dimensions]: mean and variance, once for each set of statistics that the
     environments have; environments that share theirs have one set.

@@ -1,4 +1,4 @@
-"""Probes apart from each other: what one draws at random is no matter of what was drawn before."""
+"""Isolation of probes from each other: none sees random draws of another."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _shift = 0
 def shift_seeds(by: int) -> None:
     """Let every probe of this process, and every training of a behaviour test, draw other numbers.
 
-    What is asserted holds for every seed: a test that fails with one alone decides by chance.
+    Assertions hold for every seed: a test that fails with one alone decides by chance.
     """
     global _shift
     _shift = by
 
 
 def shifted(seed: int) -> int:
-    """A seed of a probe or of a behaviour test, moved by what ``shift_seeds`` was told."""
+    """Return a seed of a probe or a behaviour test, moved as by ``shift_seeds``."""
     return seed + _shift
 
 
@@ -32,7 +32,7 @@ def isolated() -> Iterator[None]:
     """Seed the generators of random, NumPy and torch (on the CPU) for as long as this lasts.
 
     Torch has one thread: with more, operations on a few numbers wait for each other on a busy
-    machine. Afterwards all is as it was, and so is torch's default type.
+    machine. Afterwards all is restored, torch's default type too.
     """
     import torch
 
@@ -54,9 +54,6 @@ def isolated() -> Iterator[None]:
 
 
 def observe(probe: Probe, inputs: Inputs) -> np.ndarray:
-    """What a probe returns for ``inputs``: every probe is asked through this function.
-
-    It is asked in isolation: see :func:`isolated`.
-    """
+    """Call a probe in isolation, and return its result. Every probe is called by this function."""
     with isolated():
         return probe(inputs)

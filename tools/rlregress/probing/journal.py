@@ -44,8 +44,8 @@ class Recorder(Journal):
             ]
             if states:
                 pairs = zip(now, states.pop(), strict=False)
-                moved = [not torch.equal(*pair) for pair in pairs]
-                self.moves.append((moved[0], moved[1]))
+                changed = [not torch.equal(*pair) for pair in pairs]
+                self.moves.append((changed[0], changed[1]))
             states.append(now)
 
         def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
@@ -75,12 +75,12 @@ class Recorder(Journal):
 
 
 def parts_of(optimizers: Mapping[str, Any]) -> Parts:
-    """The part of each of these optimisers, with all parameters that it holds."""
+    """Return ``Parts`` of these optimisers, each with all parameters that it holds."""
     by_id = {id(optimizer): part for part, optimizer in optimizers.items()}
 
     def parts(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:
         part = by_id.get(id(optimizer))
-        held = [p for group in optimizer.param_groups for p in group["params"]]
-        return {} if part is None else {part: held}
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        return {} if part is None else {part: parameters}
 
     return parts

@@ -11,12 +11,12 @@ from torch import nn
 
 
 def linear_layers(network: nn.Module) -> list[nn.Linear]:
-    """The linear layers of a network, in their order."""
+    """Return the linear layers of a network, in their order."""
     return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
 
 
 def last_linear(network: nn.Module) -> nn.Linear:
-    """The last linear layer of a network."""
+    """Return the last linear layer of a network."""
     return linear_layers(network)[-1]
 
 
@@ -39,15 +39,15 @@ def make_pinned(network: nn.Module, call: Callable[[], torch.Tensor], numbers: A
     """
     layer = last_linear(network)
     with torch.no_grad():
-        found = call()[0]
+        output = call()[0]
         fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
-        layer.bias.add_(fixed.expand_as(layer.bias) - found)
+        layer.bias.add_(fixed.expand_as(layer.bias) - output)
 
 
 def architecture(
     hidden: Iterable[Sequence[int]], critics: int, activation: Sequence[float], shared: bool
 ) -> np.ndarray:
-    """Networks of an off-policy agent as numbers.
+    """Return the networks of an off-policy agent as numbers.
 
     Args:
         hidden: widths of the hidden layers of the policy, then of a Q network.
@@ -60,7 +60,7 @@ def architecture(
 
 
 def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[float]:
-    """What the second layer receives where the first one outputs -0.5, and 0.5.
+    """Return the input of the second layer where the first one outputs -0.5, and 0.5.
 
     Args:
         call: evaluates the network for observations [1, dimensions].
@@ -68,7 +68,7 @@ def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[
     first, second = linear_layers(network)[:2]
     recorded: list[float] = []
     handle = second.register_forward_pre_hook(
-        lambda _, given: recorded.append(float(given[0][0, 0]))
+        lambda _, inputs: recorded.append(float(inputs[0][0, 0]))
     )
     with torch.no_grad():
         for number in (-0.5, 0.5):
@@ -81,7 +81,7 @@ def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[
 def ppo_architecture(
     parts: Sequence[nn.Module], heads: int, sequences: Iterable[Any], fed: torch.Tensor
 ) -> np.ndarray:
-    """Policy and value network of PPO as numbers.
+    """Return policy and value network of PPO as numbers.
 
     Three widths of the hidden layers of each (0: there is no such layer), whether they share a
     layer, and what their activation function makes of the numbers ``fed``.
@@ -103,7 +103,7 @@ def ppo_architecture(
 
 
 def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
-    """How a layer is initialised, [3]: spread and largest bias by its inputs, conditioning.
+    """Return spread and largest bias of a layer by its inputs, and its conditioning, [3].
 
     Args:
         weight: [outputs, inputs].
@@ -118,7 +118,7 @@ def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
 
 
 def ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
-    """How the layers of policy and value network are initialised (see ppo.initialisation).
+    """Return the initialisation of policy and value network (see ppo.initialisation).
 
     Smallest and largest singular value of each; minus its largest weight, by its inputs, where a
     layer is not orthogonal; the largest bias, or -1 where those of a layer differ.
@@ -136,15 +136,15 @@ def ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
 
 
 def log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -> float:
-    """Logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.
+    """Return the logarithm to base 10 of Adam's epsilon; 0.0 unless it holds just these parameters.
 
     Raises:
         RuntimeError: it is no Adam.
     """
     if not isinstance(optimizer, torch.optim.Adam):
         raise RuntimeError(f"the optimiser is no Adam but {type(optimizer).__name__}")
-    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-    if held != set(map(id, own)):
+    ids = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    if ids != set(map(id, own)):
         return 0.0
     (epsilon,) = {group["eps"] for group in optimizer.param_groups}
     return float(np.log10(epsilon))
@@ -153,14 +153,14 @@ def log_epsilon(optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor]) -
 def gradient_norm(
     optimizer: torch.optim.Optimizer, own: Iterable[torch.Tensor] | None = None
 ) -> float:
-    """The norm of all gradients that an optimiser finds.
+    """Return the norm of all gradients that an optimiser finds.
 
     Args:
         own: of these parameters alone.
     """
-    held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     if own is not None:
         ids = set(map(id, own))
-        held = [parameter for parameter in held if id(parameter) in ids]
-    gradients = [parameter.grad for parameter in held if parameter.grad is not None]
+        parameters = [parameter for parameter in parameters if id(parameter) in ids]
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     return float(np.sqrt(sum(float(gradient.double().pow(2).sum()) for gradient in gradients)))

@@ -41,7 +41,7 @@ _LEADING_OUT = re.compile(
     "|shared|pin_memory|memmap|learner|render|progress"
 )
 #: CPU time that a training may take, in times of that with all defaults, and seconds more.
-_TIMES, _MORE = 10, 5.0
+_TIMES, _EXTRA_SECONDS = 10, 5.0
 #: times of that which may pass by the clock.
 _WAITED = 4
 
@@ -55,7 +55,7 @@ class Option:
     """A parameter that a training leaves at its default.
 
     Attributes:
-        function: whose it is.
+        function: that has it.
         described: the class or function whose docstring names other values.
         parameter: its name, default and annotation.
     """
@@ -112,9 +112,9 @@ class OptionTrainings:
         captured = CapturedOptions(self.packages)
         for name, training in self.trainings.items():
             train = partial(_train, training, make_env, seed)
-            begun = time.process_time()
+            start = time.process_time()
             yield name, partial(captured.during, train)
-            seconds = _TIMES * (time.process_time() - begun) + _MORE
+            seconds = _TIMES * (time.process_time() - start) + _EXTRA_SECONDS
             # what is there already need not be looked through whenever a network is let go
             gc.collect()
             gc.freeze()
@@ -178,7 +178,7 @@ class CapturedOptions:
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = tuple(f"{package}." for package in packages)
-        self._found: dict[tuple[str, str], Option] = {}
+        self._options: dict[tuple[str, str], Option] = {}
         # kept, so that no other code comes to have their identity
         self._captured: dict[int, CodeType] = {}
 
@@ -192,8 +192,8 @@ class CapturedOptions:
 
     def take(self) -> list[Option]:
         """Return the options that were captured since the last time, by function."""
-        options = [self._found[key] for key in sorted(self._found)]
-        self._found.clear()
+        options = [self._options[key] for key in sorted(self._options)]
+        self._options.clear()
         return options
 
     def _call(self, frame: FrameType, event: str, _: Any) -> None:
@@ -208,7 +208,7 @@ class CapturedOptions:
             self._capture(frame, _handed_down(frame) if is_constructor else set())
 
     def _capture(self, frame: FrameType, handed_down: Collection[str]) -> None:
-        function, described = _function_of(frame)
+        function, described = function_of(frame)
         if function is None:
             return
         for name, parameter in inspect.signature(function).parameters.items():
@@ -217,11 +217,11 @@ class CapturedOptions:
             )
             if is_left and name not in handed_down and not _LEADING_OUT.search(name):
                 key = f"{function.__module__}.{function.__qualname__}", name
-                self._found[key] = Option(function, described, parameter)
+                self._options[key] = Option(function, described, parameter)
 
 
 def _is_called_by_training(frame: FrameType) -> bool:
-    """Whether a function is called by the training itself, and not by the framework."""
+    """Return whether a function is called by the training itself, and not by the framework."""
     caller = frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(_BETWEEN):
         caller = caller.f_back
@@ -230,11 +230,11 @@ def _is_called_by_training(frame: FrameType) -> bool:
 
 def _handed_down(frame: FrameType) -> set[str]:
     """Return the parameters of the constructors that this one was called by, of the same object."""
-    made, names = _first(frame), set[str]()
+    instance, names = _first(frame), set[str]()
     caller = frame.f_back
     while caller is not None:
         code = caller.f_code
-        if code.co_name == "__init__" and _first(caller) is made:
+        if code.co_name == "__init__" and _first(caller) is instance:
             names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         caller = caller.f_back
     return names
@@ -246,7 +246,7 @@ def _first(frame: FrameType) -> Any:
     return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
 
 
-def _function_of(frame: FrameType) -> tuple[FunctionType | None, Any]:
+def function_of(frame: FrameType) -> tuple[FunctionType | None, Any]:
     """Return the function that a frame runs, and it or its class, whose docstring names values."""
     code, first = frame.f_code, _first(frame)
     owners = inspect.getmro(first if inspect.isclass(first) else type(first))

@@ -1,8 +1,9 @@
 """Calls that are generated from signatures: each object with its defaults and each option varied.
 
-A ``Subject`` says what cannot be read from a signature: how the required arguments are made, which
+A ``Subject`` has the facts that no signature shows: how the required arguments are made, which
 inputs suit them, and which calls are made of the object. Everything else is generated: a flag is
-flipped, a number changed, a word replaced by every other that the docstring lists.
+flipped, a number changed, a word replaced by every other that the docstring lists. Direct calls of
+changed functions take the values of words and None from here, too.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _SUITE = str(Path(rlregress.__file__).parent)
 
 @dataclass(frozen=True)
 class Names:
-    """How an adapter finds what a subject names, in the installed version.
+    """Functions of an adapter that find the names of a subject in the installed version.
 
     Attributes:
         library: module and name -> class or function; Unsupported where there is none.
@@ -45,11 +46,11 @@ class Names:
 
 
 class Lacking(str):
-    """That a version has no such class, method or option; what contains it is not recorded."""
+    """Marks a name or option that a version lacks. Nothing that contains it is recorded."""
 
 
 class Items(dict[str, Any]):
-    """What a call shows item by item, each compared where both versions have it."""
+    """Items of a result, each compared if both versions have it."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class Kit:
     Attributes:
         arguments: makes the required arguments by name.
         inputs: makes an input by its label.
-        within: what an object is made and used in, a context manager.
-        prepare: what is done with each object after what is done with those of every kit.
+        within: context manager in which an object is made and used.
+        prepare: applied to each object, after ``prepare`` of the subject.
     """
 
     arguments: Callable[[], dict[str, Any]]
@@ -80,8 +81,8 @@ class Subject:
         brief: the inputs that every option and kit is used on; without it the first of ``inputs``.
         options: parameter -> values to use beside the generated ones; a callable makes one.
         together: options that are set at once.
-        calls: label -> what is done with an object and an input; the first one with every option.
-        prepare: what is done with each object before it is used.
+        calls: label -> call of an object with an input; the first one is made with every option.
+        prepare: applied to each object before it is used.
         skip: parameters that are not varied; "*" is all of them, "holds" that defaults are
             not read from an object.
         thorough: kits that all calls are made with beside the first one, or kit and call.
@@ -103,13 +104,13 @@ class Subject:
 
 
 def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
-    """Other values than the default of a parameter, as far as its annotation or default tell."""
+    """Return other values than the default of a parameter, from annotation and documentation."""
     default, kind = parameter.default, str(parameter.annotation)
     if isinstance(default, bool):
         return [not default]
     if isinstance(default, (int, float)) and default == default:
-        other = 0.5 * default + 0.05 if isinstance(default, float) else default + 1
-        return [value for value in (other, type(default)(0)) if value != default]
+        changed = 0.5 * default + 0.05 if isinstance(default, float) else default + 1
+        return [value for value in (changed, type(default)(0)) if value != default]
     words = _words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
     if words:
         return [word for word in words if word != default]
@@ -121,20 +122,25 @@ def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
 
 
 def _words(doc: str, name: str) -> list[str]:
-    """The words in quotes in a parameter's paragraph of a docstring."""
-    found = re.search(rf"^ *{name} \(.*?(?=^ *\w+ \(|^ *\w+:$|\Z)", doc, re.MULTILINE | re.DOTALL)
-    words = re.findall(r"[`\"']+\"?([a-z][a-z0-9_]*)\"?[`\"']+", found.group() if found else "")
-    quoted = re.findall(r"[\"']([a-z][a-z0-9_]*)[\"']", found.group() if found else "")
+    """Return the words in quotes in a parameter's paragraph of a docstring."""
+    match = re.search(rf"^ *{name} \(.*?(?=^ *\w+ \(|^ *\w+:$|\Z)", doc, re.MULTILINE | re.DOTALL)
+    paragraph = match.group() if match else ""
+    words = re.findall(r"[`\"']+\"?([a-z][a-z0-9_]*)\"?[`\"']+", paragraph)
+    quoted = re.findall(r"[\"']([a-z][a-z0-9_]*)[\"']", paragraph)
     return sorted(set(words) & set(quoted))
 
 
 def variants(
-    called: Any, subject: Subject, given: Mapping[str, Any]
+    called: Any, subject: Subject, required: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Label and keywords of each variant of what is given: each option, and those together."""
+    """Yield label and keywords of each variant: each option, and options that go together.
+
+    Args:
+        required: arguments that every call has.
+    """
     for name, parameter in parameters_of(called).items():
         varied = parameter.default is not parameter.empty and name not in subject.skip
-        if varied and "*" not in subject.skip and name not in given and name not in subject.options:
+        if varied and "*" not in subject.skip and not {name} & {*required, *subject.options}:
             for value in values_of(called, parameter):
                 yield f"{name}={value}", {name: value}
     for name, values in subject.options.items():
@@ -145,14 +151,14 @@ def variants(
 
 
 def label_of(value: Any) -> str:
-    """A value in the name of a case: numbers and words as they are, what makes one by its name."""
+    """Return a value for the name of a case; of a function that makes it, the name of that."""
     if callable(value):
-        return str(value.__name__ if hasattr(value, "__name__") else made_label(value))
+        return str(value.__name__ if hasattr(value, "__name__") else partial_label(value))
     return _without_address(value)
 
 
-def made_label(value: partial[Any]) -> str:
-    """The words that a partial was made of."""
+def partial_label(value: partial[Any]) -> str:
+    """Return the name and the arguments of a partial."""
     return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
 
 
@@ -160,7 +166,7 @@ def made_label(value: partial[Any]) -> str:
 
 
 def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], Any]]:
-    """Name -> call, of everything that is done with a subject; {} where a version lacks it."""
+    """Return name -> call, of all calls of a subject; empty if the version lacks it."""
     module, _, name = subject.name.partition(":")
     try:
         called = names.library(module, name)
@@ -169,12 +175,12 @@ def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], A
     by_name: dict[str, Callable[[], Any]] = {}
 
     def add(kit: str, label: str, options: dict[str, Any], input_: str, call: str) -> None:
-        others = (kit if kit != first else "", input_, call if call != main else "")
+        labels = (kit if kit != first else "", input_, call if call != main else "")
         use = partial(_used, subject, called, names, subject.kits[kit], options, input_, call)
-        by_name[" ".join(filter(None, (f"{name}({label})", *others)))] = partial(_seeded, use, seed)
+        by_name[" ".join(filter(None, (f"{name}({label})", *labels)))] = partial(_seeded, use, seed)
 
     first, main = next(iter(subject.kits)), next(iter(subject.calls))
-    given = subject.kits[first].arguments()
+    required = subject.kits[first].arguments()
     brief = subject.brief or subject.inputs[:1]
     for kit in subject.kits:
         for input_ in subject.inputs if kit == first else brief:
@@ -182,13 +188,13 @@ def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], A
         for call in list(subject.calls)[1:]:
             if kit == first or {kit, f"{kit} {call}"} & set(subject.thorough):
                 add(kit, "", {}, brief[0], call)
-    for label, options in variants(called, subject, given):
+    for label, options in variants(called, subject, required):
         for input_ in brief:
             add(first, label, options, input_, main)
     varied = not {"*", "holds"} & set(subject.skip)
-    if varied and inspect.isclass(called) and given:
-        held = partial(_held, called, names, subject.kits[first].arguments)
-        by_name[f"{name}() holds"] = partial(_seeded, held, seed)
+    if varied and inspect.isclass(called) and required:
+        read = partial(_read_defaults, called, names, subject.kits[first].arguments)
+        by_name[f"{name}() holds"] = partial(_seeded, read, seed)
     return by_name
 
 
@@ -197,7 +203,7 @@ class Tables:
     """The subjects of a framework, and the calls that are generated of them.
 
     Attributes:
-        names: how what they name is found.
+        names: functions that find their names.
         modules: the ``subjects()`` of each returns them by part.
     """
 
@@ -206,12 +212,12 @@ class Tables:
 
     def subjects(self) -> dict[str, list[Subject]]:
         """Return classes and functions by part."""
-        return {part: some for table in self.modules for part, some in table.subjects().items()}
+        return {part: group for table in self.modules for part, group in table.subjects().items()}
 
     def calls(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
         """Return the calls of a part by name."""
-        of_part = [cases(subject, seed, self.names) for subject in self.subjects()[part]]
-        return {name: call for calls in of_part for name, call in calls.items()}
+        case_tables = [cases(subject, seed, self.names) for subject in self.subjects()[part]]
+        return {name: call for calls in case_tables for name, call in calls.items()}
 
     def use(self, part: str, seed: int) -> dict[str, Any]:
         """Make the calls of a part in the order of their names, which versions share.
@@ -230,16 +236,16 @@ class Tables:
         return outputs
 
 
-def _held(called: Any, names: Names, arguments: Callable[[], dict[str, Any]]) -> Any:
-    """What each default is as an attribute, where users find it."""
-    made = called(**{names.keyword(called, name): value for name, value in arguments().items()})
+def _read_defaults(called: Any, names: Names, arguments: Callable[[], dict[str, Any]]) -> Any:
+    """Return the attributes of an object that have names of its options, where users read them."""
+    instance = called(**{names.keyword(called, n): value for n, value in arguments().items()})
 
-    def held(name: str) -> Any:
-        # where the option is there, an attribute that is not is a result
-        item = getattr(made, name, "none")
+    def read(name: str) -> Any:
+        # an option without an attribute is a result, too
+        item = getattr(instance, name, "none")
         return str(type(item)) if isinstance(item, nn.Module) else item
 
-    return Items((name, refused(partial(held, name))) for name in list(parameters_of(called))[1:])
+    return Items((name, refused(partial(read, name))) for name in list(parameters_of(called))[1:])
 
 
 def set_seed(seed: int) -> None:
@@ -271,16 +277,16 @@ def _used(
             partial(names.keyword, called) if inspect.isclass(called) else str
         )
         # an option that a version lacks is found out before anything is made
-        given = {named(k): value() if _makes(value) else value for k, value in options.items()}
+        optional = {named(k): value() if _makes(value) else value for k, value in options.items()}
         own = kit.arguments()
-        arguments = {**{named(name): value for name, value in own.items()}, **given}
+        arguments = {**{named(name): value for name, value in own.items()}, **optional}
         batch = kit.inputs(input_)
-        # what takes its arguments from the input is called with it
+        # a function, or a class without arguments of its own, is called with the input
         late = not own or not inspect.isclass(called)
-        made = partial(called, **arguments) if late else called(**arguments)
+        instance = partial(called, **arguments) if late else called(**arguments)
         for prepare in filter(None, (subject.prepare, kit.prepare)):
-            made = prepare(made)
-        return subject.calls[call](made, batch)
+            instance = prepare(instance)
+        return subject.calls[call](instance, batch)
 
 
 def _makes(value: Any) -> bool:
@@ -288,10 +294,10 @@ def _makes(value: Any) -> bool:
 
 
 def refused(call: Callable[[], Any]) -> Any:
-    """What a call returns, that the version lacks it, or the error that the library answers with.
+    """Return the result of a call, an ``ExpectedError`` of the library, or ``Lacking``.
 
-    A version lacks what the suite itself asks for in vain, a name or a keyword: the list of changed
-    names has it. An error from inside of the library is its answer.
+    A version lacks a name or keyword that the suite itself uses in vain: the list of changed names
+    has it. An error from inside of the library is its answer.
     """
     try:
         return recorded(call())
@@ -314,12 +320,12 @@ def _in_vain(error: Exception) -> bool:
 
 
 def items_of(answer: Any) -> Mapping[str, Any]:
-    """What an answer shows, item by item; one without items is its only one."""
+    """Return the items of an answer; an answer without items is its only one."""
     return answer if isinstance(answer, Items) else {"": answer}
 
 
 def events_of(name: str, value: Any) -> dict[str, Any]:
-    """What a call is recorded as, by name: itself, and its items if it has some."""
+    """Return the events of a call by name: the call itself, and its items if it has some."""
     if not isinstance(value, Items):
         return {} if _lacks(value) else {name: value}
     items = {f"{name}: {label}": item for label, item in value.items() if not _lacks(item)}
@@ -337,7 +343,7 @@ def _lacks(value: Any) -> bool:
 
 
 def recorded(value: Any) -> Any:
-    """Numbers, tensors, words and trees of them: whatever a call returns, as an event takes it."""
+    """Return a result as an event takes it: numbers, tensors, words and trees of them."""
     if isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, torch.Tensor):
@@ -347,8 +353,8 @@ def recorded(value: Any) -> Any:
     if hasattr(value, "batch_size") and hasattr(value, "items"):
         items = {_name(key): recorded(item) for key, item in value.items(True, True)}
         # words and numbers are no leaves of a tensordict
-        others = {key: value[key] for key in set(value.keys()) - set(items)}
-        return items | {k: recorded(v) for k, v in others.items() if not hasattr(v, "batch_size")}
+        words = {key: value[key] for key in set(value.keys()) - set(items)}
+        return items | {k: recorded(v) for k, v in words.items() if not hasattr(v, "batch_size")}
     if isinstance(value, Mapping):
         kind = Items if isinstance(value, Items) else dict
         return kind({_name(key): recorded(item) for key, item in value.items()})
@@ -356,7 +362,7 @@ def recorded(value: Any) -> Any:
         return [recorded(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return value.copy()
-    # what a function is called is no result
+    # the name of a function is no result
     return "function" if inspect.isroutine(value) else _without_address(value)
 
 
@@ -368,17 +374,17 @@ def _name(key: Any) -> str:
     return ".".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def with_gradients(made: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
-    """What a call returns, writes into its input, leaves in its module, and its gradients."""
+def with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
+    """Return result, changed input, changed state of the module, and gradients of a call."""
     before = recorded(batch)
-    state = recorded(made) if isinstance(made, nn.Module) else {}
-    returned = (call or made)(batch)
+    state = recorded(module) if isinstance(module, nn.Module) else {}
+    returned = (call or module)(batch)
     outputs = {"returned": recorded(returned), "written": changes(before, recorded(batch))}
     tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
     dictionary = hasattr(tree, "batch_size")
-    # of what a loss returns, the losses alone are learnt from
-    of_loss = dictionary and hasattr(made, "tensor_keys") and hasattr(made, "reduction")
-    start = "loss" if of_loss else ""
+    # only the losses are differentiated, and not other results of a loss module
+    is_loss = dictionary and hasattr(module, "tensor_keys") and hasattr(module, "reduction")
+    start = "loss" if is_loss else ""
     leaves = {
         str(key): item
         for key, item in (tree.items(True, True) if dictionary else _items(tree))
@@ -387,13 +393,13 @@ def with_gradients(made: Any, batch: Any, call: Callable[[Any], Any] | None = No
     outputs["learnt"] = sorted(leaves)
     if leaves:
         sum(item.sum() for item in leaves.values()).backward()  # type: ignore[union-attr]
-    if isinstance(made, nn.Module):
+    if isinstance(module, nn.Module):
         outputs["gradient"] = {
             name: item.grad.clone()
-            for name, item in made.named_parameters()
+            for name, item in module.named_parameters()
             if item.grad is not None
         }
-        outputs["state"] = changes(state, recorded(made))
+        outputs["state"] = changes(state, recorded(module))
     return outputs
 
 
@@ -405,17 +411,17 @@ def _items(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def changes(before: Any, after: Any) -> Any:
-    """The entries that are others than before."""
+    """Return the entries that have changed."""
     if not isinstance(after, Mapping) or not isinstance(before, Mapping):
         return {} if same(before, after) else after
     return {key: item for key, item in after.items() if not same(before.get(key), item)}
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two values are the same in every bit, type and shape."""
+    """Return whether two values are the same in every bit, type and shape."""
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
-        alike = first.shape == second.shape and first.dtype == second.dtype
-        return alike and torch.equal(first.nan_to_num(), second.nan_to_num())
+        same_type = first.shape == second.shape and first.dtype == second.dtype
+        return same_type and torch.equal(first.nan_to_num(), second.nan_to_num())
     if isinstance(first, torch.Tensor) or isinstance(second, torch.Tensor):
         return False
     return bool(first == second)

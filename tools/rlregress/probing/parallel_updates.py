@@ -1,4 +1,4 @@
-"""How many processes and backward passes an update of PPO takes."""
+"""Numbers of processes and backward passes of an update of PPO."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rlregress.probing.interface import Inputs
 
 
 def parallel_gradient(train: Train, inputs: Inputs) -> np.ndarray:
-    """Processes at a step of the optimiser, and backward passes for each step, of a training."""
+    """Return processes at a step of the optimiser, and backward passes for each step."""
     processes: list[int] = []
     backwards: list[int] = []
     backward = torch.Tensor.backward
 
-    def counted(*arguments: Any, **keywords: Any) -> Any:
+    def count_backward(*arguments: Any, **keywords: Any) -> Any:
         backwards.append(1)
         return backward(*arguments, **keywords)
 
@@ -32,7 +32,7 @@ def parallel_gradient(train: Train, inputs: Inputs) -> np.ndarray:
     count = int(inputs["environments"])
     handle = register_optimizer_step_pre_hook(look)
     try:
-        with mock.patch.object(torch.Tensor, "backward", counted):
+        with mock.patch.object(torch.Tensor, "backward", count_backward):
             training = train(Settings(4, 2 * count, 2, 4 * count, environments=count))
     finally:
         handle.remove()

@@ -1,4 +1,4 @@
-"""What an update differentiates, and in which order its optimisers step."""
+"""Losses that an update differentiates, and the order of its optimizer steps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rlregress.probing.layers import gradient_norm
 
 
 class RecordedUpdate(NamedTuple):
-    """What an update did.
+    """The record of an update.
 
     Attributes:
-        losses: per optimiser the loss that each of its steps follows: what was differentiated
-            since the last step of any of them, summed. This trains, whatever is logged.
+        losses: per optimiser the loss of each of its steps: the sum of all losses differentiated
+            since the last step of any of them. This trains, whatever is logged.
         gradient_norms: the norm of all its gradients at each of its steps.
         order: the optimisers in the order of their steps.
     """
@@ -29,7 +29,7 @@ class RecordedUpdate(NamedTuple):
 
 @contextmanager
 def differentiated() -> Iterator[list[float]]:
-    """The losses that ``backward`` is called on meanwhile, in order."""
+    """Record the losses that ``backward`` is called on meanwhile, in order."""
     losses: list[float] = []
     backward = torch.Tensor.backward
 
@@ -43,7 +43,7 @@ def differentiated() -> Iterator[list[float]]:
 
 @contextmanager
 def recorded_update(optimizers: Mapping[str, torch.optim.Optimizer]) -> Iterator[RecordedUpdate]:
-    """What these optimisers do meanwhile."""
+    """Record losses and steps of these optimisers meanwhile."""
     recorded = RecordedUpdate({n: [] for n in optimizers}, {n: [] for n in optimizers}, [])
     with differentiated() as parts:
 

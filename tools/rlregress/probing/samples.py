@@ -1,4 +1,4 @@
-"""What an update reads, as arrays: parts of the answers to ``Train.minibatches``."""
+"""Minibatches that an update reads, as arrays, for ``Train.minibatches``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rlregress.probing.interface import Minibatch
 
 
 def array(tensor: Any) -> np.ndarray:
-    """A copy of what a tensor holds now."""
+    """Return a copy of a tensor as an array."""
     return tensor.detach().numpy().copy()
 
 
 def flat(tensor: Any) -> np.ndarray:
-    """A copy of a tensor with one number a row, [n]."""
+    """Return a copy of a tensor with one number a row, [n]."""
     return array(tensor).reshape(-1)
 
 
@@ -28,13 +28,13 @@ def note_samples(buffer: Any, read: list[Minibatch]) -> None:
     """Append every minibatch that ``buffer.sample`` returns from now on.
 
     Args:
-        buffer: what it samples has ``observations``, ``actions``, ``next_observations``,
+        buffer: its samples have ``observations``, ``actions``, ``next_observations``,
             ``rewards`` and ``dones``, the latter without truncations.
     """
     sample = buffer.sample
 
-    def noted_sample(*arguments: Any, **more: Any) -> Any:
-        data = sample(*arguments, **more)
+    def noted_sample(*arguments: Any, **options: Any) -> Any:
+        data = sample(*arguments, **options)
         discounts = getattr(data, "discounts", None)
         read.append(
             Minibatch(
@@ -55,7 +55,7 @@ def note_samples(buffer: Any, read: list[Minibatch]) -> None:
 _LOSSES = ((functional, "mse_loss"), (functional, "smooth_l1_loss"))
 
 
-def _of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
+def _targets_of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
     return targets.reshape(-1, rows)[0]
 
 
@@ -63,12 +63,11 @@ def _of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
 def noted_targets(
     read: list[Minibatch],
     losses: Sequence[tuple[Any, str]] = _LOSSES,
-    of_rows: Callable[[np.ndarray, int], np.ndarray] = _of_first_network,
+    of_rows: Callable[[np.ndarray, int], np.ndarray] = _targets_of_first_network,
 ) -> Iterator[None]:
-    """Within, the targets of the newest minibatch are noted: what a loss compares its values with.
+    """Record the targets of the newest minibatch: numbers that a loss compares its values with.
 
-    That is the one of both that no gradient reaches. Of several networks they are those of the
-    first.
+    They are the argument without a gradient. Of several networks those of the first are recorded.
 
     Args:
         read: the minibatches so far.
@@ -77,12 +76,12 @@ def noted_targets(
     """
 
     def noted(loss: Callable[..., Any]) -> Callable[..., Any]:
-        def compared(first: Any, second: Any, *arguments: Any, **more: Any) -> Any:
+        def compared(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
             constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
             if read and read[-1].targets is None and len(constant) == 1:
                 targets = of_rows(array(constant[0]), len(read[-1].observations))
                 read[-1] = replace(read[-1], targets=targets)
-            return loss(first, second, *arguments, **more)
+            return loss(first, second, *arguments, **options)
 
         return compared
 

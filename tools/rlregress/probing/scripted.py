@@ -53,8 +53,8 @@ class Scripted(gymnasium.Env):
         bounded = spaces.Box(bounds[0], bounds[1], dtype=np.float32)
         self.action_space: Any = spaces.Discrete(discrete) if discrete else bounded
         self._tables = [
-            self._table(given, observation_dimensions, dtype)
-            for given in (observations, next_observations)
+            self._table(script, observation_dimensions, dtype)
+            for script in (observations, next_observations)
         ]
         shape = self._tables[0].shape[1:]
         self.observation_space = spaces.Box(-np.inf, np.inf, shape, dtype=dtype)
@@ -67,8 +67,8 @@ class Scripted(gymnasium.Env):
         self.reward = 0.0
 
     @staticmethod
-    def _table(given: Any, dimensions: int, dtype: Any) -> np.ndarray:
-        table = np.atleast_1d(np.asarray(given, dtype=dtype))
+    def _table(script: Any, dimensions: int, dtype: Any) -> np.ndarray:
+        table = np.atleast_1d(np.asarray(script, dtype=dtype))
         return np.repeat(table[:, None], dimensions, axis=1) if table.ndim == 1 else table
 
     def _observation(self, table: np.ndarray) -> np.ndarray:
@@ -78,14 +78,14 @@ class Scripted(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: Any = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """The observation before step t."""
+        """Return the observation before step t."""
         super().reset(seed=seed)
         if self._restarts:
             self._t = 0
         return self._observation(self._tables[0]), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """What the scripts say of step t."""
+        """Return observation, reward and ends of step t."""
         self.received.append(np.array(action, dtype=np.float64))
         observation = self._observation(self._tables[1])
         terminated, truncated = (bool(ends[self._t % len(ends)]) for ends in self._ends)

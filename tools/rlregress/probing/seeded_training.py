@@ -73,7 +73,7 @@ class SeededTraining:
     prepare: Callable[[Any], None] | None = None
 
     def watch(self) -> Callable[[int, Callable[[], Trained]], None]:
-        """A function to call with the steps done and what gives the agent, whenever it is there."""
+        """Return a function to call with the steps done, and a function that returns the agent."""
         passing = Passing(self.checkpoints)
 
         def look(steps: int, agent: Callable[[], Trained]) -> None:

@@ -20,10 +20,10 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Defaults by qualified name of what has any, and by module why it could not be read.
+    """Return qualified name -> defaults, and module -> why it could not be read.
 
-    A class has the parameters of its constructor and, after a dot, its public constants; its
-    methods stand beside it. What a module has from another package is left out.
+    A class has the parameters of its constructor and, after a dot, its public constants. Its
+    methods have entries of their own. Names from other packages are left out.
     """
     defaults: dict[str, dict[str, str]] = {}
     unread: dict[str, str] = {}
@@ -37,7 +37,7 @@ def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[
 
 
 def _public(module: Any) -> Iterator[Any]:
-    """Classes and functions of a module, of its own package, that have a public name."""
+    """Yield classes and functions of a module, of its own package, that have a public name."""
     package = module.__name__.partition(".")[0]
     for name, thing in vars(module).items():
         defined = str(getattr(thing, "__module__", "")).partition(".")[0]
@@ -71,22 +71,22 @@ def _keep(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]
 
 
 def _constructor(kind: type) -> dict[str, str]:
-    given = parameters(kind.__init__) if _defined_with(kind) else {}  # type: ignore[misc]
+    defaults = parameters(kind.__init__) if _defined_with(kind) else {}  # type: ignore[misc]
     if dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
             if field.default_factory is not dataclasses.MISSING:
-                given[field.name] = f"{text_of(field.default_factory)}()"
-    return given
+                defaults[field.name] = f"{text_of(field.default_factory)}()"
+    return defaults
 
 
 def _defined_with(kind: type) -> bool:
-    """Whether the constructor is of the package that the class is of."""
+    """Return whether the constructor is defined in the package of the class."""
     first = next((base for base in kind.__mro__ if "__init__" in vars(base)), object)
     return first.__module__.partition(".")[0] == kind.__module__.partition(".")[0]
 
 
 def _constants(kind: type) -> dict[str, str]:
-    """Public constants of a class by their names, each after a dot."""
+    """Return public constants of a class by their names, each after a dot."""
     return {
         f".{name}": text_of(value)
         for name, value in vars(kind).items()
@@ -95,7 +95,7 @@ def _constants(kind: type) -> dict[str, str]:
 
 
 def parameters(function: Any) -> dict[str, str]:
-    """The parameters of a function that have a default, each with its text."""
+    """Return the parameters of a function that have a default, each with its text."""
     signature: inspect.Signature | None = None
     try:
         signature = inspect.signature(function)
@@ -109,13 +109,13 @@ def parameters(function: Any) -> dict[str, str]:
 
 
 def text_of(value: Any) -> str:
-    """A value as text that is the same in every process: no address, no order of a set."""
+    """Return a value as text that is the same in every process: no address, no order of a set."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"
     if isinstance(value, functools.partial):
-        given = [text_of(value.func), *map(text_of, value.args)]
-        given += [f"{name}={text_of(argument)}" for name, argument in value.keywords.items()]
-        return f"partial({', '.join(given)})"
+        parts = [text_of(value.func), *map(text_of, value.args)]
+        parts += [f"{name}={text_of(argument)}" for name, argument in value.keywords.items()]
+        return f"partial({', '.join(parts)})"
     if inspect.isclass(value) or inspect.isroutine(value):
         return _qualified(value)
     if type(value) in (list, tuple):
@@ -140,7 +140,7 @@ def _qualified(value: Any) -> str:
 
 @functools.lru_cache(maxsize=256)
 def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
-    """Of a function or of a class, those that it hands to its base among them."""
+    """Return the parameters of a function or a class, with those that it passes to its base."""
     if not inspect.isclass(called):
         if absent(called):
             called()  # says so
@@ -149,8 +149,8 @@ def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
     for kind in called.__mro__:
         if "__init__" in vars(kind):
             # not of the class itself: what a metaclass makes of it differs between Pythons
-            given = inspect.signature(vars(kind)["__init__"]).parameters
-            parameters = {**given, **parameters}
-            if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in given.values()):
+            added = inspect.signature(vars(kind)["__init__"]).parameters
+            parameters = {**added, **parameters}
+            if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in added.values()):
                 break
     return parameters

@@ -139,7 +139,7 @@ class Ends(gymnasium.Env):
         if kind == "multi-binary":
             return (state > 0.0).astype(np.int8)
         if kind.startswith("image"):
-            return _drawn(state, self.observation_space.shape)
+            return _draw_observation(state, self.observation_space.shape)
         numbers = state.astype(np.float64 if kind == "float64" else np.float32)
         if not isinstance(self.observation_space, spaces.Dict):
             return numbers
@@ -152,11 +152,11 @@ class Ends(gymnasium.Env):
             "mode": bucket,
         }
         if name == "view":
-            return _drawn(self._state, self.observation_space.spaces["view"].shape)
+            return _draw_observation(self._state, self.observation_space.spaces["view"].shape)
         return entries.get(name, numbers)
 
 
-def _drawn(state: Any, shape: Any) -> Any:
+def _draw_observation(state: Any, shape: Any) -> Any:
     """Pixels whose brightness rises along the axes as the state says."""
     slopes = [np.linspace(-1.0, 1.0, size) for size in shape]
     rise = sum(

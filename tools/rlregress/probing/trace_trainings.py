@@ -1,4 +1,4 @@
-"""What the entries of ``TRAININGS`` are written with: values of a version, and generated calls.
+"""Parts of the entries of ``TRAININGS``: late values, and generated calls.
 
 Runs inside foreign and old environments: Python 3.10 syntax.
 """
@@ -27,7 +27,7 @@ def make_late(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_generated(title: str) -> bool:
-    """Whether a title is that of ``GeneratedCalls``."""
+    """Return whether a title is that of ``GeneratedCalls``."""
     return title.partition(" ")[2].startswith("calls-")
 
 
@@ -46,6 +46,6 @@ class GeneratedCalls:
     part: str
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
-        """Make all of them, and return what each call returns."""
+        """Make all calls, and return their results by name."""
         del make_env
         return importlib.import_module(self.module).TABLES.use(self.part, seed)

@@ -1,4 +1,4 @@
-"""What an update does, seen from the places where it has to pass through PyTorch."""
+"""Records of an update, from functions of PyTorch that it calls."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def regression_target(update: Callable[[], Any]) -> float:
 
     def watch(distance: Callable[..., Any]) -> Callable[..., Any]:
         def recording(
-            input: torch.Tensor, target: torch.Tensor, *rest: Any, **keywords: Any
+            input: torch.Tensor, target: torch.Tensor, *arguments: Any, **keywords: Any
         ) -> Any:
             exchanged = target.requires_grad and not input.requires_grad
             recorded.append((input if exchanged else target).detach().flatten())
-            return distance(input, target, *rest, **keywords)
+            return distance(input, target, *arguments, **keywords)
 
         return recording
 

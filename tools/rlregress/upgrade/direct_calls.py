@@ -49,66 +49,66 @@ def called(
     folders: Sequence[str],
     until: float | None = None,
 ) -> list[PieceExecution]:
-    """The pieces of code, each with what came of its captured calls.
+    """Return the pieces of code, each with the result of its captured calls.
 
     Args:
         trainings: those that may be repeated.
         traces: of them, by name, of the new version.
-        causes: what makes trainings differ: its functions need no further evidence.
+        causes: of trainings that differ: their functions need no further evidence.
         folders: of the new version's code.
         until: the time at which trainings are ended.
     """
-    known = {function.key for cause in causes for function in cause.movers}
+    explained = {function.key for cause in causes for function in cause.movers}
     executed = [
-        execution
+        execution.function
         for execution in executions
-        if execution.trainings and execution.function.key not in known
+        if execution.trainings and execution.function.key not in explained
     ]
     by_name = {training.name: training for training in trainings if training.name in traces}
     executing = _executing({name: traces[name] for name in by_name})
-    uses = _uses([execution.function for execution in executed], Users(folders), executing)
-    # by piece of code, the functions whose calls speak for it
-    callees = {execution.function.key: [execution.function.key] for execution in executed
-               if _callable(execution.function)}  # fmt: skip
-    for function, pieces in uses.items():
-        for piece in pieces if function not in callees else ():
-            # one that differs itself says nothing of what it reads
-            callees.setdefault(piece.key, []).append(function)
-    wanted = list(
-        dict.fromkeys(changed_function for of in callees.values() for changed_function in of)
-    )
+    uses = _uses(executed, Users(folders), executing)
+    functions_of = _functions_to_call(executed, uses)
+    functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}
-    for function_ in wanted:
-        for name in chosen(executing.get(function_, ()), traces):
-            functions.setdefault(name, []).append(list(function_))
+    for function in functions_called:
+        for name in chosen(executing.get(function, ()), traces):
+            functions.setdefault(name, []).append(list(function))
     if not functions:
         return list(executions)
 
-    seconds = seconds_of_first(len(wanted))
+    seconds = seconds_of_first(len(functions_called))
     differing = [execution.function for execution in executions if _callable(execution.function)]
-    differing += [execution.function for execution in executed if execution.function.at_import
-                  and execution.function.key in callees]  # fmt: skip
+    differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
     job = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
-             "uses": _as_jobs(uses)}  # fmt: skip
-
-    def work(part: Sequence[Training], side: Side) -> dict[str, Any]:
-        return _answers(part, side, functions, job, until)
-
+           "uses": _as_jobs(uses)}  # fmt: skip
     capturing = [by_name[name] for name in functions]
     size = seconds * sum(map(len, functions.values())) / len(capturing)
-    progress.begin(STAGE, len(capturing), size)
-    answers = sides.on("B", capturing, work)
-    found: dict[_Key, list[Mapping[str, Any]]] = {}
-    for name in functions:
-        for call in answers.get(name, {}).get("calls", ()):
-            found.setdefault((call["file"], call["name"]), []).append(call)
+    rows: dict[_Key, list[Mapping[str, Any]]] = {}
+    for answer in _run(sides, capturing, functions, job, STAGE, size, until).values():
+        for row in answer.get("calls", ()):
+            rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
-        replace(execution, calls=_of([_as_of(execution.function, call)
-                                      for key in callees[execution.function.key]
-                                 for call in found.get(key, ())]))
-        if execution in executed and execution.function.key in callees else execution
+        replace(execution, calls=_summarise([
+            _name_function(execution.function, row)
+            for key in functions_of[execution.function.key]
+            for row in rows.get(key, ())
+        ]))
+        if execution.function in executed and execution.function.key in functions_of
+        else execution
         for execution in executions
     ]  # fmt: skip
+
+
+def _functions_to_call(
+    executed: Sequence[Changed], uses: Mapping[_Key, Sequence[Changed]]
+) -> dict[_Key, list[_Key]]:
+    """Return piece of code -> the functions whose calls are evidence on it."""
+    functions = {piece.key: [piece.key] for piece in executed if _callable(piece)}
+    for function, pieces in uses.items():
+        # a function that differs itself says nothing of the values that it reads
+        for piece in pieces if function not in functions else ():
+            functions.setdefault(piece.key, []).append(function)
+    return functions
 
 
 def seconds_of_first(functions: float) -> float:
@@ -116,113 +116,126 @@ def seconds_of_first(functions: float) -> float:
     return min(_MOST, max(_LEAST, _TOGETHER / functions))
 
 
-def _as_of(piece: Changed, call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A call of a function that speaks for a piece of code: it names the function."""
-    if "differs" not in call or not piece.at_import:
-        return call
-    differs = call["differs"]
-    return {**call, "differs": {**differs, "path": f"{call['name']}: {differs['path']}"}}
+def _name_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the row of a call; its difference names the function if the piece is none."""
+    if "differs" not in row or not piece.at_import:
+        return row
+    differs = row["differs"]
+    return {**row, "differs": {**differs, "path": f"{row['name']}: {differs['path']}"}}
 
 
 def _executing(traces: Mapping[str, Trace]) -> dict[_Key, list[str]]:
-    """File and name of a function -> trainings that execute it."""
-    found: dict[_Key, list[str]] = {}
+    """Return file and name of a function -> trainings that execute it."""
+    trainings: dict[_Key, list[str]] = {}
     for name, trace in traces.items():
         for file, functions in trace.header.get("functions", {}).items():
             for function in functions:
-                found.setdefault((file, function), []).append(name)
-    return found
+                trainings.setdefault((file, function), []).append(name)
+    return trainings
 
 
 def _uses(
     pieces: Iterable[Changed], users: Users, executing: Mapping[_Key, Sequence[str]]
 ) -> dict[_Key, list[Changed]]:
-    """Executed function -> pieces that give names which it reads another value."""
-    found: dict[_Key, list[Changed]] = {}
+    """Return executed function -> pieces that give another value to names that it reads."""
+    uses: dict[_Key, list[Changed]] = {}
     for piece in pieces:
         names = rebound(piece)
-        every = (
-            {key for keys in users.of(piece, names).values() for key in keys} if names else set()
-        )
+        readers = {key for keys in users.of(piece, names).values() for key in keys} if names else ()
         # those of its own file and class first
-        near = sorted(every & executing.keys(), key=lambda key: (not _is_near(key, piece), key))
+        near = sorted(executing.keys() & {*readers}, key=lambda k: (not _is_near(k, piece), k))
         for key in near[:_USERS]:
-            found.setdefault(key, []).append(piece)
-    return found
+            uses.setdefault(key, []).append(piece)
+    return uses
 
 
 def _is_near(function: _Key, piece: Changed) -> bool:
-    kind = piece.name.removeprefix(BODY).strip()
-    return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(kind))
+    """Return whether a function is in the file, and in the class, of a piece of code."""
+    owner = piece.name.removeprefix(BODY).strip()
+    return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(owner))
 
 
 def _as_jobs(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
-    """The same for ``inside.calls``."""
+    """Return ``uses`` as ``inside.calls`` reads them."""
     return [
-        {
-            "file": file,
-            "name": name,
-            "pieces": [text for piece in pieces for text in _texts(piece)],
-        }
+        {"file": file, "name": name, "pieces": [
+            {"file": piece.file, "name": piece.name, "text": str(change["text"])}
+            for piece in pieces for change in change_of([piece])
+        ]}
         for (file, name), pieces in uses.items()
-    ]
-
-
-def _texts(piece: Changed) -> Iterable[dict[str, str]]:
-    for change in change_of([piece]):
-        yield {"file": piece.file, "name": piece.name, "text": str(change["text"])}
+    ]  # fmt: skip
 
 
 def of_mutants(
     sides: Sides, trainings: Sequence[Training], folders: Sequence[str]
 ) -> dict[str, Calls]:
-    """What came of the calls of the function that each training's ``mutant`` is in, by name."""
+    """Return training -> the result of calls of the function that its ``mutant`` is in."""
     functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
                  for t in trainings}  # fmt: skip
     job = {"changes": [], "folders": list(folders), "seconds": _MOST}
-
-    def work(part: Sequence[Training], side: Side) -> dict[str, Any]:
-        return _answers(part, side, functions, job)
-
-    progress.begin("repeating calls of functions with faults", len(trainings))
-    answers = sides.on("B", trainings, work)
-    return {name: _of(answer.get("calls", ())) for name, answer in answers.items()}
+    answers = _run(sides, trainings, functions, job, "repeating calls of functions with faults")
+    return {name: _summarise(answer.get("calls", ())) for name, answer in answers.items()}
 
 
 def rounded(
-    held: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
+    trainings: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
 ) -> list[Traced]:
-    """The trainings; close is one that trains the same, whose culprits do no more than round.
+    """Return the trainings; those are close that train the same and whose culprits only round.
 
-    What is logged or written may be a small difference of large numbers.
+    A number that is logged or written may be a small difference of large numbers.
     """
-    calls = {execution.function.key: execution.calls for execution in executions}
+    by_function = {execution.function.key: execution.calls for execution in executions}
 
     def rounds(name: str) -> bool:
         movers = causes[name].movers if name in causes else ()
-        of = [calls.get(function.key) for function in movers]
-        compared = [x for x in of if x is not None and x.same + x.close and not x.arguments]
-        # that nothing differs in direct calls says that they do not see what differs
-        return len(compared) == len(of) and any(x.close for x in compared)
+        calls = [by_function.get(function.key) for function in movers]
+        compared = [c for c in calls if c is not None and c.same + c.close and not c.arguments]
+        # if direct calls show no difference at all, they do not execute the one of the training
+        return len(compared) == len(calls) and any(c.close for c in compared)
 
     return [
         replace(training, comparison=replace(training.comparison, verdict="close"))
         if training.comparison.trains_the_same and rounds(training.name)
         else training
-        for training in held
+        for training in trainings
     ]
 
 
 def _callable(function: Changed) -> bool:
-    """Whether it is a function on both sides, at the same place."""
+    """Return whether it is a function in both versions, at the same place."""
     return function.how == CHANGED and not function.at_import and None not in function.paths
 
 
 def chosen(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
-    """The shortest trainings, of different algorithms before others of one."""
+    """Return the shortest trainings, of different algorithms before others of one."""
     ordered = sorted(names, key=lambda name: len(traces[name].events))
     firsts = {name.partition(" ")[0]: name for name in reversed(ordered)}
     return sorted(ordered, key=lambda name: name not in firsts.values())[:TRAININGS]
+
+
+def _run(
+    sides: Sides,
+    trainings: Sequence[Training],
+    functions: Mapping[str, Sequence[Sequence[str]]],
+    requested: Mapping[str, Any],
+    stage: str,
+    size: float = 0.0,
+    until: float | None = None,
+) -> dict[str, Any]:
+    """Run trainings with calls captured, and return training -> answer of ``inside.calls``.
+
+    Args:
+        functions: training -> those whose calls are captured.
+        requested: further keys of the request.
+        size: seconds of one training, for the progress; 0: as was expected.
+    """
+
+    def work(part: Sequence[Training], side: Side) -> dict[str, Any]:
+        return _answers(part, side, functions, requested, until)
+
+    progress.begin(stage, len(trainings), size)
+    answers: dict[str, Any] = sides.on("B", trainings, work)
+    return answers
 
 
 def _answers(
@@ -230,26 +243,23 @@ def _answers(
     side: Side,
     functions: Mapping[str, Sequence[Sequence[str]]],
     requested: Mapping[str, Any],
-    until: float | None = None,
+    until: float | None,
 ) -> dict[str, Any]:
-    """What the calls of trainings came to, by name: all from one process, which forks for each.
-
-    Args:
-        functions: training -> those whose calls are captured.
-        requested: what else ``inside.calls`` is given.
-    """
+    """Run some of the trainings in one process, which forks for each; see ``_run``."""
     if not trainings:
         return {}
-    with TemporaryDirectory(prefix="rlregress-calls-") as made:
+    with TemporaryDirectory(prefix="rlregress-calls-") as folder:
         jobs = [
-            {**t.job, "name": t.name, "output": str(Path(made) / f"{number}.json"),
+            {**t.job, "name": t.name, "output": str(Path(folder) / f"{number}.json"),
              "functions": functions[t.name], "patience": _PATIENCE, "first": len(side.paths)}
             for number, t in enumerate(trainings)
         ]  # fmt: skip
-        path = Path(made) / "jobs.json"
+        path = Path(folder) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
         command = recording_processes.start("calls", side, path)
-        child_processes.follow(command, side.environment(), made, lambda _: progress.done(), until)
+        child_processes.follow(
+            command, side.environment(), folder, lambda _: progress.done(), until
+        )
         answers = {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
     if not all(answers.values()) and child_processes.is_over(until):
         why = child_processes.note_cut("direct calls of some changed functions")
@@ -263,12 +273,12 @@ def _answer(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        # whatever ended it, nothing is known of its calls
+        # whatever ended it, no call of it was compared
         return {}
 
 
-def _of(calls: Sequence[Mapping[str, Any]]) -> Calls:
-    """All captured calls of one function together."""
+def _summarise(calls: Sequence[Mapping[str, Any]]) -> Calls:
+    """Return the result of all captured calls of one function."""
     compared = [call for call in calls if "why" not in call]
     differing = sorted(
         (call for call in compared if "differs" in call), key=lambda call: not call["given"]

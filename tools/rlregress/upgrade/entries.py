@@ -1,4 +1,4 @@
-"""From what differs and what was run to the list of entries that the verdict is computed from."""
+"""Entries of an upgrade, from differences and results. The verdict is computed from them."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -
 
 
 def of_rest(script: str, steps: int) -> list[Entry]:
-    """What a script does after the steps that were compared in time; 0: all of them were."""
+    """Return the entry of steps of a script that were not compared in time; 0: all were."""
     if not steps:
         return []
     return [
@@ -440,12 +440,12 @@ def _piece(
 def _share(execution: PieceExecution) -> float:
     """Return the share of its changed statements that counts as checked."""
     calls = execution.calls
-    # where no changed argument reaches them, that nothing differs says nothing
+    # if no changed argument reaches them, equal results are no evidence
     return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
 
 
 def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, str]:
-    """The state with what came of direct calls, and why it is in it."""
+    """Return the state with the result of direct calls, and the reason."""
     calls = execution.calls
     settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
     if calls is None or state in settled:
@@ -461,11 +461,11 @@ def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, 
 
 
 def _state_by(function: Changed | None, state: str, cause: Cause | None) -> str:
-    """What a training says of a piece of code, a file or a package that it executed.
+    """Return the state of a piece of code, a file or a package by a training that executed it.
 
     Args:
         function: None: it is a file or a package.
-        cause: what makes the training differ; None: not known.
+        cause: of the difference in the training; None: not known.
     """
     if function and cause is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
         if function in cause.movers:
@@ -569,7 +569,7 @@ _UNUSED = "neither your files nor what they import use the name"
 
 
 def of_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
-    """Public names, warnings and requirements: what is declared needs no run to differ.
+    """Return the entries of public names, warnings and requirements, which need no run to differ.
 
     Args:
         unused: names that no file of the user can use.
@@ -667,7 +667,7 @@ def of_packages(
 
 
 def of_returns(verdict: str, framework: str) -> Entry:
-    """What the trainings of the new version came to."""
+    """Return the entries of returns that the trainings of the new version reached."""
     states = {COULD_NOT_JUDGE: model.CANNOT, HOLDS: model.SAME}
     return Entry(
         kind=model.RETURNS, name=f"returns of {framework}", framework=framework, summary=verdict,

@@ -1,4 +1,4 @@
-"""What differs between two versions, found before anything runs: from files and metadata alone."""
+"""Differences between two versions, read from files and metadata before anything runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib.metadata
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -115,7 +115,7 @@ class Inventory:
 
     @property
     def summary(self) -> str:
-        """In words, how much differs."""
+        """Return in words how much differs."""
         wording = sum(piece.how == WORDING for piece in self.pieces)
         return (
             f"differences found in the files and metadata of both versions: {len(self.pieces)} "
@@ -125,16 +125,16 @@ class Inventory:
         )
 
     def others(self, modules: Collection[str]) -> list[str]:
-        """Packages that differ beside some modules."""
+        """Return packages that differ, without some modules."""
         return [p.name for p in self.packages if p.name not in modules and p.old != p.new]
 
     def folders(self, side: str) -> list[str]:
-        """Of the packages on side "old" or "new"."""
+        """Return the folders of all packages of the version "old" or "new"."""
         return [str(f) for package in self.packages if (f := getattr(package, side)) is not None]
 
 
-def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) -> Inventory:
-    """Compare the files and the metadata of both sides.
+def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = None) -> Inventory:
+    """Compare the files and the metadata of both versions.
 
     Code is compared of the packages that were to move; of everything else the version.
 
@@ -144,80 +144,106 @@ def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) 
     Raises:
         OutOfTime: the time of the command was over before the code was compared.
     """
-    there = closures.on_path(a.side), closures.on_path(b.side)
+    versions = (old, new)
+    distributions = closures.on_path(old.side), closures.on_path(new.side)
     own = {
-        name: [_modules(side[name]) if name in side else {} for side in there]
+        name: [_modules(side[name]) if name in side else {} for side in distributions]
         for name in pair.pinned
     }
-    packages = _packages(pair, a, b, own)
+    packages = _packages(pair, old, new, own)
     moved = [package for package in packages if package.old != package.new]
     folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
     pieces = changed_functions.changed(*folders)
-    public: list[PublicChange] = []
-    for line in moved:
-        # scripts, and what only one version has, offer no names to compare
-        places = [f for f in (line.old, line.new) if f and (f / "__init__.py").is_file()]
-        concerned = [p for p in pieces if line.new and p.file.startswith(f"{line.new.name}/")]
-        if line.old and line.new and len(places) == 2 and public_names.can_differ(concerned):
-            try:
-                public += public_names.changes(line.old, line.new, until)
-            except child_processes.OutOfTime:
-                why = child_processes.note_cut(f"public names of {line.name}")
-                public.append(public_names.not_compared(line.name, why))
     names = _distributions(pair, moved, own)
     files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
-    declared: list[RequirementChange] = []
-    if not _same_project(a, b):
-        for name in sorted(names):
-            sides = zip((a, b), there, strict=True)
-            old, new = (_declared(side, name, names[name], of) for side, of in sides)
-            if old is not None and new is not None:
-                declared += requirements.changes(old, new)
+    declared = _requirement_changes(versions, distributions, names)
     differing = {
-        file.partition("/")[0] for file in [x.file for x in pieces] + [x.file for x in files]
+        file.partition("/")[0] for file in [p.file for p in pieces] + [f.file for f in files]
     }
     compared = {
         name
         for name, modules in names.items()
-        if _is_compared(name, modules, there, moved, differing)
+        if _is_compared(name, modules, distributions, moved, differing)
     }
-    versions = _versions(a, b, there, compared)
-    # of what is not installed nothing is a user
-    required = names.keys() & there[0].keys()
+    other_versions = _versions(old, new, distributions, compared)
+    hidden = (*new.hidden, *new.hidden_below)
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
         files=tuple(files),
-        public=tuple(public),
+        public=tuple(_public_changes(moved, pieces, until)),
         requirements=tuple(declared),
-        versions=versions,
-        lost=tuple(n for n in (*b.hidden, *b.hidden_below) if n in versions),
-        needed=_needed([*_undeclared(declared), *b.hidden], there[0], folders[1]),
-        unrelated=frozenset(affected.unrelated(versions, there)),
+        versions=other_versions,
+        lost=tuple(name for name in hidden if name in other_versions),
+        needed=_needed([*_undeclared(declared), *new.hidden], distributions[0], folders[1]),
+        unrelated=frozenset(affected.unrelated(other_versions, distributions)),
         installed={
-            "python": interpreters.python_of(b.side),
+            "python": interpreters.python_of(new.side),
             **{
-                name: installed.public(distribution_metadata.version_of(d))
-                for name, d in there[1].items()
-                if name not in (*b.hidden, *b.hidden_below)
+                name: installed.public(distribution_metadata.version_of(distribution))
+                for name, distribution in distributions[1].items()
+                if name not in hidden
             },
         },
         parts={
-            path.name: name for name, sides in own.items() for of in sides for path in of.values()
+            path.name: name
+            for name, places in own.items()
+            for place in places
+            for path in place.values()
         },
-        users=tuple(
-            str(place)
-            for name, distribution in there[0].items()
-            if required and closures.requirements_of([name], there[0]).keys() & required - {name}
-            for place in _modules(distribution).values()
-        ),
+        users=tuple(_users(names, distributions[0])),
         extras=frozenset(
             str(canonicalize_name(extra))
-            for side in (a, b)
-            for row in side.requested.requirements
+            for version in versions
+            for row in version.requested.requirements
             for extra in Requirement(row).extras
         ),
     )
+
+
+def _public_changes(
+    moved: Iterable[Package], pieces: Sequence[Changed], until: float | None
+) -> Iterator[PublicChange]:
+    """Yield changes of public names of packages that both versions have."""
+    for package in moved:
+        # scripts, and packages of one version alone, have no names to compare
+        old, new = package.old, package.new
+        if old is None or new is None:
+            continue
+        own = [piece for piece in pieces if piece.file.startswith(f"{new.name}/")]
+        is_package = all((folder / "__init__.py").is_file() for folder in (old, new))
+        if is_package and public_names.can_differ(own):
+            try:
+                yield from public_names.changes(old, new, until)
+            except child_processes.OutOfTime:
+                why = child_processes.note_cut(f"public names of {package.name}")
+                yield public_names.not_compared(package.name, why)
+
+
+def _requirement_changes(
+    versions: tuple[Prepared, Prepared],
+    distributions: tuple[Distributions, Distributions],
+    names: Mapping[str, Collection[str]],
+) -> list[RequirementChange]:
+    """Return the changed declarations of distributions that both versions have."""
+    if _same_project(*versions):
+        return []
+    changes: list[RequirementChange] = []
+    for name in sorted(names):
+        sides = zip(versions, distributions, strict=True)
+        old, new = (_declared(version, name, names[name], place) for version, place in sides)
+        if old is not None and new is not None:
+            changes += requirements.changes(old, new)
+    return changes
+
+
+def _users(names: Mapping[str, Collection[str]], installed_: Distributions) -> Iterator[str]:
+    """Yield folders and files of distributions that require some others."""
+    # a distribution that is not installed has no users
+    required = names.keys() & installed_.keys()
+    for name, distribution in installed_.items():
+        if required and closures.requirements_of([name], installed_).keys() & required - {name}:
+            yield from map(str, _modules(distribution).values())
 
 
 # -- where packages are ----------------------------------------------------------------------------
@@ -227,32 +253,35 @@ def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) 
 _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
-def _packages(pair: Pair, a: Prepared, b: Prepared, own: _Own) -> list[Package]:
+def _packages(pair: Pair, old: Prepared, new: Prepared, own: _Own) -> list[Package]:
     names = {m for adapter in pair.adapters for m in adapter.framework.modules if m != "torch"}
     names |= {str(name) for name in pair.imports.get("trees", ())}
-    # one that does not say what belongs to it may be called as its package is
+    # a distribution without a list of files may have the name of its package
     names |= {name.replace("-", "_") for name, sides in own.items() if not all(sides)}
     names |= {module for sides in own.values() for side in sides for module in side}
-    known: list[dict[str, Path]] = [{}, {}]
+    places: list[dict[str, Path]] = [{}, {}]
     for sides in own.values():
-        for every, of in zip(known, sides, strict=True):
-            every.update(of)
+        for merged, modules in zip(places, sides, strict=True):
+            merged.update(modules)
     packages = [
         # a folder in front of the path wins over what is installed
-        Package(name=n, old=place(a, n) or known[0].get(n), new=place(b, n) or known[1].get(n))
+        Package(
+            name=n, old=place(old, n) or places[0].get(n), new=place(new, n) or places[1].get(n)
+        )
         for n in sorted(names)
     ]
     for adapter in pair.adapters:
         if adapter.framework.checkout:
-            old, new = (_of_checkout(side, adapter) for side in (a, b))
+            scripts = [_scripts(version, adapter) for version in (old, new)]
             packages += [
-                Package(name=n, old=old.get(n), new=new.get(n)) for n in sorted({*old, *new})
+                Package(name=n, old=scripts[0].get(n), new=scripts[1].get(n))
+                for n in sorted({*scripts[0], *scripts[1]})
             ]
     return [package for package in packages if package.old is not None or package.new is not None]
 
 
-def _of_checkout(side: Prepared, adapter: Adapter) -> dict[str, Path]:
-    """Folders of the scripts of a framework, by name."""
+def _scripts(side: Prepared, adapter: Adapter) -> dict[str, Path]:
+    """Return folders of the scripts of a framework by name."""
     root = side.side.variables.get(adapter.framework.checkout)
     if root:
         return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}
@@ -287,28 +316,32 @@ def _roots(side: Prepared) -> list[Path]:
 
 
 def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
-    """Dotted names and places of a distribution's highest packages, and of modules in none."""
+    """Return dotted name -> place of a distribution's highest packages, and of modules in none."""
     files = [
         path
         for path in map(PurePosixPath, distribution.files or ())
         if path.suffix in (".py", *COMPILED) and ".." not in path.parts
     ]
     packages = {path.parent for path in files if path.name.partition(".")[0] == "__init__"}
-    found = {}
+    modules = {}
     for path in files:
         place = next((parent for parent in reversed(path.parents) if parent in packages), path)
         parts = [*place.parts[:-1], place.name.partition(".")[0] if place == path else place.name]
-        there = Path(str(distribution.locate_file(place)))
-        if all(map(str.isidentifier, parts)) and not parts[0].startswith("__") and there.exists():
-            found[".".join(parts)] = there
-    return found
+        location = Path(str(distribution.locate_file(place)))
+        if (
+            all(map(str.isidentifier, parts))
+            and not parts[0].startswith("__")
+            and location.exists()
+        ):
+            modules[".".join(parts)] = location
+    return modules
 
 
 # -- metadata --------------------------------------------------------------------------------------
 
 
 def _distributions(pair: Pair, moved: Iterable[Package], own: _Own) -> dict[str, set[str]]:
-    """Canonical names of the distributions whose code is to be compared -> its packages."""
+    """Return canonical name -> packages, of the distributions whose code is compared."""
     packages = {
         m: p
         for x in pair.adapters
@@ -324,39 +357,42 @@ def _distributions(pair: Pair, moved: Iterable[Package], own: _Own) -> dict[str,
 def _is_compared(
     name: str,
     modules: Collection[str],
-    there: Sequence[Distributions],
+    distributions: Sequence[Distributions],
     moved: Sequence[Package],
     differing: Collection[str],
 ) -> bool:
-    """Whether the code of a distribution was found wherever it is, and files of it differ.
+    """Return whether the code of a distribution was found in both versions, and its files differ.
 
-    Any other one has to be listed by its version.
+    Any other one is listed by its version.
 
     Args:
         differing: folders and files of packages in which something differs.
     """
     named = Counter(path.name for row in moved if (path := row.new or row.old))
     places = [(row.old, row.new) for row in moved if row.name in modules]
-    found = [{place.name for place in side if place} for side in zip(*places, strict=True)]
-    return len(found) == 2 and all(
+    folders = [{place.name for place in side if place} for side in zip(*places, strict=True)]
+    return len(folders) == 2 and all(
         # of two packages of one name the files cannot be told apart
-        name not in of
-        or (here & set(differing) and max(named[file_path] for file_path in here) == 1)
-        for of, here in zip(there, found, strict=True)
+        name not in side or (own & set(differing) and max(named[folder] for folder in own) == 1)
+        for side, own in zip(distributions, folders, strict=True)
     )
 
 
 def _undeclared(declared: Iterable[RequirementChange]) -> list[str]:
-    """What a plain installation of the new version no longer brings."""
+    """Return distributions that a plain installation of the new version no longer installs."""
     return [row.package for row in declared if row.summary.startswith(GONE)]
 
 
 def _needed(
-    names: Iterable[str], there: Distributions, folders: Sequence[str]
+    names: Iterable[str], installed_: Distributions, folders: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     needed = {}
     for name in names:
-        modules = {m.partition(".")[0] for m in _modules(there[name])} if name in there else set()
+        modules = (
+            {m.partition(".")[0] for m in _modules(installed_[name])}
+            if name in installed_
+            else set()
+        )
         users = [u for f in folders for u in package_users.functions_using(modules, Path(f))]
         if users:
             needed[name] = tuple(users)
@@ -364,20 +400,20 @@ def _needed(
 
 
 def _declared(
-    side: Prepared, name: str, modules: Collection[str], there: Distributions
+    side: Prepared, name: str, modules: Collection[str], installed_: Distributions
 ) -> requirements.Declared | None:
-    """What a distribution declares on a side; a working tree what its files do."""
+    """Return the declarations of a distribution; of a working tree those of its files."""
     tree = side.requested.tree
     root = working_tree.root_of(sorted(modules), tree) if tree is not None else None
     if tree is not None and root is not None:
         project = working_tree.project_of(tree, root)
         return None if project is None else requirements.declared_by_tree(project)
-    return requirements.declared(there[name]) if name in there else None
+    return requirements.declared(installed_[name]) if name in installed_ else None
 
 
-def _same_project(a: Prepared, b: Prepared) -> bool:
-    """Whether both sides are working trees that declare the same, or both declare nothing."""
-    trees = [side.requested.tree for side in (a, b)]
+def _same_project(old: Prepared, new: Prepared) -> bool:
+    """Return whether both are working trees with the same declarations, or without any."""
+    trees = [side.requested.tree for side in (old, new)]
     files = [
         [
             path.read_bytes() if (path := tree / name).is_file() else b""
@@ -390,18 +426,21 @@ def _same_project(a: Prepared, b: Prepared) -> bool:
 
 
 def _versions(
-    a: Prepared, b: Prepared, there: tuple[Distributions, Distributions], compared: set[str]
+    old: Prepared,
+    new: Prepared,
+    distributions: tuple[Distributions, Distributions],
+    compared: set[str],
 ) -> dict[str, tuple[str, str]]:
-    one, other = (
+    sides = [
         {
             name: distribution_metadata.version_of(distribution)
-            for name, distribution in of.items()
+            for name, distribution in on_path.items()
             if name not in (*side.hidden, *side.hidden_below)
         }
-        for side, of in zip((a, b), there, strict=True)
-    )
-    names = (set(one) | set(other)) - compared - {"rlregress"}
-    pairs = {name: (one.get(name, ""), other.get(name, "")) for name in sorted(names)}
+        for side, on_path in zip((old, new), distributions, strict=True)
+    ]
+    names = {*sides[0], *sides[1]} - compared - {"rlregress"}
+    pairs = {n: (sides[0].get(n, ""), sides[1].get(n, "")) for n in sorted(names)}
     return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
 
 
@@ -409,19 +448,18 @@ def _versions(
 
 
 def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) -> list[OtherFile]:
-    """Files that differ, without those that have a piece of code that does."""
-    one, other = _all_files(old), _all_files(new)
-    found = []
-    for file in sorted(set(one) | set(other)):
+    """Return files that differ, without those that have a piece of code that differs."""
+    sides = _all_files(old), _all_files(new)
+    files = []
+    for file in sorted({*sides[0], *sides[1]}):
         if file in with_pieces:
             continue
-        texts = [side[file].read_bytes() if file in side else b"" for side in (one, other)]
-        if texts[0] == texts[1] and (file in one) == (file in other):
+        texts = [side[file].read_bytes() if file in side else b"" for side in sides]
+        exists = [file in side for side in sides]
+        if texts[0] == texts[1] and exists[0] == exists[1]:
             continue
-        how = (
-            "changed" if file in one and file in other else "added" if file in other else "removed"
-        )
-        found.append(
+        how = "changed" if all(exists) else "added" if exists[1] else "removed"
+        files.append(
             OtherFile(
                 file=file,
                 how=how,
@@ -429,7 +467,7 @@ def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) 
                 content=" ".join(hashlib.sha256(text).hexdigest() for text in texts),
             )
         )
-    return found
+    return files
 
 
 def _all_files(folders: Sequence[str]) -> dict[str, Path]:
@@ -441,7 +479,7 @@ def _all_files(folders: Sequence[str]) -> dict[str, Path]:
 
 
 def _harmless(file: str, texts: Sequence[bytes]) -> str:
-    """Why a file that differs can have no effect; empty: it may have one."""
+    """Return why a file that differs can have no effect; empty: it may have one."""
     if Path(file).suffix == ".py":
         return "comments or formatting only, or no statement"
     return training_selection.without_effect(file, texts)

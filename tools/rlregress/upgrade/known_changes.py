@@ -1,4 +1,4 @@
-"""What is known to have changed between published releases.
+"""Documented changes between published releases.
 
 ``baselines/histories/<framework>.toml`` names the published ``releases``, oldest first, and lists
 ``[[change]]`` tables: each is one change of behaviour, with the first release that has it and the
@@ -70,11 +70,11 @@ class Change:
 
     @property
     def in_scope(self) -> bool:
-        """Whether an upgrade across it has to be flagged."""
+        """Return whether an upgrade across it has to be flagged."""
         return self.scope == "in"
 
     def concerns(self, training: str) -> bool:
-        """Whether a training names one of its algorithms: "ppo gsde", "recurrent_ppo"."""
+        """Return whether a training names one of its algorithms: "ppo gsde", "recurrent_ppo"."""
         algorithm = training.partition(" ")[0]
         return "all" in self.algorithms or any(
             f"_{name}_" in f"_{algorithm}_" for name in self.algorithms
@@ -96,23 +96,23 @@ class ReleasePair:
 
     @property
     def in_scope(self) -> tuple[Change, ...]:
-        """The changes that have to be flagged; none: the pair has to pass."""
+        """Return the changes that have to be flagged; none: the pair has to pass."""
         return tuple(change for change in self.changes if change.in_scope)
 
 
 def path_of(framework: str) -> Path:
-    """The file of a framework."""
+    """Return the file of a framework."""
     return suite.baselines() / "histories" / f"{framework}.toml"
 
 
 def known() -> tuple[str, ...]:
-    """The frameworks that have a history."""
+    """Return the frameworks that have a history."""
     folder = suite.baselines() / "histories"
     return tuple(path.stem for path in datafiles.list_files(folder, "*.toml"))
 
 
 def load(framework: str) -> tuple[Change, ...]:
-    """The changes of a framework, in the order of the file.
+    """Return the changes of a framework, in the order of the file.
 
     Raises:
         UserError: there is no history, or it is damaged; names file, entry and key.
@@ -121,12 +121,12 @@ def load(framework: str) -> tuple[Change, ...]:
 
 
 def releases(framework: str) -> tuple[str, ...]:
-    """The published releases, oldest first; UserError as ``load``."""
+    """Return the published releases, oldest first; UserError as ``load``."""
     return read(_existing(framework)).releases
 
 
 def pairs(framework: str) -> tuple[ReleasePair, ...]:
-    """All neighbouring releases, oldest first, with their changes; UserError as ``load``."""
+    """Return all neighbouring releases, oldest first, with their changes; UserError as ``load``."""
     history = read(_existing(framework))
     return tuple(
         ReleasePair(
@@ -148,7 +148,7 @@ def pairs(framework: str) -> tuple[ReleasePair, ...]:
 
 @dataclass(frozen=True)
 class _Ground(Range):
-    """What a range of releases is put on."""
+    """Pins that a range of releases is installed with."""
 
     requires: tuple[Pin, ...]
 
@@ -168,7 +168,7 @@ class _History:
 
 
 def read(path: Path) -> _History:
-    """The history in a file; UserError as ``load``."""
+    """Return the history in a file; UserError as ``load``."""
     history: _History = datafiles.read(path, _History)
     places = datafiles.places(path, "change", len(history.change))
     taken: dict[str, str] = {}
@@ -206,7 +206,7 @@ def _check_order(where: str, before: str, release: str, published: Sequence[str]
 
 
 def qualified(function: str) -> str:
-    """Of "package/file.py Kind.name" the name as Python has it; a class takes its parameters."""
+    """Return the qualified name for "package/file.py Kind.name"; of a constructor its class."""
     file, _, name = function.partition(" ")
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     own = name.removeprefix("<class> ").removesuffix(".__init__")

@@ -1,8 +1,8 @@
-"""Where a user's script, and the files beside it that it imports, name what is gone.
+"""Lines of a user's script, and of files beside it that it imports, with names that are gone.
 
-Sources are read, never run. What they name is imported in a process of either version: it is gone
-if the old version has it, and the new one does not. What a variable of the script holds is not
-known: of its attributes those count whose name is gone.
+Sources are read, never run. Each name is imported in a process of either version. It is gone if
+only the old version has it. Values of variables are not known: an attribute of one counts if its
+name is gone.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_process, state
 from rlregress.upgrade.sides import Sides
 
-#: dotted path -> "is", what it is, or "error", why there is no such thing; of one version.
+#: dotted path -> "is", its kind, or "error", why it cannot be imported; of one version.
 Imported = Mapping[str, Mapping[str, str]]
 _WORKER = "rlregress.inside.importable_names"
-#: what is a word of a name.
+#: a word of a name.
 _WORD = re.compile(rb"\w+")
-#: functions that are given a name as text -> the place of that argument.
+#: functions with a name as an argument -> the position of that argument.
 _BY_NAME = {
     "getattr": 1, "attrgetter": 0, "methodcaller": 0, "eval": 0, "exec": 0, "__import__": 0,
     "import_module": 0,
 }  # fmt: skip
-#: files that may name what is called, but are no sources of Python.
+#: files beside sources of Python that may name what a script calls.
 _SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".ipynb")
 #: bytes of such a file; a larger one holds data.
 _LARGEST = 2_000_000
@@ -41,52 +41,52 @@ _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 
 
 def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
-    """Return the lines that name what is gone or incompatible, as imports in both versions show.
+    """Return the lines with names that are gone or incompatible, as imports in both versions show.
 
     Args:
         names: dotted paths of public names that are gone or incompatible.
     """
-    found = search(script, names)
-    paths = sorted({path for line in found.lines for path in (line.dotted, _owner(line.name))
+    searched = search(script, names)
+    paths = sorted({path for line in searched.lines for path in (line.dotted, _owner(line.name))
                     if not path.startswith(".")})  # fmt: skip
     if not paths:
-        return found
+        return searched
     old, new = sides.run(f"script-names-{state.key_of(paths)}", _imported, paths)
     try:
-        return confirmed(found, old.result(), new.result())
+        return confirmed(searched, old.result(), new.result())
     except UserError as error:
-        unread = (*found.unread, f"what they import ({error})")
-        return replace(found, lines=(), unread=unread)
+        unread = (*searched.unread, f"what they import ({error})")
+        return replace(searched, lines=(), unread=unread)
 
 
-def _imported(side: Side, kept: Path, paths: Sequence[str]) -> Imported:
-    answers: Imported = side_process.run_module(side, _WORKER, {"names": paths}, kept)
+def _imported(side: Side, file: Path, paths: Sequence[str]) -> Imported:
+    answers: Imported = side_process.run_module(side, _WORKER, {"names": paths}, file)
     return answers
 
 
 def _owner(name: str) -> str:
-    """Return what a caller names: of the arguments of a class, the class."""
+    """Return the name that a caller writes: of the constructor of a class, the class."""
     return name.removesuffix(".__init__")
 
 
-def confirmed(found: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
-    """Return only the lines whose name the new version does not have, or has otherwise."""
+def confirmed(searched: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
+    """Return only the lines whose name the new version lacks, or has in another form."""
     lines: list[NamedLine] = []
-    for line in found.lines:
-        known = not line.dotted.startswith(".")
+    for line in searched.lines:
+        is_path = not line.dotted.startswith(".")
         name = _owner(line.name)
-        path = line.dotted if known else name
+        path = line.dotted if is_path else name
         error = new[path].get("error", "")
         if error and "error" not in old[path]:
-            why = error if known else f"if it is {line.name}: {error}"
-        elif known and line.name != line.dotted and not error and new[path] == new[name]:
+            why = error if is_path else f"if it is {line.name}: {error}"
+        elif is_path and line.name != line.dotted and not error and new[path] == new[name]:
             why = f"{line.name} is incompatible"
         else:
             continue
         # the first path that fails is why longer ones do
-        if not any((line.file, line.line) == (other.file, other.line) for other in lines):
+        if not any((line.file, line.line) == (first.file, first.line) for first in lines):
             lines.append(replace(line, why=why))
-    return replace(found, lines=tuple(lines))
+    return replace(searched, lines=tuple(lines))
 
 
 def search(script: Path, names: Collection[str]) -> ScriptNames:
@@ -98,9 +98,9 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
         names: dotted paths, the package first.
     """
     folder, packages = script.parent, {name.partition(".")[0] for name in names}
-    files, unread, lines, left = [], [], [], [script]
-    while left:
-        path = left.pop(0)
+    files, unread, lines, waiting = [], [], [], [script]
+    while waiting:
+        path = waiting.pop(0)
         file = path.relative_to(folder).as_posix()
         try:
             text = path.read_text(encoding="utf-8")
@@ -109,7 +109,7 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
             unread.append(file)
             continue
         files.append(file)
-        found = {
+        named = {
             (line, dotted, name)
             for line, dotted in _named(tree)
             for name in {dotted, *names}
@@ -118,12 +118,12 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
         rows = text.splitlines()
         lines += [
             NamedLine(name=name, file=file, line=line, text=rows[line - 1].strip(), dotted=dotted)
-            for line, dotted, name in sorted(found)
+            for line, dotted, name in sorted(named)
         ]
-        known = {*files, *unread, *(of.relative_to(folder).as_posix() for of in left)}
+        listed = {*files, *unread, *(p.relative_to(folder).as_posix() for p in waiting)}
         for imported in dict.fromkeys(_files_imported(tree, path.parent, folder, packages)):
-            if imported.relative_to(folder).as_posix() not in known:
-                left.append(imported)
+            if imported.relative_to(folder).as_posix() not in listed:
+                waiting.append(imported)
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
 
 
@@ -157,17 +157,17 @@ def unused(
                     texts += files
         heirs = _heirs(path for root in roots for path in below(root) if path.suffix == ".py")
         written = set(_WORD.findall(b"\n".join(texts)))
-        every = {name: _words(name, heirs) for name in names}
-        return frozenset(name for name, words in every.items() if words and not words & written)
+        words_of = {name: _words(name, heirs) for name in names}
+        return frozenset(name for name, words in words_of.items() if words and not words & written)
     except (OSError, *UNREADABLE):
         return frozenset()
 
 
-def files_of(script: Path, found: ScriptNames) -> list[Path]:
+def files_of(script: Path, searched: ScriptNames) -> list[Path]:
     """Return the files of a script's user: those that ``search`` has read, and settings."""
-    beside = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
-    own = [script.parent / file for file in (*found.files, *found.unread)]
-    return [*own, *(path for path in beside if path.is_file())]
+    settings = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
+    own = [script.parent / file for file in (*searched.files, *searched.unread)]
+    return [*own, *(path for path in settings if path.is_file())]
 
 
 def unused_below(
@@ -196,19 +196,19 @@ def unused_below(
 
 
 def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
-    """Words by which a caller uses a public name; none: by an operator, without a word."""
+    """Return words by which a caller uses a public name; empty: an operator uses it."""
     *before, last = name.split(".")
     if last == "__init__":
-        classes = left = {before[-1]}
-        while left := {heir for of in left for heir in heirs.get(of, ())} - classes:
-            classes = classes | left
+        classes = new = {before[-1]}
+        while new := {heir for owner in new for heir in heirs.get(owner, ())} - classes:
+            classes = classes | new
         return {word.encode() for word in classes}
     return set() if last.startswith("__") else {last.encode()}
 
 
 def _heirs(files: Iterable[Path]) -> dict[str, set[str]]:
-    """Class -> those that derive from it, and its other names."""
-    found: dict[str, set[str]] = {}
+    """Return class -> classes that derive from it, and its other names."""
+    heirs: dict[str, set[str]] = {}
     for path in files:
         with contextlib.suppress(*UNREADABLE):
             for node in ast.walk(ast.parse(path.read_bytes())):
@@ -217,55 +217,55 @@ def _heirs(files: Iterable[Path]) -> dict[str, set[str]]:
                 if isinstance(node, ast.ClassDef):
                     names, bases = [node.name], node.bases
                 elif isinstance(node, ast.Assign):
-                    names = [of.id for of in node.targets if isinstance(of, ast.Name)]
+                    names = [t.id for t in node.targets if isinstance(t, ast.Name)]
                     bases = [node.value]
                 for base in bases:
-                    of = base.value if isinstance(base, ast.Subscript) else base
-                    known = of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
-                    found.setdefault(known, set()).update(names)
-    return found
+                    owner = base.value if isinstance(base, ast.Subscript) else base
+                    name = getattr(owner, "attr", getattr(owner, "id", ""))
+                    heirs.setdefault(name, set()).update(names)
+    return heirs
 
 
 def _puts_names_together(tree: ast.Module) -> bool:
-    """Whether a source reads an attribute, or runs code, whose name is no constant in it."""
+    """Return whether a source computes names of attributes that it reads, or code that it runs."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else None
             called = node.func.id if isinstance(node.func, ast.Name) else called
-            given = node.args[_BY_NAME[called] :] if called in _BY_NAME else []
-            if not all(isinstance(argument, ast.Constant) for argument in given[:1]):
+            names = node.args[_BY_NAME[called] :] if called in _BY_NAME else []
+            if not all(isinstance(argument, ast.Constant) for argument in names[:1]):
                 return True
     return False
 
 
 def _is(name: str, dotted: str) -> bool:
-    """Whether what a script calls this may be that public name; a path may lead there another way.
+    """Return whether a dotted path of a script may be a public name, by whatever path.
 
     Args:
-        dotted: begins with a point where it is not known what the attribute is of.
+        dotted: begins with a point if the object of the attribute is not known.
     """
     parts = _owner(name).split(".")
-    found = dotted.split(".")
-    return parts[-1] == found[-1] and found[0] in ("", parts[0])
+    path = dotted.split(".")
+    return parts[-1] == path[-1] and path[0] in ("", parts[0])
 
 
 def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and dotted path of everything that a source names, every part of a path for itself."""
-    known = dict(_bound(tree))
+    """Yield line and dotted path of all names of a source, each part of a path by itself."""
+    imports = dict(_bound(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield node.lineno, str(node.module)
             yield from ((alias.lineno, f"{node.module}.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.Name) and node.id in known:
-            yield node.lineno, known[node.id]
+        elif isinstance(node, ast.Name) and node.id in imports:
+            yield node.lineno, imports[node.id]
         elif isinstance(node, ast.Attribute):
-            yield node.end_lineno or node.lineno, _dotted(node, known)
+            yield node.end_lineno or node.lineno, _dotted(node, imports)
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names that imports bind, each with what it is."""
+    """Yield names that imports bind, each with its dotted path."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -276,27 +276,27 @@ def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _dotted(node: ast.Attribute, known: dict[str, str]) -> str:
-    """``a.b.c``, its root by its import; ``.c`` where that is a value of the script."""
-    names, of = [node.attr], node.value
-    while isinstance(of, ast.Attribute):
-        names.append(of.attr)
-        of = of.value
-    if isinstance(of, ast.Name) and of.id in known:
-        return ".".join([known[of.id], *reversed(names)])
+def _dotted(node: ast.Attribute, imports: dict[str, str]) -> str:
+    """Return ``a.b.c`` with the import of its root; ``.c`` if that is a value of the script."""
+    names, owner = [node.attr], node.value
+    while isinstance(owner, ast.Attribute):
+        names.append(owner.attr)
+        owner = owner.value
+    if isinstance(owner, ast.Name) and owner.id in imports:
+        return ".".join([imports[owner.id], *reversed(names)])
     return f".{node.attr}"
 
 
 def _files_imported(
-    tree: ast.Module, here: Path, folder: Path, packages: Collection[str]
+    tree: ast.Module, own_folder: Path, folder: Path, packages: Collection[str]
 ) -> Iterator[Path]:
-    """Files below the script's folder that a source imports, without the compared packages."""
+    """Yield files below the script's folder that a source imports, without compared packages."""
     for node in ast.walk(tree):
         modules: list[tuple[Path, str]] = []
         if isinstance(node, ast.Import):
             modules = [(folder, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = [here, *here.parents]
+            above = [own_folder, *own_folder.parents]
             base = above[min(node.level, len(above)) - 1] if node.level else folder
             stem = [node.module] if node.module else []
             modules = [(base, ".".join(stem))] if stem else []
@@ -308,7 +308,7 @@ def _files_imported(
 
 
 def _files(base: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """The files that the import of a module runs, its packages first."""
+    """Yield the files that the import of a module runs, its packages first."""
     for part in parts:
         base /= part
         for path in (base.with_name(f"{part}.py"), base / "__init__.py"):

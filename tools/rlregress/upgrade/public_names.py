@@ -1,50 +1,61 @@
-"""What changed in the public names of one package between two folders, read without importing it.
+"""Changes of the public names of one package between two folders, read without importing it.
 
-griffe reads the sources and finds what breaks a caller of a function. Which names are gone and
-where they are now, base classes, literal values and deprecations are compared here. What changed
-inside of functions is compared elsewhere.
+griffe reads the sources and finds changes of parameters. Names that are gone or have moved, kinds,
+base classes, literal values and deprecations are compared here. Bodies of functions are compared
+elsewhere.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import gc
 import logging
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import griffe
 
 from rlregress.errors import UserError
-from rlregress.model.code import Changed, Function
+from rlregress.model.code import Changed
 from rlregress.source import UNREADABLE, below
 from rlregress.tracing import child_processes
+from rlregress.upgrade.import_branches import ImportBranches
 
 _LOGGER = logging.getLogger("griffe")
-#: what griffe raises where a name leads nowhere.
+#: errors of griffe where a name leads nowhere.
 _UNRESOLVED = (griffe.GriffeError, KeyError, ValueError, AttributeError)
-#: folders and modules that are no part of what users call.
+#: folders and modules that users do not call.
 _TESTS = re.compile(r"test|tests|conftest|test_.*|__main__")
-#: base classes that bring no attributes, and that nobody asks an object for.
+#: base classes without attributes of interest.
 _EMPTY = ("ABC", "Generic", "NamedTuple", "Protocol", "object")
+#: why names that a module offers are not known.
+_UNDEFINED = "__all__ lists it, and no statement of the module defines it"
+_AMBIGUOUS = "it is imported when it is used, and several definitions have its name"
+_UNSPELLED = "its __getattr__ spells none of the names that it offers"
+#: options of a dataclass, beside those of its constructor, and their defaults.
+_DATACLASS = {"eq": "True", "order": "False", "unsafe_hash": "False", "frozen": "False",
+              "slots": "False"}  # fmt: skip
+#: decorators of a class that do nothing when it is used, or are compared otherwise.
+_HARMLESS_DECORATORS = ("final", "deprecated", "dataclass")
 #: words of a warning that something will be gone.
 _GOES = re.compile(r"deprecat|FutureWarning|(will|to) be removed", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublicChange:
-    """One difference in what a package offers.
+    """One difference in the public names of a package.
 
     Attributes:
         kind: "gone", "moved", "signature", "base class", "value", "kind", "deprecated" or "unread".
         name: the shortest dotted path that a caller writes.
-        file, line: below the folder that holds the package; of the old version for what is gone.
+        file, line: below the folder that holds the package; of the old version for lost names.
         summary: one sentence.
     """
 
@@ -56,7 +67,7 @@ class PublicChange:
 
     @property
     def breaks(self) -> bool:
-        """Whether a caller written for the old version can fail or get another value."""
+        """Return whether a caller written for the old version can fail or get another value."""
         return self.kind not in ("deprecated", "unread")
 
 
@@ -66,9 +77,10 @@ class Package:
 
     Attributes:
         root: its tree; None: it could not be read.
-        names: public path -> definition, of modules, what is in them, and members of classes.
+        names: public path -> definition, of modules, their contents, and members of classes.
         paths: path of a definition -> the shortest public path to it.
         unread: file, or public path -> its file and why it was not read.
+        branches: file -> most branches of a condition that its source does not decide.
     """
 
     folder: Path
@@ -76,6 +88,7 @@ class Package:
     names: dict[str, griffe.Object] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     unread: dict[str, tuple[str, str]] = field(default_factory=dict)
+    branches: Mapping[str, int] = field(default_factory=dict)
 
     def find(self, path: str) -> griffe.Object | None:
         """Return the definition of a name, also of one that is not public."""
@@ -86,20 +99,25 @@ class Package:
 
     def paths_of(self, name: str) -> set[str]:
         """Return the given path, the shortest one, and that of the definition; empty: no such."""
-        found = self.find(name)
-        return {name, found.path, self.paths.get(found.path, name)} if found is not None else set()
+        definition = self.find(name)
+        if definition is None:
+            return set()
+        return {name, definition.path, self.paths.get(definition.path, name)}
 
     def signatures(self, name: str) -> dict[str, str]:
         """Return the signature of a name, and of each public name below it, by its full name."""
-        found = self.find(name)
-        path = name if found is None else self.paths.get(found.path, name)
-        own = {} if found is None else {path: found}
-        below_it = {n: of for n, of in self.names.items() if n.startswith(f"{path}.")}
-        return {n.removeprefix(path): _signature(of) for n, of in {**own, **below_it}.items()}
+        definition = self.find(name)
+        path = name if definition is None else self.paths.get(definition.path, name)
+        below_it = {n: d for n, d in self.names.items() if n.startswith(f"{path}.")}
+        own = {} if definition is None else {path: definition}
+        return {n.removeprefix(path): _signature(d) for n, d in {**own, **below_it}.items()}
 
 
 def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChange]:
-    """Return what changed in the public names of a package, what breaks a caller first.
+    """Return the changes of the public names of a package, those that break a caller first.
+
+    A condition that its source does not decide has several branches: the first ones are compared,
+    then the second ones.
 
     Args:
         old, new: folders of the package.
@@ -109,21 +127,50 @@ def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChan
         OutOfTime: they were not compared by then.
         UserError: one of the folders is no package.
     """
-    return between(read(old, until), read(new, until), until)
+    packages = read(old, until), read(new, until)
+    listed = _between(*packages, until)
+    for number in range(1, _branches(*packages)):
+        branch_changes = _between(read(old, until, number), read(new, until, number), until)
+        listed += [
+            replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
+            for change in branch_changes
+            if change not in listed
+        ]
+    return sorted(set(listed), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
 
 
-def between(old: Package, new: Package, until: float | None = None) -> list[PublicChange]:
-    """As ``changes``, of packages that were read."""
+def _branches(old: Package, new: Package) -> int:
+    """Return the most branches of one undecided condition in files that differ."""
+    counts = [
+        count
+        for side in (old, new)
+        for file, count in side.branches.items()
+        if _content(old, file) != _content(new, file)
+    ]
+    return max(counts, default=1)
+
+
+def _content(package: Package, file: str) -> bytes | None:
+    path = package.folder.parent / file
+    return path.read_bytes() if path.is_file() else None
+
+
+def _between(old: Package, new: Package, until: float | None) -> list[PublicChange]:
+    """Return the changes between packages that were read."""
     for side in (old, new):
         if side.root is None:
             return [not_compared(side.folder.name, why) for _, why in side.unread.values()]
-    found = [*_unread(old, new)]
+    listed = [*_unread(old, new)]
     with _fast_and_quiet():
-        for change in (*_lost(old, new), *_incompatible(old, new, until), *_noticed(old, new)):
-            # nothing is known of a file that was not read
+        for change in (
+            *_names_gone(old, new),
+            *_incompatible(old, new, until),
+            *_other_changes(old, new),
+        ):
+            # a file that was not read has unknown names
             if change.file not in new.unread:
-                found.append(change)
-    return sorted(set(found), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
+                listed.append(change)
+    return listed
 
 
 def can_differ(pieces: Iterable[Changed]) -> bool:
@@ -137,16 +184,14 @@ def can_differ(pieces: Iterable[Changed]) -> bool:
         or piece.at_import
         or piece.was
         or piece.name.endswith("__init__")
-        or _head(piece.a) != _head(piece.b)
+        or _HEADS.findall(piece.a.code) != _HEADS.findall(piece.b.code)
         or _GOES.search(piece.b.whole)
         for piece in pieces
     )
 
 
-def _head(function: Function) -> str:
-    """Return decorators and arguments."""
-    decorators, _, rest = function.code.partition("\narguments(")
-    return decorators + rest.partition("\n")[0]
+#: decorators and arguments of each definition of a function.
+_HEADS = re.compile(r"(?:Async)?FunctionDef\n(?:decorator .*\n)*arguments\(.*")
 
 
 def not_compared(package: str, why: str) -> PublicChange:
@@ -160,20 +205,11 @@ def not_compared(package: str, why: str) -> PublicChange:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-class _TimeLimit(griffe.Extension):
-    """Ends the reading of a package between two modules when a time is over."""
+def read(folder: Path, until: float | None = None, branch: int = 0) -> Package:
+    """Read a package. Files and names that cannot be read are listed as ``unread``.
 
-    def __init__(self, until: float | None) -> None:
-        super().__init__()
-        self._until = until
-
-    def on_module_node(self, **_: Any) -> None:
-        """Raise OutOfTime if a module is about to be read too late."""
-        child_processes.check_time(self._until)
-
-
-def read(folder: Path, until: float | None = None) -> Package:
-    """Read a package; what cannot be read is listed, and what can is.
+    Args:
+        branch: see ``ImportBranches``.
 
     Raises:
         OutOfTime: it was not read by ``until``.
@@ -183,9 +219,10 @@ def read(folder: Path, until: float | None = None) -> Package:
     if not (folder / "__init__.py").is_file():
         raise UserError(f"{folder} is no package; expected a folder with an __init__.py")
     # with the extensions that read dataclasses
+    shown = ImportBranches(until, branch)
     loader = griffe.GriffeLoader(
         search_paths=[folder.parent], allow_inspection=False,
-        extensions=griffe.load_extensions(_TimeLimit(until)),
+        extensions=griffe.load_extensions(shown),
     )  # fmt: skip
     with _fast_and_quiet():
         try:
@@ -194,34 +231,45 @@ def read(folder: Path, until: float | None = None) -> Package:
         except (griffe.GriffeError, ImportError, *UNREADABLE) as error:
             return Package(folder=folder, unread={folder.name: ("", str(error))})
         assert isinstance(root, griffe.Module)
-        package = Package(folder=folder, root=root)
+        branches = {_below_parent(file, folder): count for file, count in shown.branches.items()}
+        package = Package(folder=folder, root=root, branches=branches)
         modules = list(_modules(root))
-        defined: dict[str, list[griffe.Object]] = {}
-        for module in modules:
-            for name, member in module.members.items():
-                if isinstance(member, griffe.Function | griffe.Class):
-                    defined.setdefault(name, []).append(member)
-        for module in modules:
-            if not _is_private(module.path):
-                _collect(package, module, defined)
-        # a method is known by the class that defines it
-        shortest = {*package.paths.values()}
-        classes = [
-            (name, owner)
-            for name in sorted(package.names, key=lambda name: (name not in shortest, name))
-            if isinstance(owner := package.names[name], griffe.Class)
-        ]
-        for name, owner in classes:
-            _add_constructor(owner)
-            _collect_members(package, name, owner.members)
-        for name, owner in classes:
-            _collect_members(package, name, owner.inherited_members)
-    known = {module.filepath for module in modules}
+        _collect_names(package, modules, shown)
+    files = {module.filepath for module in modules}
     for path in below(folder):
-        file = path.relative_to(folder.parent).as_posix()
-        if path.suffix == ".py" and path not in known and not _is_private(file):
+        file = _below_parent(path, folder)
+        if path.suffix == ".py" and path not in files and not _is_private(file):
             package.unread[file] = (file, _why_unread(path))
     return package
+
+
+def _collect_names(
+    package: Package, modules: Sequence[griffe.Module], shown: ImportBranches
+) -> None:
+    """Add all public names of the modules of a package."""
+    defined: dict[str, list[griffe.Object]] = {}
+    for module in modules:
+        for name, member in module.members.items():
+            if isinstance(member, griffe.Function | griffe.Class):
+                defined.setdefault(name, []).append(member)
+    for module in modules:
+        if not _is_private(module.path):
+            _collect(package, module, defined, shown.lazy.get(module.path))
+            if module.path in shown.computed:
+                package.unread[module.path] = (_file(module), shown.computed[module.path])
+    # a method is known by the class that defines it
+    shortest = {*package.paths.values()}
+    classes = [
+        (name, owner)
+        for name in sorted(package.names, key=lambda name: (name not in shortest, name))
+        if isinstance(owner := package.names[name], griffe.Class)
+    ]
+    # those that are defined in a class are appended to the list
+    for name, owner in classes:
+        _add_constructor(owner)
+        classes += _collect_members(package, name, owner.members)
+    for name, owner in classes:
+        _collect_members(package, name, owner.inherited_members)
 
 
 @contextmanager
@@ -236,6 +284,10 @@ def _fast_and_quiet() -> Iterator[None]:
         _LOGGER.setLevel(level)
         if collecting:
             gc.enable()
+
+
+def _below_parent(path: Path, folder: Path) -> str:
+    return path.relative_to(folder.parent).as_posix()
 
 
 def _why_unread(path: Path) -> str:
@@ -262,21 +314,31 @@ def _is_private(path: str) -> bool:
 
 
 def _collect(
-    package: Package, module: griffe.Module, defined: dict[str, list[griffe.Object]]
+    package: Package,
+    module: griffe.Module,
+    defined: Mapping[str, Sequence[griffe.Object]],
+    lazy: set[str] | None,
 ) -> None:
-    """Add a public module and the public names in it."""
+    """Add a public module and the public names in it.
+
+    Args:
+        defined: what the package defines by name.
+        lazy: words that may be names which the module imports when they are used; None: it
+            imports none.
+    """
     file = _file(module)
-    found: dict[str, griffe.Object] = {module.path: module}
+    names: dict[str, griffe.Object] = {module.path: module}
     listed = {str(name) for name in module.exports or ()}
-    for name in listed - module.members.keys():
-        # a module may import a name when it is first used: the nearest that it can mean
-        meant = defined.get(name, [])
-        depths = [(not d.path.startswith(f"{module.path}."), d.path.count(".")) for d in meant]
-        if depths.count(min(depths, default=(True, 0))) == 1:
-            found[f"{module.path}.{name}"] = meant[depths.index(min(depths))]
-        else:
-            why = "__all__ lists it, and no statement of the module defines it"
+    offered = listed | {word for word in lazy or () if word in defined and not word.startswith("_")}
+    for name in offered - module.members.keys():
+        definition = _nearest(module, defined.get(name, ())) if lazy is not None else None
+        if definition is not None:
+            names[f"{module.path}.{name}"] = definition
+        elif name in listed:
+            why = _UNDEFINED if lazy is None else _AMBIGUOUS
             package.unread[f"{module.path}.{name}"] = (file, why)
+    if lazy == set():
+        package.unread[module.path] = (file, _UNSPELLED)
     for name, member in module.members.items():
         path = f"{module.path}.{name}"
         if isinstance(member, griffe.Module) or _TESTS.fullmatch(name) or "*" in name:
@@ -285,24 +347,31 @@ def _collect(
             own = member.target_path.partition(".")[0] == package.folder.name
             # a package offers what it imports from its own modules
             is_from_package = not listed and module.is_init_module and not name.startswith("_")
-            if not (member.is_public if listed else is_from_package and own and member.runtime):
+            if not (member.is_public if listed else is_from_package and own):
                 continue
             try:
-                found[path] = _meant(member.final_target)
+                names[path] = _meant(member.final_target)
             except (griffe.AliasResolutionError, griffe.CyclicAliasError) as error:
                 target = getattr(error, "alias", member).target_path
                 module_file = package.folder.parent.joinpath(*target.split(".")[:-1])
                 if target.partition(".")[0] != package.folder.name or _is_compiled(module_file):
-                    found[path] = _resolved(member)
+                    names[path] = _resolved(member)
                 else:
                     why = f"{target} is defined by no statement of the package"
                     package.unread[path] = (file, why)
         elif member.is_public and not _is_annotation(member):
-            found[path] = _meant(member)
-    package.names.update(found)
-    for path, definition in found.items():
-        known = package.paths.get(definition.path, path)
-        package.paths[definition.path] = min(known, path, key=_length)
+            names[path] = _meant(member)
+    package.names.update(names)
+    for path, definition in names.items():
+        shorter = package.paths.get(definition.path, path)
+        package.paths[definition.path] = min(shorter, path, key=_length)
+
+
+def _nearest(module: griffe.Module, definitions: Sequence[griffe.Object]) -> griffe.Object | None:
+    """Return the one definition that is below a module, or at the least depth; None: several."""
+    depths = [(not d.path.startswith(f"{module.path}."), d.path.count(".")) for d in definitions]
+    nearest = min(depths, default=(True, 0))
+    return definitions[depths.index(nearest)] if depths.count(nearest) == 1 else None
 
 
 def _is_compiled(module: Path) -> bool:
@@ -311,50 +380,56 @@ def _is_compiled(module: Path) -> bool:
 
 def _collect_members(
     package: Package, path: str, members: Mapping[str, griffe.Object | griffe.Alias]
-) -> None:
-    """Add public members of a class."""
+) -> list[tuple[str, griffe.Class]]:
+    """Add public members of a class, and return the classes among them."""
+    classes = []
     for name, member in members.items():
         with suppress(*_UNRESOLVED):
             definition = _resolved(member)
             if member.is_special or not (name.startswith("_") or _is_annotation(definition)):
                 package.names[f"{path}.{name}"] = definition
+                if isinstance(definition, griffe.Class) and definition.path not in package.paths:
+                    classes.append((f"{path}.{name}", definition))
                 package.paths.setdefault(definition.path, f"{path}.{name}")
+    return classes
 
 
-def _add_constructor(of: griffe.Class) -> None:
+def _add_constructor(owner: griffe.Class) -> None:
     """Give a named tuple the constructor that is made of its fields, as griffe does others."""
-    if "__init__" not in of.members and any(base.endswith("NamedTuple") for base in _bases(of)):
+    if "__init__" not in owner.members and any(
+        base.endswith("NamedTuple") for base in _bases(owner)
+    ):
         kind = griffe.ParameterKind.positional_or_keyword
-        of.members["__init__"] = griffe.Function(
-            "__init__", parent=of, lineno=of.lineno, endlineno=of.lineno,
+        owner.members["__init__"] = griffe.Function(
+            "__init__", parent=owner, lineno=owner.lineno, endlineno=owner.lineno,
             parameters=griffe.Parameters(*(
                 griffe.Parameter(m.name, kind=kind, default=m.value)
-                for m in of.members.values()
+                for m in owner.members.values()
                 if isinstance(m, griffe.Attribute) and m.annotation is not None
             )),
         )  # fmt: skip
 
 
-def _is_annotation(of: griffe.Object) -> bool:
-    """Return whether an attribute is none of a caller: special, without a value, or of types alone.
+def _is_annotation(definition: griffe.Object) -> bool:
+    """Return whether a caller has no use for an attribute: special, without a value, or a type.
 
     Fields are parameters of a constructor.
     """
-    if not isinstance(of, griffe.Attribute) or "property" in of.labels:
+    if not isinstance(definition, griffe.Attribute) or "property" in definition.labels:
         return False
-    owner = of.parent
+    owner = definition.parent
     has_fields = isinstance(owner, griffe.Class) and (
         "dataclass" in owner.labels or any(base.endswith("NamedTuple") for base in _bases(owner))
     )
-    is_field = has_fields and of.annotation is not None
-    is_type = str(of.value).partition("(")[0].endswith(("TypeVar", "ParamSpec"))
-    return of.name.startswith("__") or is_field or is_type or of.value is None
+    is_field = has_fields and definition.annotation is not None
+    is_type = str(definition.value).partition("(")[0].endswith(("TypeVar", "ParamSpec"))
+    return definition.name.startswith("__") or is_field or is_type or definition.value is None
 
 
 def _meant(member: griffe.Object) -> griffe.Object:
     """Return the class or function that an assignment gives another name, or the member."""
-    found = _named(member.value) if isinstance(member, griffe.Attribute) else None
-    return found if isinstance(found, griffe.Class | griffe.Function) else member
+    named = _named(member.value) if isinstance(member, griffe.Attribute) else None
+    return named if isinstance(named, griffe.Class | griffe.Function) else member
 
 
 def _named(value: str | griffe.Expr | None) -> griffe.Object | None:
@@ -375,26 +450,36 @@ def _resolved(member: griffe.Object | griffe.Alias) -> griffe.Object:
         return griffe.Attribute(member.name, lineno=member.alias_lineno, parent=member.parent)
 
 
-def _kind(of: griffe.Object) -> str:
-    return "property" if "property" in of.labels else of.kind.value
+def _kind(definition: griffe.Object) -> str:
+    """Return what a caller takes an object for."""
+    if "property" in definition.labels:
+        return "property"
+    if isinstance(definition, griffe.Function):
+        if any(d.callable_path.endswith("contextmanager") for d in definition.decorators):
+            return "context manager"
+        if "async" in definition.labels:
+            return "async function"
+    return definition.kind.value
 
 
-def _signature(of: griffe.Object) -> str:
-    if isinstance(of, griffe.Function):
-        given = (p.name if p.default is None else f"{p.name}={p.default}" for p in of.parameters)
-        return f"({', '.join(given)})"
-    if isinstance(of, griffe.Class):
-        return f"({', '.join(_bases(of))})"
-    return f" = {of.value}" if isinstance(of, griffe.Attribute) else ""
+def _signature(definition: griffe.Object) -> str:
+    if isinstance(definition, griffe.Function):
+        parameters = (
+            p.name if p.default is None else f"{p.name}={p.default}" for p in definition.parameters
+        )
+        return f"({', '.join(parameters)})"
+    if isinstance(definition, griffe.Class):
+        return f"({', '.join(_bases(definition))})"
+    return f" = {definition.value}" if isinstance(definition, griffe.Attribute) else ""
 
 
 def _length(path: str) -> tuple[int, str]:
     return path.count("."), path
 
 
-def _file(of: griffe.Object) -> str:
+def _file(definition: griffe.Object) -> str:
     """Return the file of an object, below the folder that holds the package."""
-    module = of if isinstance(of, griffe.Module) else of.module
+    module = definition if isinstance(definition, griffe.Module) else definition.module
     return module.path.replace(".", "/") + ("/__init__.py" if module.is_init_module else ".py")
 
 
@@ -402,22 +487,22 @@ def _file(of: griffe.Object) -> str:
 
 
 def _unread(old: Package, new: Package) -> Iterator[PublicChange]:
-    """Yield what the old version has and was not read in both, if its file is not the same."""
+    """Yield names and files of the old version that were not read, if their file differs."""
     for name, (file, why) in {**old.unread, **new.unread}.items():
-        paths = [side.folder.parent / file for side in (old, new)]
-        contents = [path.read_bytes() if path.is_file() else None for path in paths]
-        is_old = name in old.unread or name in old.names or (name == file and contents[0])
-        if is_old and contents[0] != contents[1]:
+        before, after = _content(old, file), _content(new, file)
+        is_old = name in old.unread or name in old.names or (name == file and before)
+        is_gone = why == _UNDEFINED and name in old.names
+        if is_old and not is_gone and (before != after or why == _UNSPELLED):
             summary = f"{name} was not read: {why}"
             yield PublicChange(kind="unread", name=name, file=file, line=1, summary=summary)
 
 
-def _lost(old: Package, new: Package) -> Iterator[PublicChange]:
+def _names_gone(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield names that are gone, and where they are now."""
-    every: dict[str, list[str]] = {}
+    paths_of: dict[str, list[str]] = {}
     for path, definition in old.names.items():
-        every.setdefault(definition.path, []).append(path)
-    # what the new version alone has
+        paths_of.setdefault(definition.path, []).append(path)
+    # names that only the new version has
     homes: dict[tuple[str, griffe.Kind], set[str]] = {}
     for path in new.names.keys() - old.names.keys():
         definition = new.names[path]
@@ -426,9 +511,11 @@ def _lost(old: Package, new: Package) -> Iterator[PublicChange]:
                 new.paths[definition.path]
             )
     for path, definition in old.names.items():
-        if new.find(path) is not None:
-            continue
         owner = path.rpartition(".")[0]
+        # the module may import it when it is used
+        unknown = {new.unread[p][1] for p in (path, owner) if p in new.unread}
+        if new.find(path) is not None or unknown & {_AMBIGUOUS, _UNSPELLED}:
+            continue
         new_owner = new.find(owner)
         kind = _kind(definition)
         is_shortest = path == old.paths[definition.path]
@@ -438,17 +525,16 @@ def _lost(old: Package, new: Package) -> Iterator[PublicChange]:
                 and isinstance(new_owner, griffe.Class)
                 and not _is_used(new_owner, definition.name)
             ):
-                outside = _bases_outside(new_owner)
-                built_in = [getattr(builtins, base, object) for base in ("object", *outside)]
+                outside, known_bases = _bases_outside(new_owner)
                 # such as a constructor: every class has one
-                if any(definition.name in dir(base) for base in built_in):
+                if any(definition.name in dir(base) for base in (object, *known_bases)):
                     continue
                 unless = f"; {', '.join(outside)} may still define it" if outside else ""
                 yield _change("gone", path, definition, f"{kind} {path} is gone{unless}")
         # with its module, everything in it is gone
         elif new_owner is None and owner:
             continue
-        elif still := [p for p in every[definition.path] if p in new.names]:
+        elif still := [p for p in paths_of[definition.path] if p in new.names]:
             home = min(still, key=_length)
             yield _change("moved", path, definition, f"{path} is gone; it is still {home}")
         elif is_shortest:
@@ -462,10 +548,10 @@ def _lost(old: Package, new: Package) -> Iterator[PublicChange]:
 def _is_used(owner: griffe.Class, name: str) -> bool:
     """Return whether a class uses an attribute or method: it has it, from wherever."""
     used = re.compile(rf"self\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']")
-    return any(used.search(each.source) for each in _lineage(owner))
+    return any(used.search(ancestor.source) for ancestor in _lineage(owner))
 
 
-#: what has nothing to compare but its members.
+#: types with nothing to compare but their members.
 _CONTAINERS = {griffe.Module, griffe.Class}
 #: kind of a breakage of griffe -> a sentence on a parameter.
 _SENTENCES = {
@@ -481,9 +567,9 @@ _SENTENCES = {
 
 
 def _incompatible(old: Package, new: Package, until: float | None) -> Iterator[PublicChange]:
-    """Yield what griffe finds of names that both versions have.
+    """Yield incompatible uses and parameters of names that both versions have.
 
-    It compares no definition with one that is imported or inherited now: it is given definitions.
+    griffe compares no definition with an imported or inherited one, so it gets definitions.
     """
     compared = set()
     # a method first by the class that defines it
@@ -500,22 +586,72 @@ def _incompatible(old: Package, new: Package, until: float | None) -> Iterator[P
             module.members["name"] = definition
         # griffe takes a name for private that __all__ of its module does not list
         before.public = True
+        yield from _uses(path, before, after)
         yield from _breakages(path, griffe.find_breaking_changes(*modules))
 
 
-def _breakages(path: str, found: Iterable[griffe.Breakage]) -> Iterator[PublicChange]:
-    """Yield the differences in one definition that a caller can notice."""
+def _uses(path: str, before: griffe.Object, after: griffe.Object) -> Iterator[PublicChange]:
+    """Yield the ways in which a definition can no longer be used, beside its parameters."""
+    if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
+        if _can_be_set(before) and not _can_be_set(after):
+            yield _change("kind", path, after, f"{path} can no longer be set")
+        if "deletable" in before.labels - after.labels:
+            yield _change("kind", path, after, f"{path} can no longer be deleted")
+        yield from _values(path, before, after)
+        return
+    in_class = isinstance(after.parent, griffe.Class)
+    assigned = next((d for d in (after, before) if isinstance(d, griffe.Attribute)), None)
+    if assigned is not None and not in_class and _literal(assigned.value) is _COMPUTED:
+        # whatever a module assigns may be called, too
+        if assigned is after and after.value is not None:
+            sentence = f"{path} was not read: it is {after.value} now"
+            yield _change("unread", path, after, sentence)
+    elif _kind(before) != _kind(after):
+        sentence = f"{path} is now of kind {_kind(after)} (was {_kind(before)})"
+        yield _change("kind", path, after, sentence)
+    on_class = {"classmethod", "staticmethod"}
+    if on_class & before.labels and not on_class & after.labels and not before.is_special:
+        yield _change("kind", path, after, f"{path} can no longer be called on its class")
+
+
+def _can_be_set(attribute: griffe.Attribute) -> bool:
+    return "property" not in attribute.labels or bool({"writable", "cached"} & attribute.labels)
+
+
+def _values(path: str, before: griffe.Attribute, after: griffe.Attribute) -> Iterator[PublicChange]:
+    """Yield another value of a constant, or of an attribute of a class."""
+    is_shared = after.labels & {"module-attribute", "class-attribute"}
+    values = before.value, after.value
+    if not is_shared or None in values or _is_same(*values):
+        return
+    old, new = map(_literal, values)
+    # what else is computed counts if code that uses it is executed
+    if new is _COMPUTED and (old is not _COMPUTED or _makes_callable(after.value)):
+        yield _change("unread", path, after, f"{path} was not read: it is {after.value} now")
+    elif new is not _COMPUTED and old is not _COMPUTED:
+        if isinstance(old, dict) and isinstance(new, dict):
+            old, new = (
+                {key: a[key] for key in a if key not in b or a[key] != b[key]}
+                for a, b in ((old, new), (new, old))
+            )
+        yield _change("value", path, after, f"{path} is {new} (was {old})")
+
+
+def _makes_callable(value: str | griffe.Expr | None) -> bool:
+    """Return whether an expression makes a function or a class, whose parameters nobody reads."""
+    if isinstance(value, griffe.ExprCall):
+        return value.canonical_path.rpartition(".")[2] in ("namedtuple", "partial", "NewType")
+    return isinstance(value, griffe.ExprLambda)
+
+
+def _breakages(path: str, breakages: Iterable[griffe.Breakage]) -> Iterator[PublicChange]:
+    """Yield the differences in the parameters of one definition that a caller can notice."""
     is_moved = False
-    for breakage in found:
+    for breakage in breakages:
         kind, at = breakage.kind.name, breakage.obj
         before, after = breakage.old_value, breakage.new_value
         in_class = isinstance(at.parent, griffe.Class)
-        if kind == "OBJECT_CHANGED_KIND":
-            # whatever a module assigns or imports may be called, too
-            if in_class or "attribute" not in (before.value, after.value):
-                sentence = f"{path} is now of kind {_kind(at)} (was {before.value})"
-                yield _change("kind", path, at, sentence)
-        elif kind in _SENTENCES:
+        if kind in _SENTENCES:
             name = (before or after).name
             same = kind == "PARAMETER_CHANGED_DEFAULT" and _is_same(before.default, after.default)
             # those behind one that has moved have moved, too
@@ -527,8 +663,8 @@ def _breakages(path: str, found: Iterable[griffe.Breakage]) -> Iterator[PublicCh
                 yield _change("signature", path, at, sentence)
 
 
-def _noticed(old: Package, new: Package) -> Iterator[PublicChange]:
-    """Yield what a caller notices and griffe does not look for."""
+def _other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
+    """Yield lost bases, decorators and new duties of subclasses, and deprecations."""
     for path, after in new.names.items():
         before = old.names.get(path)
         if path != new.paths[after.path]:
@@ -540,83 +676,117 @@ def _noticed(old: Package, new: Package) -> Iterator[PublicChange]:
         if before is None:
             continue
         if isinstance(before, griffe.Class) and isinstance(after, griffe.Class):
-            still = {_base_name(base, after) for each in _lineage(after) for base in _bases(each)}
+            still = {_base_name(base, after) for owner in _lineage(after) for base in _bases(owner)}
             for base in _bases(before):
                 if _base_name(base, before) not in still and not base.endswith(_EMPTY):
                     sentence = f"{path} is no longer a subclass of {base}"
                     yield _change("base class", path, after, sentence)
-        if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
-            one, other = _literal(before.value), _literal(after.value)
-            is_shared = after.labels & {"module-attribute", "class-attribute"}
-            if is_shared and None not in (one, other) and one != other:
-                if isinstance(one, dict) and isinstance(other, dict):
-                    one, other = (
-                        {key: a[key] for key in a if key not in b or a[key] != b[key]}
-                        for a, b in ((one, other), (other, one))
-                    )
-                yield _change("value", path, after, f"{path} is {other} (was {one})")
+            for sentence in _lost_decorators(before, after):
+                yield _change("kind", path, after, f"{path} {sentence}")
         for text in sorted(_deprecations(after) - _deprecations(before)):
             yield _change("deprecated", path, after, f"{path} warns now: {text}")
 
 
-def _lineage(of: griffe.Class) -> list[griffe.Class]:
+def _lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
+    """Yield changed options of a dataclass, and decorators that a class has lost."""
+    before, after = _dataclass_options(old), _dataclass_options(new)
+    if before is not None and after is None:
+        yield "is no longer a dataclass"
+    if before is not None and after is not None:
+        for option, default in _DATACLASS.items():
+            was, now = before.get(option, default), after.get(option, default)
+            if was != now:
+                yield f"is a dataclass with {option}={now} (was {option}={was})"
+    own, still = ({str(d.value): d.callable_path for d in c.decorators} for c in (old, new))
+    for text in own.keys() - still.keys():
+        if own[text].rpartition(".")[2] not in _HARMLESS_DECORATORS:
+            yield f"is no longer decorated with {text}"
+
+
+def _dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
+    """Return the options of a dataclass that it or its nearest base gives; None: it is none."""
+    for ancestor in _lineage(owner):
+        for decorator in ancestor.decorators:
+            if decorator.callable_path.rpartition(".")[2] == "dataclass":
+                arguments = getattr(decorator.value, "arguments", ())
+                return {a.name: str(a.value) for a in arguments if hasattr(a, "name")}
+    return None
+
+
+def _lineage(owner: griffe.Class) -> list[griffe.Class]:
     """Return a class and what it inherits from in the package."""
     try:
-        return [of, *of.mro()]
+        return [owner, *owner.mro()]
     except ValueError:
-        return [of]
+        return [owner]
 
 
-def _bases(of: griffe.Class) -> list[str]:
-    return [base if isinstance(base, str) else base.canonical_path for base in of.bases]
+def _bases(owner: griffe.Class) -> list[str]:
+    return [base if isinstance(base, str) else base.canonical_path for base in owner.bases]
 
 
-def _base_name(base: str, of: griffe.Class) -> str:
-    """Return what a base class is known by: of the same package it may have moved."""
-    return base.rpartition(".")[2] if base.partition(".")[0] == of.package.name else base
+def _base_name(base: str, owner: griffe.Class) -> str:
+    """Return the identity of a base class: its name alone if it may have moved in the package."""
+    return base.rpartition(".")[2] if base.partition(".")[0] == owner.package.name else base
 
 
-def _bases_outside(of: griffe.Class) -> list[str]:
-    """Return the base classes from other packages, which may bring attributes."""
-    found = {base for each in _lineage(of) for base in _bases(each)}
-    return sorted(
-        base for base in found
-        if base.partition(".")[0] != of.package.name and not base.endswith(_EMPTY)
+def _bases_outside(owner: griffe.Class) -> tuple[list[str], list[type]]:
+    """Return the base classes from other packages, which may bring attributes.
+
+    Those of the second list are built in, or of ``enum``, and are complete.
+    """
+    names = {base for ancestor in _lineage(owner) for base in _bases(ancestor)}
+    types = {base: getattr(builtins, base, None) or getattr(enum, base.removeprefix("enum."), None)
+             for base in names}  # fmt: skip
+    outside = sorted(
+        base for base in names
+        if base.partition(".")[0] != owner.package.name and not base.endswith(_EMPTY)
     )  # fmt: skip
+    unknown = [base for base in outside if types[base] is None]
+    return unknown, [kind for base in outside if isinstance(kind := types[base], type)]
+
+
+#: in place of the value of an expression that is no literal.
+_COMPUTED = object()
 
 
 def _literal(value: str | griffe.Expr | None) -> Any:
-    """Return the value of a literal, or of the name of one; None: it is neither."""
+    """Return the value of a literal, or of the name of one; ``_COMPUTED``: it is neither."""
+    if value is None:
+        return _COMPUTED
     named = _named(value)
     try:
         return ast.literal_eval(str(named.value if isinstance(named, griffe.Attribute) else value))
     except (*UNREADABLE, TypeError):
-        return None
+        return _COMPUTED
 
 
 def _is_same(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
-    """Return whether two defaults are the same, as literals or as text."""
-    return str(old) == str(new) or None is not _literal(old) == _literal(new)
+    """Return whether two values are the same, as literals or as text."""
+    before, after = _literal(old), _literal(new)
+    if _COMPUTED in (before, after):
+        return str(old) == str(new)
+    return type(before) is type(after) and before == after
 
 
-def _deprecations(of: griffe.Object) -> set[str]:
+def _deprecations(owner: griffe.Object) -> set[str]:
     """Return the warnings of a function, or the decorators of a class, that it will be gone."""
-    is_code = isinstance(of, griffe.Function | griffe.Class) or "property" in of.labels
-    if not is_code or not _GOES.search(of.source):
+    is_code = isinstance(owner, griffe.Function | griffe.Class) or "property" in owner.labels
+    if not is_code or not _GOES.search(owner.source):
         return set()
     try:
-        (definition,) = ast.parse(textwrap.dedent(of.source)).body
+        (definition,) = ast.parse(textwrap.dedent(owner.source)).body
     except UNREADABLE:
         return set()
-    # what the methods of a class announce is theirs
+    # methods of a class announce their own removal
     nodes = definition.decorator_list if isinstance(definition, ast.ClassDef) else [definition]
     return {
-        ast.unparse(given[0]).lstrip("f").strip("'\"")
+        ast.unparse(messages[0]).lstrip("f").strip("'\"")
         for node in (inner for outer in nodes for inner in ast.walk(outer))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func).rpartition(".")[2] in ("warn", "deprecated")
         and _GOES.search(ast.unparse(node))
-        and (given := [*node.args, *(k.value for k in node.keywords if k.arg == "message")])
+        and (messages := [*node.args, *(k.value for k in node.keywords if k.arg == "message")])
     }
 
 

@@ -1,4 +1,4 @@
-"""What changed in what distributions declare: requirements, Python, extras and entry points.
+"""Changes in the declarations of distributions: requirements, Python, extras, entry points.
 
 Declarations are read, never executed. What cannot be read is a change of the kind "unread".
 """
@@ -31,13 +31,13 @@ _FIELDS = REQUIRES, PYTHON, EXTRAS, ENTRY_POINTS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What one version of a distribution declares.
+    """The declarations of one version of a distribution.
 
     Attributes:
-        version: as it is written; what is computed is no version.
+        version: as it is written; empty if it is computed.
         requires: with markers and extras, as declared.
         extras: canonical names.
-        entry_points: "<name> of <group>" -> what it points at.
+        entry_points: "<name> of <group>" -> object that it points at.
         unread: field -> why it could not be read; its value is not to be used.
     """
 
@@ -55,7 +55,7 @@ class RequirementChange:
 
     Attributes:
         kind: "requirement", "python", "extra", "entry point" or "unread".
-        package: what is required, or the name of the extra or entry point.
+        package: the required one, or the name of the extra or entry point.
         old, new: as declared; empty: not declared.
         summary: one sentence.
         extra: the one that requires the package; empty: it is always required.
@@ -71,7 +71,7 @@ class RequirementChange:
 
 # -- what a distribution declares ------------------------------------------------------------------
 
-#: what readers of damaged declarations raise.
+#: errors that readers of damaged declarations raise.
 _DAMAGED = (ValueError, TypeError, AttributeError, SyntaxError, RecursionError, configparser.Error)
 
 
@@ -82,7 +82,7 @@ class _Unread(str):
 
 
 def declared(distribution: importlib.metadata.Distribution) -> Declared:
-    """Return what an installed or unpacked distribution declares."""
+    """Return the declarations of an installed or unpacked distribution."""
     points: dict[str, dict[str, str]] = {}
     try:
         facts = distribution.metadata
@@ -99,7 +99,7 @@ def declared(distribution: importlib.metadata.Distribution) -> Declared:
                 str(distribution_metadata.readable(row) or row)
                 for row in distribution.requires or ()
             ],
-            PYTHON: next(iter(facts.get_all("Requires-Python") or ()), ""),
+            PYTHON: ",".join(facts.get_all("Requires-Python") or ()),
             EXTRAS: dict.fromkeys(facts.get_all("Provides-Extra") or (), ()),
             ENTRY_POINTS: points,
         }
@@ -107,24 +107,24 @@ def declared(distribution: importlib.metadata.Distribution) -> Declared:
 
 
 def declared_by_tree(folder: Path) -> Declared:
-    """Return what a working tree declares in pyproject.toml, setup.cfg, or literals of setup.py."""
-    found: dict[str, Any] = {}
+    """Return the declarations of a tree in pyproject.toml, setup.cfg, or literals of setup.py."""
+    fields: dict[str, Any] = {}
     # setuptools reads them in the other order: the first that declares a field decides
     for name, read in (("setup.py", _setup), ("setup.cfg", _cfg), ("pyproject.toml", _pyproject)):
         if (folder / name).is_file():
             try:
-                found |= read((folder / name).read_text(encoding="utf-8"))
+                fields |= read((folder / name).read_text(encoding="utf-8"))
             except _DAMAGED as error:
-                found |= dict.fromkeys(_FIELDS, _Unread(f"{name} cannot be read: {error}"))
-    if not found:
+                fields |= dict.fromkeys(_FIELDS, _Unread(f"{name} cannot be read: {error}"))
+    if not fields:
         nothing = _Unread("there is no [project] in pyproject.toml, no setup.cfg and no setup.py")
-        found = dict.fromkeys(_FIELDS, nothing)
-    for name in found.get("dynamic", ()):
-        found.setdefault(name, _Unread(f"the build decides on {name}, as pyproject.toml states"))
-    return _declared(found)
+        fields = dict.fromkeys(_FIELDS, nothing)
+    for name in fields.get("dynamic", ()):
+        fields.setdefault(name, _Unread(f"the build decides on {name}, as pyproject.toml states"))
+    return _declared(fields)
 
 
-def _declared(found: Mapping[str, Any]) -> Declared:
+def _declared(fields: Mapping[str, Any]) -> Declared:
     """Return the declaration in values that may be damaged."""
     read: dict[str, Any] = {REQUIRES: [], EXTRAS: {}}
     unread = {}
@@ -135,7 +135,7 @@ def _declared(found: Mapping[str, Any]) -> Declared:
         ENTRY_POINTS: _entry_points,
     }
     for name, reader in readers.items():
-        value = found.get(name) or ""
+        value = fields.get(name) or ""
         try:
             if isinstance(value, _Unread):
                 unread[name] = str(value)
@@ -144,7 +144,7 @@ def _declared(found: Mapping[str, Any]) -> Declared:
         except _DAMAGED as error:
             unread[name] = str(error)
     return Declared(
-        version=str(found.get("version") or ""),
+        version=str(fields.get("version") or ""),
         requires=(*read[REQUIRES], *(row for rows in read[EXTRAS].values() for row in rows)),
         requires_python=read.get(PYTHON, SpecifierSet()),
         extras=frozenset(read[EXTRAS]) - {""},
@@ -161,32 +161,34 @@ def _requirement(row: str) -> Requirement:
     return requirement
 
 
-def _extras(given: Mapping[str, Any]) -> dict[str, list[Requirement]]:
-    found: dict[str, list[Requirement]] = {}
-    for key, rows in given.items():
+def _extras(declared_extras: Mapping[str, Any]) -> dict[str, list[Requirement]]:
+    extras: dict[str, list[Requirement]] = {}
+    for key, rows in declared_extras.items():
         # setup.py may put a marker behind the name of an extra: "test:python_version<'3.9'"
         name, _, condition = key.partition(":")
         name = str(canonicalize_name(name))
         for requirement in map(_requirement, _rows(rows)):
             conditions = [str(requirement.marker or ""), condition, name and f"extra == '{name}'"]
-            text = " and ".join(f"({each})" for each in conditions if each)
+            text = " and ".join(f"({condition})" for condition in conditions if condition)
             requirement.marker = Marker(text) if text else None
-            found.setdefault(name, []).append(requirement)
-        found.setdefault(name, [])
-    return found
+            extras.setdefault(name, []).append(requirement)
+        extras.setdefault(name, [])
+    return extras
 
 
-def _entry_points(given: Mapping[str, Any]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for group, entries in given.items():
+def _entry_points(groups: Mapping[str, Any]) -> dict[str, str]:
+    points: dict[str, str] = {}
+    for group, entries in groups.items():
         if not isinstance(entries, dict):
             entries = dict(row.split("=", 1) for row in _rows(entries))
-        found |= {f"{name.strip()} of {group}": str(of).strip() for name, of in entries.items()}
-    return found
+        points |= {
+            f"{name.strip()} of {group}": str(target).strip() for name, target in entries.items()
+        }
+    return points
 
 
-def _rows(given: Any) -> list[str]:
-    lines = given.splitlines() if isinstance(given, str) else given
+def _rows(declared_rows: Any) -> list[str]:
+    lines = declared_rows.splitlines() if isinstance(declared_rows, str) else declared_rows
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
@@ -209,51 +211,53 @@ def _pyproject(text: str) -> dict[str, Any]:
         "console_scripts": project.get("scripts", {}),
         "gui_scripts": project.get("gui-scripts", {}),
     }
-    found = {name: project.get(key) for key, name in keys.items()} | {ENTRY_POINTS: points}
+    fields = {name: project.get(key) for key, name in keys.items()} | {ENTRY_POINTS: points}
     dynamic = {key: keys[key] for key in project.get("dynamic", ()) if key in keys}
-    found = {name: value for name, value in found.items() if name not in dynamic.values()}
+    fields = {name: value for name, value in fields.items() if name not in dynamic.values()}
     for key in dynamic.keys() & tools.get("setuptools", {}).get("dynamic", {}).keys():
-        found[dynamic[key]] = _Unread(f"pyproject.toml takes {key} from another file")
+        fields[dynamic[key]] = _Unread(f"pyproject.toml takes {key} from another file")
     # what it leaves to setup.py
-    return {**found, "dynamic": tuple(dynamic.values())}
+    return {**fields, "dynamic": tuple(dynamic.values())}
 
 
 def _cfg(text: str) -> dict[str, Any]:
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(text)
     version = parser.get("metadata", "version", fallback="")
-    found: dict[str, Any] = {"version": version} if version else {}
+    fields: dict[str, Any] = {"version": version} if version else {}
     for name in _FIELDS:
         if parser.has_option("options", name):
-            found[name] = parser.get("options", name)
+            fields[name] = parser.get("options", name)
         elif parser.has_section(f"options.{name}"):
-            found[name] = dict(parser.items(f"options.{name}"))
-        if str(found.get(name, "")).lstrip().startswith(("file:", "attr:")):
-            found[name] = _Unread(f"setup.cfg takes {name} from another file")
-    return found
+            fields[name] = dict(parser.items(f"options.{name}"))
+        if str(fields.get(name, "")).lstrip().startswith(("file:", "attr:")):
+            fields[name] = _Unread(f"setup.cfg takes {name} from another file")
+    return fields
 
 
 def _setup(text: str) -> dict[str, Any]:
     module = ast.parse(text)
     names = _constants(module)
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for call in ast.walk(module):
         if not isinstance(call, ast.Call) or ast.unparse(call.func).split(".")[-1] != "setup":
             continue
         for argument in call.keywords:
             if argument.arg is None:
                 why = _Unread(f"setup.py:{argument.value.lineno} passes arguments by name, as **")
-                found = {**dict.fromkeys(_FIELDS, why), **found}
+                fields = {**dict.fromkeys(_FIELDS, why), **fields}
             elif argument.arg in ("version", *_FIELDS):
                 try:
-                    found[argument.arg] = _literal(argument.value, names)
+                    fields[argument.arg] = _literal(argument.value, names)
                 except ValueError as error:
-                    found[argument.arg] = _Unread(f"setup.py:{error}: {argument.arg} is no literal")
-    return found
+                    fields[argument.arg] = _Unread(
+                        f"setup.py:{error}: {argument.arg} is no literal"
+                    )
+    return fields
 
 
 def _constants(module: ast.Module) -> dict[str, ast.expr]:
-    """Return what names of a module stand for that are bound once and then only read."""
+    """Return the values of names of a module that are bound once and then only read."""
     inside = {child: node for node in ast.walk(module) for child in ast.iter_child_nodes(node)}
     used = [(node, inside[node]) for node in ast.walk(module) if isinstance(node, ast.Name)]
     bound = Counter(name.id for name, _ in used if not isinstance(name.ctx, ast.Load))
@@ -273,13 +277,13 @@ def _literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
     """Return the value of a literal, of a name that is bound once to one, or of a sum of such.
 
     Raises:
-        ValueError: it is none; str: its line.
+        ValueError: it is no such; the message is its line.
     """
     match node:
         case ast.Constant():
             return node.value
         case ast.List() | ast.Tuple():
-            return [_literal(each, names) for each in node.elts]
+            return [_literal(element, names) for element in node.elts]
         case ast.Dict() if all(node.keys):
             pairs = zip(node.keys, node.values, strict=True)
             return {_literal(key, names): _literal(value, names) for key, value in pairs}
@@ -296,7 +300,7 @@ def _literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
 def changes(old: Declared, new: Declared) -> list[RequirementChange]:
     """Return everything that differs between two declarations for this interpreter."""
     unread = {**old.unread, **new.unread}
-    found = [
+    rows = [
         RequirementChange(
             kind="unread", package=name, old=old.unread.get(name, ""), new=new.unread.get(name, ""),
             summary=f"what it declares of {name} was not read: {why}",
@@ -304,56 +308,65 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
         for name, why in unread.items()
     ]  # fmt: skip
     extras = old.extras & new.extras
-    one, other = (_declarations(side, extras, unread) for side in (old, new))
-    for kind, extra, name in sorted(one.keys() | other.keys()):
-        before, after = (side.get((kind, extra, name), "") for side in (one, other))
-        if before == after:
+    was, now = (_declarations(side, extras, unread) for side in (old, new))
+    for kind, extra, name in sorted(was.keys() | now.keys()):
+        declared_values = [side.get((kind, extra, name), "") for side in (was, now)]
+        # of what is written in another way, packaging knows that it is the same
+        if declared_values[0] == declared_values[1]:
             continue
+        before, after = map(str, declared_values)
         sentence = f"extra {extra}: " if extra else ""
         sentence += _words(kind, name, before, after)
-        homes = [each for each in sorted(new.extras) if name in _required(new, each)]
+        homes = [own for own in sorted(new.extras) if name in _required(new, own)]
         if kind == "requirement" and homes and not after:
             sentence += f" (an extra now: {', '.join(homes)})"
-        found.append(
+        rows.append(
             RequirementChange(
                 kind=kind, package=name, old=before, new=after, summary=sentence, extra=extra
             )
         )
-    return found
+    return rows
 
 
 def _declarations(
     declared_: Declared, extras: Collection[str], unread: Collection[str]
-) -> dict[tuple[str, str, str], str]:
-    """Return (kind, extra, name) -> what is declared, without fields that were not read."""
-    found: dict[tuple[str, str, str], str] = {}
+) -> dict[tuple[str, str, str], str | Requirement | SpecifierSet]:
+    """Return (kind, extra, name) -> declaration, without fields that were not read."""
+    declarations: dict[tuple[str, str, str], str | Requirement | SpecifierSet] = {}
     if not {REQUIRES, EXTRAS} & {*unread}:
         for extra in ("", *extras):
             for name, row in _required(declared_, extra).items():
-                found["requirement", extra, name] = str(row)
+                declarations["requirement", extra, name] = row
     if PYTHON not in unread and declared_.requires_python:
-        found["python", "", "python"] = str(declared_.requires_python)
+        declarations["python", "", "python"] = declared_.requires_python
     if EXTRAS not in unread:
-        found |= {("extra", "", name): name for name in declared_.extras}
+        declarations |= {("extra", "", name): name for name in declared_.extras}
     if ENTRY_POINTS not in unread:
-        found |= {("entry point", "", name): of for name, of in declared_.entry_points.items()}
-    return found
+        declarations |= {
+            ("entry point", "", name): to for name, to in declared_.entry_points.items()
+        }
+    return declarations
 
 
 def _required(declared_: Declared, extra: str) -> dict[str, Requirement]:
-    """Return name -> what this interpreter needs of it in the core, or in addition in an extra."""
-    found: dict[str, Requirement] = {}
+    """Return name -> requirement of this interpreter in the core, or in addition in an extra."""
+    required: dict[str, Requirement] = {}
     for row in declared_.requires:
         if not _holds(row, extra) or (extra and _holds(row, "")):
             continue
         merged = Requirement(str(row))
         merged.name, merged.marker = str(canonicalize_name(row.name)), None
-        if (before := found.get(merged.name)) is not None:
+        if (before := required.get(merged.name)) is not None:
             # two rows for one distribution hold at once
             merged.specifier &= before.specifier
             merged.extras |= before.extras
-        found[merged.name] = merged
-    return found
+            urls = {part.url for part in (before, merged) if part.url}
+            if urls:
+                # no row declares a place and versions: those are written behind the place
+                merged.url = ",".join(sorted(urls) + sorted(map(str, merged.specifier)))
+                merged.specifier = SpecifierSet()
+        required[merged.name] = merged
+    return required
 
 
 def _holds(row: Requirement, extra: str) -> bool:

@@ -1,13 +1,13 @@
-"""Files that past releases wrote: ``baselines/saved/<framework>``, and what is installed does.
+"""Files of past releases in ``baselines/saved/<framework>``, loaded by the installed version.
 
 ``releases/<release>.toml`` names the kinds of files that a release wrote, with provenance and
 digests, its own among them. ``files/<digest>.gz`` holds the files themselves, and what the release
 did with them, as ``upgrade.side_files`` compares it. ``expected.toml`` lists differences that are
-known, with what there was and what there is, and the source: they have to be there, and any other
+known, with the old and the new value and the source: they have to appear, and any other difference
 is a failure.
 
-The files are the suite's own, so they load without ``--trust-pickle``. One that is not what its
-provenance says is not loaded, and nothing is when a table is not as it was recorded.
+The files are the suite's own, so they load without ``--trust-pickle``. A file that does not match
+its digest is not loaded. Nothing is loaded if a table was edited.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ LARGEST, LARGEST_STORE = 50_000, 3_000_000
 _LARGEST_INSIDE = 2_000_000
 #: characters of a digest in a file's name.
 _NAMED = 16
-#: share of what a release does with a file that it has to repeat itself, at least.
+#: share of the items of a file that a release has to repeat, at least.
 _REPEATED = 0.5
 #: digits of the numbers that tell rounding from another value.
 _DIGITS = 9
-#: what a pickle of a function holds: it is loaded by the same Python alone.
+#: bytes in a pickle of a function: only the same Python loads it.
 _BYTECODE = re.compile(rb"CodeType|Q29kZVR5cG|NvZGVUeXBl|Db2RlVHlwZ")
 #: a pickle in the archive of an agent, and the folders above a module in it.
 _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){40,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
@@ -85,7 +85,7 @@ class StoredKind:
 
     Attributes:
         bytecode: it holds functions, and so is loaded by the same version of Python alone.
-        answers: digest of what the release did with the file.
+        answers: digest of the items of the file, as the release loads it.
         files: name -> digest.
     """
 
@@ -100,7 +100,7 @@ class StoredKind:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What one release wrote.
+    """The files that one release wrote.
 
     Attributes:
         command: that recorded it.
@@ -150,24 +150,26 @@ class KnownItem:
     written: Text
     read: Text
 
-    def covers(self, row: Row, found: tuple[str, Sequence[float]]) -> bool:
-        """Whether an item differs so, and in nothing else.
+    def covers(self, row: Row, loaded: tuple[str, Sequence[float]]) -> bool:
+        """Return whether an item differs so, and in nothing else.
 
         Args:
             row: of the old release.
-            found: words and numbers with what is installed.
+            loaded: words and numbers of the installed version.
         """
         path, words, _, numbers = row
-        text, others = found
+        text, new_numbers = loaded
         begins = path.startswith(self.paths) and words.startswith(self.written)
         if not begins or words == text or not text.startswith(self.read):
             return False
-        rest, other = words.removeprefix(self.written), text.removeprefix(self.read)
+        old_rest, new_rest = words.removeprefix(self.written), text.removeprefix(self.read)
         if text == _MISSING or not numbers:
-            return text == _MISSING or rest == other
+            return text == _MISSING or old_rest == new_rest
         # another type of number rounds them
-        shapes = rest.partition(":")[0], other.partition(":")[0]
-        return shapes[0] == shapes[1] and side_files.distance(numbers, others) <= side_files.UNIT
+        shapes = old_rest.partition(":")[0], new_rest.partition(":")[0]
+        return (
+            shapes[0] == shapes[1] and side_files.distance(numbers, new_numbers) <= side_files.UNIT
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +202,7 @@ class Expected(Range):
             raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
 
     def concerns(self, kind: str, written: str, installed: str) -> bool:
-        """Whether files of a kind, of one release, have it where another loads them."""
+        """Return whether files of a kind, of one release, have it if another release loads them."""
         reader = Version(installed)
         return (
             kind in self.kinds
@@ -211,7 +213,7 @@ class Expected(Range):
 
     @property
     def unknown(self) -> str:
-        """Why nothing is known of it here; empty: it is known."""
+        """Return why nothing is known of it here; empty: it is known."""
         if not self.unless or importlib.util.find_spec(self.unless) is None:
             return ""
         return f"what happens where {self.unless} is installed is not recorded"
@@ -219,14 +221,14 @@ class Expected(Range):
 
 @dataclass(frozen=True, kw_only=True)
 class _Answers:
-    """What a release did with a file."""
+    """The items of a file, as its own release loads it."""
 
     items: tuple[Row, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What is known of the files of a framework.
+    """Known differences of the files of a framework.
 
     Attributes:
         compared_since: the first release with which differences are recorded.
@@ -237,35 +239,35 @@ class Known:
 
 
 def folder(framework: str) -> Path:
-    """Where the files of a framework lie."""
+    """Return the folder of the files of a framework."""
     return suite.baselines() / "saved" / framework
 
 
 def records(framework: str) -> list[Record]:
-    """What releases of a framework wrote, oldest first.
+    """Return the records of the releases of a framework, oldest first.
 
     Raises:
         UserError: a file of ``releases/`` is damaged, or was edited.
     """
     paths = datafiles.list_files(folder(framework) / "releases", "*.toml")
-    found: list[Record] = [datafiles.remembered(path, Record) for path in paths]
-    for path, of in zip(paths, found, strict=True):
-        if path.stem != of.release:
+    stored: list[Record] = [datafiles.remembered(path, Record) for path in paths]
+    for path, record in zip(paths, stored, strict=True):
+        if path.stem != record.release:
             raise UserError(
-                f"{path} says that release {of.release} wrote its files, expected {path.stem}; "
+                f"{path} says that release {record.release} wrote its files, expected {path.stem}; "
                 "restore it from the repository"
             )
-        if (digest := of.content_digest) != of.digest:
+        if (digest := record.content_digest) != record.digest:
             raise UserError(
                 f"{path} is not as it was recorded: the SHA-256 of its content is "
-                f"{digest[:_NAMED]}..., expected {of.digest[:_NAMED]}...; restore it from the "
+                f"{digest[:_NAMED]}..., expected {record.digest[:_NAMED]}...; restore it from the "
                 "repository, or record the release again"
             )
-    return sorted(found, key=lambda record: Version(record.release))
+    return sorted(stored, key=lambda record: Version(record.release))
 
 
 def kinds(framework: str) -> list[tuple[str, str]]:
-    """Algorithm and name of each kind of file that the store has.
+    """Return algorithm and name of each kind of file that the store has.
 
     Raises:
         UserError: as ``records``; or nothing is there, although it keeps such files.
@@ -280,18 +282,18 @@ def kinds(framework: str) -> list[tuple[str, str]]:
 
 
 def known(framework: str) -> Known:
-    """What is known of its files.
+    """Return the known differences of the files of a framework.
 
     Raises:
-        UserError: ``expected.toml`` is damaged, or says something of files that are not there.
+        UserError: ``expected.toml`` is damaged, or names files that are not stored.
     """
     path = folder(framework) / "expected.toml"
     content: Known = datafiles.remembered(path, Known) if path.is_file() else Known()
     places = datafiles.places(path, "expected", len(content.expected)) if content.expected else ()
     stored = [(kind.name, record.release) for record in records(framework) for kind in record.kind]
-    for place, of in zip(places, content.expected, strict=True):
-        there = {name for name, release in stored if of.concerns(name, release, of.loaded_since)}
-        if missing := [name for name in of.kinds if name not in there]:
+    for place, entry in zip(places, content.expected, strict=True):
+        concerned = {n for n, release in stored if entry.concerns(n, release, entry.loaded_since)}
+        if missing := [name for name in entry.kinds if name not in concerned]:
             raise UserError(
                 f"{place}: no release in its range has stored '{missing[0]}'; expected one of "
                 f"{', '.join(sorted({name for name, _ in stored}))}"
@@ -305,7 +307,7 @@ def known(framework: str) -> Known:
 def check(
     adapter: Adapter, name: str, answers: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> Iterator[StoredFile]:
-    """What becomes of the files of one kind with what is installed, by release, oldest first.
+    """Yield the comparison of the files of one kind, by release, oldest first.
 
     Args:
         answers: ``inside.saved_files_worker.answers``: it imports the framework.
@@ -324,38 +326,40 @@ def _checked(
     kind: StoredKind,
     answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> StoredFile:
-    found = StoredFile(name=kind.name, release=record.release)
+    file_row = StoredFile(name=kind.name, release=record.release)
     installed = adapter.code.version()
     differing = [
-        of for of in of_framework.expected if of.concerns(kind.name, record.release, installed)
+        entry
+        for entry in of_framework.expected
+        if entry.concerns(kind.name, record.release, installed)
     ]
     if Version(installed) < Version(since := of_framework.compared_since):
         reason = f"what {installed} makes of it is not recorded, but from {since} on"
-        return replace(found, skipped=reason)
+        return replace(file_row, skipped=reason)
     if reason := _why_not_here(record, kind, installed, differing):
-        return replace(found, skipped=reason)
-    with TemporaryDirectory(prefix="rlregress-saved-") as made:
+        return replace(file_row, skipped=reason)
+    with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
         try:
             text = _content(adapter.name, kind.answers).decode(errors="replace")
             own = datafiles.json_line(text, _Answers, folder(adapter.name) / "files")
             for file, digest in kind.files.items():
-                path = files.inside(Path(made) / kind.name, *file.split("/"))
+                path = files.inside(Path(temporary) / kind.name, *file.split("/"))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(_content(adapter.name, digest))
         except UserError as error:
-            return replace(found, refused=str(error))
-        other = answers({
-            "framework": adapter.full_name, "algorithms": [kind.algorithm], "files": made,
+            return replace(file_row, refused=str(error))
+        loaded = answers({
+            "framework": adapter.full_name, "algorithms": [kind.algorithm], "files": temporary,
             "kinds": [kind.name], "write": False, "times": 1, "again": None,
             "trusted": [kind.name] if kind.trusted else [],
         })  # fmt: skip
-    return _judged(found, own, other, kind, differing)
+    return _judge(file_row, own, loaded, kind, differing)
 
 
 def _why_not_here(
     record: Record, kind: StoredKind, installed: str, differing: Sequence[Expected]
 ) -> str:
-    """Why a file is not loaded in this environment; empty: it is."""
+    """Return why a file is not loaded in this environment; empty: it is."""
     if Version(installed) < Version(record.release):
         return f"{installed} is installed, and a newer release wrote it"
     python = ".".join(platform.python_version_tuple()[:2])
@@ -365,52 +369,53 @@ def _why_not_here(
     if Version(record.versions["numpy"]).major > Version(numpy).major:
         # it names modules that only the newer one has
         return f"NumPy {record.versions['numpy']} wrote it, and {numpy} is installed"
-    return next(filter(None, (of.unknown for of in differing)), "")
+    return next(filter(None, (entry.unknown for entry in differing)), "")
 
 
-def _judged(
-    found: StoredFile,
+def _judge(
+    file_row: StoredFile,
     own: _Answers,
-    other: Mapping[str, Any],
+    loaded: Mapping[str, Any],
     kind: StoredKind,
     expected: Sequence[Expected],
 ) -> StoredFile:
-    """Compare; what differs as expected is left out, and has to be there."""
-    read = other["kinds"].get(kind.name, {})
+    """Compare items; expected differences are left out, and have to appear."""
+    read = loaded["kinds"].get(kind.name, {})
     rows: list[list[Any]] = (read.get("items") or [[]])[0]
-    places = {path: other["functions"][number] for path, _, number, _ in rows}
+    places = {path: loaded["functions"][number] for path, _, number, _ in rows}
     texts = {path: (words, numbers) for path, words, _, numbers in rows}
-    known_items = [(of, item) for of in expected for item in of.item]
+    known_items = [(entry, item) for entry in expected for item in entry.item]
     functions, compared, covering = [], [], []
     for row in own.items:
         path, words, function, numbers = row
         found_words = texts.get(path, (_MISSING, ()))
-        if covers := [known for known in known_items if known[1].covers(row, found_words)]:
+        if covers := [pair for pair in known_items if pair[1].covers(row, found_words)]:
             covering += covers
         else:
-            # of what is installed, as that is what can be looked at
+            # the function of the installed version, which a reader can open
             functions.append(places.get(path, function))
             compared.append([path, words, len(functions) - 1, numbers])
-    entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
-    written = {"functions": functions, "kinds": {kind.name: entry}}
-    (file,) = side_files.judged(written, other, newer=False)
+    own_entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
+    written = {"functions": functions, "kinds": {kind.name: own_entry}}
+    (file,) = side_files.judged(written, loaded, newer=False)
     error = file.error.error if file.error else ""
-    lost = {of.why for of in expected if of.error and of.error == error}
-    # of what does not load nothing else can be known
-    differs = lost or {of.why for of, _ in covering}
-    gone = {of.why for of in expected if of.error}
-    gone |= set() if error else {of.why for of, item in known_items if (of, item) not in covering}
+    lost = {entry.why for entry in expected if entry.error and entry.error == error}
+    # nothing else can be known of a file that does not load
+    differs = lost or {entry.why for entry, _ in covering}
+    gone = {entry.why for entry in expected if entry.error}
+    if not error:
+        gone |= {entry.why for entry, item in known_items if (entry, item) not in covering}
     return replace(
-        found,
+        file_row,
         file=file,
         expected=tuple(sorted(differs)),
-        gone=() if lost else tuple(of.why for of in expected if of.why in gone),
+        gone=() if lost else tuple(entry.why for entry in expected if entry.why in gone),
         error_expected=bool(lost),
     )
 
 
 def _content(framework: str, digest: str) -> bytes:
-    """A file of the store, checked.
+    """Return a file of the store, checked.
 
     Raises:
         UserError: it is not there, or not what its digest says.
@@ -451,39 +456,39 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
     side, adapters = _environment(release, say)
     stored = 0
     for adapter in adapters:
-        with TemporaryDirectory(prefix="rlregress-saved-") as made:
-            work = Path(made)
+        with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
+            work = Path(temporary)
             job = {"framework": adapter.full_name, "algorithms": [], "files": str(work / "files"),
                    "write": True, "times": 2, "again": None, "trusted": [],
                    "stored": True}  # fmt: skip
             answered = side_process.run_module(side, side_files.WORKER, job, work / "answers.json")
             if answered["kinds"]:
                 stored += 1
-                yield from _stored(adapter, answered, work / "files", command)
+                yield from _store(adapter, answered, work / "files", command)
     if not stored:
         raise UserError(f"'{release}' saves nothing that baselines/saved keeps")
 
 
 def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequence[Adapter]]:
-    wanted, base = requested.parse(release), requested.parse(requested.INSTALLED)
-    if wanted == base:
+    request, base = requested.parse(release), requested.parse(requested.INSTALLED)
+    if request == base:
         saving = [adapter for adapter in frameworks.installed() if adapter.load]
         for adapter in saving:
             _check_release(adapter)
         return current("A"), saving
     concerned = [
         adapter
-        for adapter in affected.adapters(base, wanted, affected.packages(base, wanted))
-        if adapter.framework.packages[0] in wanted.packages
+        for adapter in affected.adapters(base, request, affected.packages(base, request))
+        if adapter.framework.packages[0] in request.packages
     ]
     beneath = {module for adapter in concerned for module in adapter.framework.beneath}
-    # what another stands on is pinned for that one
+    # a framework below another one is pinned for that one
     concerned = [adapter for adapter in concerned if not beneath & set(adapter.framework.modules)]
     if not concerned:
         raise UserError(
             f"'{release}' names no release of a framework; expected one, pinned with =="
         )
-    _, side = resolved.with_versions(base, wanted, concerned, say)
+    _, side = resolved.with_versions(base, request, concerned, say)
     prepared = side_environments.prepared(side, concerned, say)
     if prepared.how == "installed":
         for adapter in concerned:
@@ -492,7 +497,7 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequen
 
 
 def _check_release(adapter: Adapter) -> None:
-    """UserError unless what is imported is the installed package, and that is a release."""
+    """Raise UserError unless the imported package is the installed one, and a release."""
     package = adapter.framework.packages[0]
     if why := why_no_release(package):
         raise UserError(f"the installed {package} is no release: {why}; name the release")
@@ -503,19 +508,19 @@ def _check_release(adapter: Adapter) -> None:
         )
 
 
-def _stored(
+def _store(
     adapter: Adapter, answered: Mapping[str, Any], work: Path, command: str
 ) -> Iterator[str]:
     version = answered["versions"][adapter.framework.packages[0]]
     contents: dict[str, bytes] = {}
-    made = []
+    kinds_ = []
     for name, entry in answered["kinds"].items():
         if not entry.get("items") or entry.get("error"):
             reason = entry.get("error") or entry.get("unsupported")
             yield f"not stored: {name} of {adapter.framework.packages[0]} {version}: {reason}"
             continue
         paths = sorted(path for path in (work / name).rglob("*") if path.is_file())
-        of = {
+        contents_of = {
             path.relative_to(work / name).as_posix(): without_folders(path.read_bytes())
             for path in paths
         }
@@ -526,25 +531,30 @@ def _stored(
                 f"{repeated:.0%} of what it does"
             )
             continue
-        digests = {file: _digest(content) for file, content in of.items()}
-        contents |= {_digest(content): content for content in (*of.values(), answers)}
-        made.append(StoredKind(
+        digests = {file: _digest(content) for file, content in contents_of.items()}
+        contents |= {_digest(content): content for content in (*contents_of.values(), answers)}
+        kinds_.append(StoredKind(
             name=name, algorithm=entry["algorithm"], way=entry["way"], trusted=entry["trusted"],
-            bytecode=any(map(_BYTECODE.search, of.values())), answers=_digest(answers),
+            bytecode=any(map(_BYTECODE.search, contents_of.values())), answers=_digest(answers),
             files=digests,
         ))  # fmt: skip
-    if not made:
+    if not kinds_:
         return
     written = Record(
         release=version, recorded=datetime.now(UTC).strftime(TIME), command=command, digest="",
-        versions=answered["versions"], kind=tuple(made),
+        versions=answered["versions"], kind=tuple(kinds_),
     )  # fmt: skip
     written = replace(written, digest=written.content_digest)
     packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
     _check_sizes(adapter.name, version, packed)
     place = folder(adapter.name)
-    before = {k.name for of in records(adapter.name) if of.release == version for k in of.kind}
-    if lost := before - {kind.name for kind in made}:
+    before = {
+        kind.name
+        for earlier in records(adapter.name)
+        if earlier.release == version
+        for kind in earlier.kind
+    }
+    if lost := before - {kind.name for kind in kinds_}:
         raise UserError(
             f"{adapter.framework.packages[0]} {version} no longer writes {', '.join(sorted(lost))}"
             ", which the store has of it; nothing was written"
@@ -557,30 +567,30 @@ def _stored(
     write_atomically(path, tomli_w.dumps(asdict(written)))
     _remove_unused(adapter.name)
     size = sum(map(len, packed.values()))
-    yield f"wrote {path}: {len(made)} kinds, {size / 1000:.0f} KB"
+    yield f"wrote {path}: {len(kinds_)} kinds, {size / 1000:.0f} KB"
 
 
 def without_folders(content: bytes) -> bytes:
-    """The archive of an agent without the folders of this machine, which its functions name.
+    """Return the archive of an agent without the folders of this machine, which its functions name.
 
     They are replaced by as many other characters, so that nothing else moves.
     """
     if not zipfile.is_zipfile(io.BytesIO(content)) or not _BYTECODE.search(content):
         return content
-    made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
+    copy = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(copy, "w") as new:
         for info in old.infolist():
             data = old.read(info)
             if info.filename == "data":
-                data = _BASE64.sub(lambda found: _neutral(found[0]), data)
+                data = _BASE64.sub(lambda match: _neutral(match[0]), data)
             new.writestr(info, data)
-    return made.getvalue()
+    return copy.getvalue()
 
 
 def _neutral(text: bytes) -> bytes:
     pickled = base64.b64decode(text)
     return base64.b64encode(
-        _FOLDERS.sub(lambda found: b"/" + b"-" * (len(found[0]) - 2) + b"/", pickled)
+        _FOLDERS.sub(lambda match: b"/" + b"-" * (len(match[0]) - 2) + b"/", pickled)
     )
 
 
@@ -589,14 +599,14 @@ def _digest(content: bytes) -> str:
 
 
 def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[bytes, float]:
-    """What the release repeats itself, without what the comparison does not need; and its share.
+    """Return the items that the release repeats, as JSON, and their share of all items.
 
-    Numbers tell rounding apart in what is computed alone; lines of an old file tell nothing.
+    Numbers are kept of computed items alone, as they show rounding. Lines of old files are removed.
     """
     repeated = {path: words for path, words, *_ in items[-1]}
     rows = [
         [path, words, _LINE.sub(" ", functions[number], count=1),
-         [float(f"{float(of):.{_DIGITS}g}") for of in numbers]
+         [float(f"{float(value):.{_DIGITS}g}") for value in numbers]
          if side_files.is_computed(path) else []]
         for path, words, number, numbers in items[0] if repeated.get(path) == words
     ]  # fmt: skip
@@ -612,8 +622,8 @@ def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> N
             "make what is saved smaller"
         )
     names = {f"{digest[:_NAMED]}.gz" for digest in packed}
-    others = [path for path in _files() if path.name not in names]
-    total = sum(path.stat().st_size for path in others) + sum(map(len, packed.values()))
+    other_files = [path for path in _files() if path.name not in names]
+    total = sum(path.stat().st_size for path in other_files) + sum(map(len, packed.values()))
     if total > LARGEST_STORE:
         raise UserError(
             f"with {framework} {version} baselines/saved would have {total} bytes, expected at "
@@ -626,7 +636,7 @@ def _files() -> Collection[Path]:
 
 
 def _remove_unused(framework: str) -> None:
-    """Files that no release names any more, as it was recorded again."""
+    """Remove files that no release names any more, as it was recorded again."""
     used = {
         digest[:_NAMED]
         for record in records(framework)

@@ -1,4 +1,4 @@
-"""Files that one version saved, loaded by both: what of a training survives an upgrade.
+"""Files that one version saved, loaded by both: the parts of a training that survive an upgrade.
 
 The old version trains shortly, saves every kind of file that its documentation names, and loads
 each twice: that is the reference. The new version loads the same files. What was loaded is compared
@@ -48,7 +48,7 @@ def compared(
     both_ways: bool,
     user: Mapping[str, str] | None = None,
 ) -> list[LoadedFile]:
-    """What became of every kind of file of a framework.
+    """Return the comparison of every kind of file of a framework.
 
     Args:
         folders: where files and answers of either version are kept.
@@ -60,11 +60,11 @@ def compared(
         return _compared(sides, folders, adapter, algorithms, both_ways, user)
     except OutOfTime as error:
         note_cut(f"old files of {adapter.full_name}")
-        return _lost(error, user)
+        return _all_failed(error, user)
 
 
-def _lost(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
-    """What became of all files, and of the user's, where the old version gave no answers."""
+def _all_failed(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
+    """Return the row of all files, and of the user's, if the old version gave no answers."""
     names = ["files", *([Path(user["file"]).name] if user is not None else [])]
     lost = LoadError(when="start", error=str(error))
     return [LoadedFile(name=name, own_error=lost) for name in names]
@@ -87,91 +87,93 @@ def _compared(
     if both_ways:
         written["again"] = f"{files[0]}-again"
     try:
-        own = side_process.run_module(old, WORKER, written, files[0].with_suffix(".json"))
+        old_answers = side_process.run_module(old, WORKER, written, files[0].with_suffix(".json"))
     except OutOfTime:
         raise
     except UserError as error:
-        return _lost(error, user)
-    if not own["kinds"]:
+        return _all_failed(error, user)
+    if not old_answers["kinds"]:
         return []
-    written["trusted"] = [name for name, kind in own["kinds"].items() if kind.get("trusted")]
-    given = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
+    written["trusted"] = [
+        name for name, kind in old_answers["kinds"].items() if kind.get("trusted")
+    ]
+    read = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
     try:
-        other = side_process.run_module(new, WORKER, given, files[1].with_suffix(".json"))
+        new_answers = side_process.run_module(new, WORKER, read, files[1].with_suffix(".json"))
     except OutOfTime:
         raise
     except UserError as error:
-        other = _ended(own, error)
-    found = list(judged(own, other, newer=False))
+        new_answers = _failed_answers(old_answers, error)
+    rows = list(judged(old_answers, new_answers, newer=False))
     if both_ways:
-        found += _back(old, own, other, files, written)
-    return found
+        rows += _back(old, old_answers, new_answers, files, written)
+    return rows
 
 
 def _back(
     old: Side,
-    own: Mapping[str, Any],
-    other: Mapping[str, Any],
+    old_answers: Mapping[str, Any],
+    new_answers: Mapping[str, Any],
     files: Sequence[Path],
     written: Mapping[str, Any],
 ) -> Iterator[LoadedFile]:
-    """What the old version loads of what both have saved again: a training is no part of it."""
+    """Compare files that both versions have saved again, as the old version loads them."""
     answers = []
     for folder, mark in ((f"{files[0]}-again", "own"), (str(files[1]), "new")):
         job = {**written, "files": folder, "write": False, "again": "", "user": None}
-        kept = files[0].with_name(f"{files[0].name}-{mark}.json")
+        path = files[0].with_name(f"{files[0].name}-{mark}.json")
         try:
-            answers.append(side_process.run_module(old, WORKER, job, kept))
+            answers.append(side_process.run_module(old, WORKER, job, path))
         except OutOfTime:
             raise
         except UserError as error:
-            answers.append(_ended(own, error))
-    loaded = {name for name, entry in other["kinds"].items() if entry.get("items")}
+            answers.append(_failed_answers(old_answers, error))
+    loaded = {name for name, entry in new_answers["kinds"].items() if entry.get("items")}
     for file in judged(answers[0], answers[1], newer=True):
         if file.name in loaded:
             yield file
 
 
-def _ended(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
-    """In place of answers of a process that gave none."""
+def _failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
+    """Return answers in place of those of a process that gave none."""
     entry = {"error": str(error), "when": "start"}
     return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
 
 
-def judged(own: Mapping[str, Any], other: Mapping[str, Any], newer: bool) -> Iterator[LoadedFile]:
-    """What became of every kind of file, from the answers of the version that wrote it first."""
+def judged(own: Mapping[str, Any], reader: Mapping[str, Any], newer: bool) -> Iterator[LoadedFile]:
+    """Yield the comparison of every kind of file; the version of ``own`` wrote it."""
     for name, entry in own["kinds"].items():
-        loaded = other["kinds"].get(name, {"unsupported": "the other version has no such kind"})
+        loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})
         yield _file(name, entry, loaded, own["functions"], newer)
 
 
 def _file(
     name: str,
     own: Mapping[str, Any],
-    other: Mapping[str, Any],
+    reader: Mapping[str, Any],
     functions: Sequence[str],
     newer: bool,
 ) -> LoadedFile:
     trusted = bool(own.get("trusted"))
-    made = {"name": name, "way": own["way"], "newer": newer, "trusted": trusted}
-    own_error, error = _error(own), _error(other)
+    facts = {"name": name, "way": own["way"], "newer": newer, "trusted": trusted}
+    own_error, error = _error(own), _error(reader)
     unsupported = str(own.get("unsupported", ""))
     if unsupported or own_error is not None:
-        # that the other version loads nothing says nothing: there may be no file
+        # an error of the other version says nothing: there may be no file
         written = own_error is not None and own_error.when in ("load", "use")
         return LoadedFile(
-            **made, unsupported=unsupported, own_error=own_error, error=error if written else None
+            **facts, unsupported=unsupported, own_error=own_error, error=error if written else None
         )
-    if error is None and other.get("unsupported"):
-        error = LoadError(when="load", error=str(other["unsupported"]))
+    if error is None and reader.get("unsupported"):
+        error = LoadError(when="load", error=str(reader["unsupported"]))
     if error is not None and error.when == "use":
         # what was loaded before that may explain it
-        paths = {row[0] for row in other["items"][0]}
+        paths = {row[0] for row in reader["items"][0]}
         until = [[row for row in rows if row[0] in paths] for rows in own["items"]]
-        return LoadedFile(**made, **_difference(until, other["items"][0], functions), error=error)
+        return LoadedFile(**facts, **_difference(until, reader["items"][0], functions), error=error)
     if error is not None:
-        return LoadedFile(**made, error=error)
-    return LoadedFile(**made, **_difference(own["items"], other["items"][0], functions))
+        return LoadedFile(**facts, error=error)
+    return LoadedFile(**facts, **_difference(own["items"], reader["items"][0], functions))
 
 
 def _error(entry: Mapping[str, Any]) -> LoadError | None:
@@ -183,61 +185,61 @@ def _error(entry: Mapping[str, Any]) -> LoadError | None:
 
 
 def _difference(
-    own: Sequence[Sequence[Any]], other: Sequence[Any], functions: Sequence[str]
+    own: Sequence[Sequence[Any]], reader: Sequence[Any], functions: Sequence[str]
 ) -> dict[str, Any]:
-    """What ``LoadedFile`` holds of a comparison.
+    """Return the attributes of ``LoadedFile`` that a comparison gives.
 
     An item that only the other version has is none that was loaded, and is not compared.
     """
     repeated = {path: words for path, words, *_ in own[-1]}
-    found = {path: (words, numbers) for path, words, _, numbers in other}
+    loaded = {path: (words, numbers) for path, words, _, numbers in reader}
     rows = [row for row in own[0] if repeated.get(row[0]) == row[1]]
-    differing = [row for row in rows if found.get(row[0], MISSING)[0] != row[1]]
-    made: dict[str, Any] = {
+    differing = [row for row in rows if loaded.get(row[0], MISSING)[0] != row[1]]
+    facts: dict[str, Any] = {
         "compared": len(rows),
         "unstable": tuple(row[0] for row in own[0] if repeated.get(row[0]) != row[1]),
         "differing": len(differing),
     }
     for path, words, *_ in rows:
         if path.startswith("mean return of episodes"):
-            made["played"] = f"{path}: {words} -> {found.get(path, MISSING)[0]}"
+            facts["played"] = f"{path}: {words} -> {loaded.get(path, MISSING)[0]}"
     if differing:
         path, words, number, _ = differing[0]
-        gaps = [_gap(row, found.get(row[0], MISSING)) for row in differing]
-        made.update(item=path, writer=words, reader=found.get(path, MISSING)[0])
+        gaps = [_gap(row, loaded.get(row[0], MISSING)) for row in differing]
+        facts.update(item=path, writer=words, reader=loaded.get(path, MISSING)[0])
         small = [gap <= _grown(row[0]) for gap, row in zip(gaps, differing, strict=True)]
-        made.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
-    return made
+        facts.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
+    return facts
 
 
 def _grown(path: str) -> float:
-    """What rounding may have grown to in an item."""
+    """Return the relative size that rounding may reach in an item."""
     continued = path.removeprefix("saved again: ").startswith("continued training")
     return _CONTINUED if continued else _SMALL
 
 
 def is_computed(path: str) -> bool:
-    """Whether an item is computed from what was loaded."""
+    """Return whether an item is computed from loaded items."""
     return path.removeprefix("saved again: ").startswith(_COMPUTED)
 
 
-def _gap(row: Sequence[Any], found: Sequence[Any]) -> float:
-    """How far an item that was computed is from that of the other version, relative to its size.
+def _gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
+    """Return the distance of a computed item from that of the other version, by its size.
 
-    Infinite of what was loaded, which rounding does not touch, and of what is no float.
+    It is infinite for items that rounding does not change: loaded ones, and those without floats.
     """
     path, words, _, numbers = row
-    kinds = [text.partition(":")[0] for text in (words, found[0])]
+    kinds = [text.partition(":")[0] for text in (words, loaded[0])]
     if not is_computed(path) or not numbers or kinds[0] != kinds[1]:
         return math.inf
-    return distance(numbers, found[1])
+    return distance(numbers, loaded[1])
 
 
-def distance(numbers: Sequence[Any], others: Sequence[Any]) -> float:
-    """How far the numbers of two items are apart, relative to the size of the first."""
-    if len(numbers) != len(others):
+def distance(old_numbers: Sequence[Any], new_numbers: Sequence[Any]) -> float:
+    """Return the distance of the numbers of two items, relative to the size of the first."""
+    if len(old_numbers) != len(new_numbers):
         return math.inf
-    gaps = [abs(float(old) - float(new)) for old, new in zip(numbers, others, strict=True)]
+    gaps = [abs(float(old) - float(new)) for old, new in zip(old_numbers, new_numbers, strict=True)]
     if not all(map(math.isfinite, gaps)):
         return math.inf
-    return max(gaps) / (abs(float(numbers[0])) + UNIT)
+    return max(gaps) / (abs(float(old_numbers[0])) + UNIT)

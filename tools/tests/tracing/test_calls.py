@@ -12,10 +12,10 @@ import weakref
 import pytest
 import torch
 
-from rlregress.inside.calls import Capture, _Examiner
+from rlregress.inside.calls import Capture, Examiner
 from rlregress.inside.events import Places
 
-OLD = """
+OLD = '''
 import csv, os, pathlib, random, weakref
 import torch
 
@@ -84,6 +84,30 @@ def lets_go(x):
     x = None
     return reference() is None
 
+def reduced(x, reduction: str = "mean"):
+    """Reduce.
+
+    Args:
+        reduction (str): "mean" or "sum".
+    """
+    return x if reduction == "mean" else x * 4
+
+def capped(x, most: "float | None" = None):
+    return x if most is None else min(x, most * 4)
+
+class Shaped:
+    """Shapes.
+
+    Args:
+        shape (str): "flat" or "steep".
+    """
+
+    def __init__(self, shape: str = "flat"):
+        self.shape = shape
+
+    def value(self, x):
+        return x if self.shape == "flat" else x * 4
+
 class Agent:
     floor = 0.0
 
@@ -98,7 +122,7 @@ class Agent:
         for step in range(steps):
             total += self.rate * step
         return total
-"""
+'''
 NEW = (
     OLD.replace('old"', 'new"')
     .replace("x * 0.5", "x").replace("return _halved(x)", "return _halved(x) * 0.5")
@@ -106,12 +130,13 @@ NEW = (
     .replace("random.random() + ", "0.0 + random.random() + ").replace("more=1.0", "more=2.0")
     .replace("_LIMIT = 1.0", "_LIMIT = 2.0").replace("floor = 0.0", "floor = -1.0")
     .replace("return x[0]", "return (x[0])").replace("self.rate * step", "self.rate * min(step, 3)")
+    .replace(" * 4", " * 5")
 )  # fmt: skip
 #: functions that write by what they are named after.
 WRITERS = ["printed", "sent", "tabled", "saved", "renamed"]
 FUNCTIONS = [
     "_halved", "moved", "bounded", "written", "appended", *WRITERS, "removed", "drawn", "given",
-    "holds", "lets_go", "Agent.train",
+    "holds", "lets_go", "Agent.train", "reduced", "capped", "Shaped.value",
 ]  # fmt: skip
 
 #: functions that are the same, and what gives a name that they read another value.
@@ -139,7 +164,7 @@ def module(tmp_path, monkeypatch):
 
     def captured(seconds=1.0):
         functions = [(file, name) for name in (*FUNCTIONS, *USERS)]
-        return Capture(Places(roots), functions, _Examiner(changes, uses, roots), seconds)
+        return Capture(Places(roots), functions, Examiner(changes, uses, roots), seconds)
 
     yield imported, captured
     sys.modules.pop(name)
@@ -148,7 +173,7 @@ def module(tmp_path, monkeypatch):
 
 def only(capture, name):
     """What came of the first call of a function."""
-    return next(row for row in capture.found if row["name"] == name)
+    return next(row for row in capture.rows if row["name"] == name)
 
 
 def test_a_fault_behind_a_bound_is_found(module):
@@ -159,6 +184,22 @@ def test_a_fault_behind_a_bound_is_found(module):
     differs = only(capture, "bounded")["differs"]
     assert differs["path"] == "the result"
     assert differs["arguments"].startswith("x ")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("reduced", "reduction 'sum'"), ("capped", "most 0.5"),
+        ("Shaped.value", "self.shape 'steep'"),
+    ],
+)  # fmt: skip
+def test_an_option_gets_the_values_of_its_signature_and_documentation(module, name, words):
+    """A word or None, of the call or of its object, is replaced by the other values."""
+    code, captured = module
+    function = code.Shaped().value if "." in name else getattr(code, name)
+    with captured() as capture:
+        assert function(10.0) == 10.0
+    assert only(capture, name)["differs"]["arguments"] == words
 
 
 def test_an_argument_and_an_attribute_are_changed_together(module):
@@ -252,7 +293,7 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
         signal.signal(signal.SIGCHLD, before)
     assert drawn == expected
     assert path.read_text() == "x"
-    assert "why" not in only(capture, "written") or "no process" in str(capture.found)
+    assert "why" not in only(capture, "written") or "no process" in str(capture.rows)
 
 
 def test_what_a_repetition_writes_is_compared_and_reaches_no_file(module, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 
 import numpy as np
@@ -34,9 +33,9 @@ class _Alone(Callback):
 
 def examined(old, new, read=(), **arguments):
     """What comes of a call with both versions."""
-    codes = [Code(f, list(inspect.signature(f).parameters)) for f in (old, new)]
+    versions, variables = (Code(old), Code(new)), old.__globals__
     call = Call(
-        *codes, arguments, set(), set(), old.__globals__, lambda same: False, (), lambda: dict(read)
+        *versions, arguments, set(), set(), variables, lambda _: False, (), lambda: dict(read)
     )
     return call.examine(5.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import threading
 import time
@@ -39,18 +38,9 @@ def values():
 
 def examined(old, new, seconds=5.0, same_together=False, known=(), **arguments):
     """What comes of one call with both versions."""
-    codes = [
-        Code(function, list(inspect.signature(function).parameters)) for function in (old, new)
-    ]
-    call = Call(
-        *codes,
-        arguments,
-        set(old.__code__.co_names),
-        set(),
-        old.__globals__,
-        lambda same: same_together,
-        known,
-    )
+    names = set(old.__code__.co_names)
+    joint = lambda same: same_together  # noqa: E731
+    call = Call(Code(old), Code(new), arguments, names, set(), old.__globals__, joint, known)
     return call.examine(seconds)
 
 

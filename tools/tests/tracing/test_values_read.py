@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from rlregress.inside import leaves, values_read
-from rlregress.inside.calls import Capture, _all_read, _Examiner
+from rlregress.inside.calls import Capture, Examiner, _all_read
 from rlregress.inside.events import Places
 from rlregress.inside.repeat import Call, Code
 from tools.tests.nightly import every
@@ -31,8 +31,7 @@ def examined(old, new, seconds=2.0, lines=range(1000), **arguments):
     for function in (old, new):
         text, first = function.__dict__.get("text", TEXT), function.__code__.co_firstlineno
         differing = values_read.statements(text, first, {first + line for line in lines})
-        names = list(inspect.signature(function).parameters)
-        codes.append(Code(function, names, differing=differing))
+        codes.append(Code(function, differing=differing))
     read = _all_read(old.__code__, arguments)
     return Call(*codes, arguments, read, read, old.__globals__, lambda _: None).examine(seconds)
 
@@ -272,7 +271,7 @@ def modes(tmp_path, monkeypatch):
         changes = [{"file": f"{name}.py", "functions": [function], "text": MODES.replace(old, new)}]
         root = str(tmp_path / f"{name}.py")
         return Capture(Places([root]), [(f"{name}.py", function)],
-                       _Examiner(changes, {}, [root], mutant), 0.2)  # fmt: skip
+                       Examiner(changes, {}, [root], mutant), 0.2)  # fmt: skip
 
     yield module, captured
     sys.modules.pop(name)
@@ -286,7 +285,7 @@ def test_each_way_in_which_a_function_is_called_is_captured(modes):
         for _ in range(30):
             module.stepped(torch.ones(1))
         module.stepped(torch.ones(4, 1), torch.ones(4, 1))
-    assert any("differs" in result for result in capture.found)
+    assert any("differs" in result for result in capture.rows)
 
 
 def test_batches_are_captured_by_their_entries(modes):
@@ -297,7 +296,7 @@ def test_batches_are_captured_by_their_entries(modes):
         for _ in range(30):
             module.padded(made({"x": torch.ones(4)}, [4]))
         module.padded(made({"x": torch.ones(4), "mask": torch.zeros(4)}, [4]))
-    assert any("differs" in result for result in capture.found)
+    assert any("differs" in result for result in capture.rows)
 
 
 def test_calls_that_raise_keep_no_other_from_being_repeated(modes):
@@ -308,7 +307,7 @@ def test_calls_that_raise_keep_no_other_from_being_repeated(modes):
             with pytest.raises((RuntimeError, NotImplementedError)):
                 module.stepped(torch.ones(4, device="meta"), torch.ones(1))
         module.stepped(torch.ones(4), torch.ones(1))
-    assert "differs" in capture.found[-1]
+    assert "differs" in capture.rows[-1]
 
 
 def test_objects_on_another_device_are_of_another_kind(modes):
@@ -317,7 +316,7 @@ def test_objects_on_another_device_are_of_another_kind(modes):
     with captured("scaled", "x * held.factor", "held.factor * x") as capture:
         for device in ("cpu", "meta"):
             module.scaled(SimpleNamespace(factor=1.0, device=torch.device(device)), torch.ones(2))
-    assert len(capture.found) == 2
+    assert len(capture.rows) == 2
 
 
 def test_mutants_are_called_with_what_their_original_reads_changed(modes):
@@ -325,9 +324,7 @@ def test_mutants_are_called_with_what_their_original_reads_changed(modes):
     module, captured = modes
     with captured("scaled", "x * held.factor", "x", mutant=True) as capture:
         module.scaled(Options(), torch.ones(2))
-    assert [result["differs"]["arguments"].split()[0] for result in capture.found] == [
-        "held.factor"
-    ]
+    assert [result["differs"]["arguments"].split()[0] for result in capture.rows] == ["held.factor"]
 
 
 def test_another_path_through_the_lines_is_captured(modes):
@@ -337,7 +334,7 @@ def test_another_path_through_the_lines_is_captured(modes):
         with captured("stepped", "batch.sum() > 3", "not batch.sum() <= 3") as capture:
             for factor in (1.0, way):
                 module.stepped(torch.full((4,), factor / 2), torch.ones(4))
-        assert len(capture.found) == count
+        assert len(capture.rows) == count
 
 
 def test_parameters_without_numbers_do_not_keep_others_from_being_changed():

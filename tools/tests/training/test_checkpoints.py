@@ -248,7 +248,7 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
         if not text:
             assert checkpoint.read(copy_path, expected_head) is not None
             continue
-        with pytest.raises(checkpoint.Distrusted, match=f"{text}.*--trust-pickle"):
+        with pytest.raises(checkpoint.UntrustedCheckpoint, match=f"{text}.*--trust-pickle"):
             checkpoint.read(copy_path, expected_head)
         assert copy_path.exists()
         monkeypatch.setenv(checkpoint.TRUST, "1")

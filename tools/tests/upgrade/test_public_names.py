@@ -42,11 +42,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_difference_is_one_entry(found, case):
+def test_every_difference_is_one_entry(found, tmp_path, case):
     """Each change that a caller can notice has its kind, its sentence, and whether it breaks."""
     entries = found(CASES[case]["old"], CASES[case]["new"])
     listed = [f"{e.kind}{'!' if e.breaks else ':'} {e.summary}" for e in entries]
     assert sorted(listed) == sorted(CASES[case]["entries"])
+    # a package is read only if this says so
+    pieces = changed_functions.changed(*([str(tmp_path / side / "p")] for side in "ab"))
+    assert public_names.can_differ(pieces) or not listed
 
 
 def test_a_file_that_nests_too_deeply_is_unread(found):

@@ -28,7 +28,7 @@ def sentences(old, new):
 
 # -- requirements ----------------------------------------------------------------------------------
 
-URL = "x @ https://a.org/x.whl"
+URL, OTHER_URL = "x @ https://a.org/x.whl", "x @ https://b.org/x.whl"
 EXTRA = {"extras": frozenset({"plot"})}
 REQUIREMENTS = {
     "a raised lower bound": (
@@ -60,6 +60,18 @@ REQUIREMENTS = {
     "from another place": (
         of("x"), of(URL),
         [f"requirement: needs {Requirement(URL)} (was x)"]),
+    "from a second place": (
+        of(URL), of(URL, OTHER_URL), [f"requirement: needs {URL},https://b.org/x.whl (was {URL})"]),
+    "one of two places": (
+        of(URL, OTHER_URL), of(URL, "x @ https://c.org/x.whl"),
+        [f"requirement: needs {URL},https://c.org/x.whl (was {URL},https://b.org/x.whl)"]),
+    "a place beside versions": (
+        of(URL, "x>=1"), of("x>=1"), [f"requirement: needs x>=1 (was {URL},>=1)"]),
+    "the same version in other words": (
+        of("x>=1.0,==2.0rc1"), of("x >= 1.0.0, == 2.0.rc1"), []),
+    "other versions of one release": (
+        of("x~=1.0"), of("x~=1.0.0"), ["requirement: needs x~=1.0.0 (was x~=1.0)"]),
+    "the same Python in other words": (of(python=">=3.9"), of(python=">=3.9.0"), []),
     "Python": (
         of(python=">=3.9"), of(python=">=3.10"),
         ["python: python >=3.10 (was >=3.9)"]),
@@ -101,13 +113,14 @@ def test_an_installed_distribution_is_read_from_its_metadata(tmp_path):
     info = tmp_path / "a-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: A.a\nVersion: 1\nRequires-Python: >=3.9\n"
+        "Metadata-Version: 2.1\nName: A.a\nVersion: 1\n"
+        "Requires-Python: >=3.9\nRequires-Python: <4\n"
         "Provides-Extra: Plot\nRequires-Dist: x>=1.\n"
     )
     (info / "entry_points.txt").write_text("[g]\none = a:f\n")
     (distribution,) = importlib.metadata.distributions(path=[str(tmp_path)])
     found = declared(distribution)
-    assert (found.version, found.requires_python) == ("1", ">=3.9")
+    assert (found.version, found.requires_python) == ("1", "<4,>=3.9")
     assert [str(row) for row in found.requires] == ["x>=1"]
     assert found.extras == {"plot"}
     assert found.entry_points == {"one of g": "a:f"}

@@ -173,7 +173,7 @@ def _read_folder(root: Path) -> Source:
 
 
 def _installed() -> Source | None:
-    installed = installed_metadata.found(_PACKAGE)
+    installed = installed_metadata.find_distribution(_PACKAGE)
     if installed is None:
         return None
     version, root = installed
