@@ -1,9 +1,9 @@
-"""How far rounding goes is measured, by copies of the old version that differ by nothing else.
+"""Rounding, measured by copies of the old version that differ in the last bits alone.
 
 Where two traces first differ by little, the old version is recorded again, several times, with the
-numbers of that event moved by one unit in the last place, up or down at random. Departures of the
-new version up to a few times those of the copies, within the same update, are rounding. From where
-a copy does something else than the old version, rounding decides, and nothing more is compared.
+numbers of that event moved by one unit in the last place, up or down at random. Deviations of the
+new version up to a few times those of the copies, within the same update, are rounding. From the
+event on at which a copy does something else than the old version, nothing more is compared.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SMALL, _UNIT = 1e-4, 1e-6
 
 
 def find_rounding_start(comparison: Comparison) -> int | None:
-    """The number of the old version's event at which rounding may begin; None: it explains nothing.
+    """Return the number of the old event at which rounding may begin; None: it explains nothing.
 
-    Of a difference in what is logged, or in names, types or shapes, it does not.
+    It explains no difference in logs, names, types or shapes.
     """
     first = comparison.rounding or comparison.first
     if comparison.verdict == "equal" or first is None or first.a is None or first.b is None:
@@ -40,11 +40,11 @@ def find_rounding_start(comparison: Comparison) -> int | None:
 def measure_rounding(
     comparison: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]
 ) -> Comparison:
-    """A comparison of two traces, with rounding measured.
+    """Return a comparison of two traces with rounding measured.
 
     Args:
-        found: without.
-        copies: of the old version, with the numbers of event ``begin(found)`` moved.
+        comparison: without it.
+        copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
     old, new = _main(a), _main(b)
     departs = _departs(old, new, _limits(old, [_main(copy) for copy in copies]))
@@ -98,7 +98,7 @@ def _limits(old: Sequence[Event], copies: Sequence[Sequence[Event]]) -> list[flo
 def _departs(
     old: Sequence[Event], new: Sequence[Event], limits: Sequence[float]
 ) -> tuple[int, str] | None:
-    """The first event, and its part, beyond the limits; no part: it is another event."""
+    """Return the first event, and its part, beyond the limits; no part: it is another event."""
     for number, limit in enumerate(limits):
         if number >= len(new) or old[number].key != new[number].key:
             return number, ""

@@ -133,7 +133,7 @@ def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
     """The innermost frames of the traced code, and of who called it, functions qualified."""
     with pytest.raises(ValueError, match="x") as failed:
         theirs.Environment().step(0)
-    origin = error_origin.found(failed.value, events.Places([theirs.__file__]))
+    origin = error_origin.describe_error(failed.value, events.Places([theirs.__file__]))
     line = MODULE.splitlines().index('        return int("x"), 0.0, False, False, {}') + 1
     assert origin == {
         "type": "ValueError",

@@ -80,7 +80,7 @@ def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
     assert begin is not None
     assert begin == rounding.find_rounding_start(compare(old, wrong))
     copies = [
-        recorded(f"copy {seed}", changed(), moved=(begin, seed)) for seed in range(rounding.COPIES)
+        recorded(f"copy {seed}", changed(), nudged=(begin, seed)) for seed in range(rounding.COPIES)
     ]
     assert rounding.COPIES >= 8
     assert all(compare(old, copy).verdict != "equal" for copy in copies)
