@@ -188,17 +188,23 @@ class Recorder:
         """Change the values of the last event, and the networks, by one unit in the last place."""
         assert self._nudged is not None
         draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
-        event_values = list(values().values()) if values is not None else []
-        for value in [*event_values, *self._networks.tensors()]:
-            nudged_value = leaves.one_unit(value, draw)
-            if nudged_value is None:
-                continue
-            # a read-only array cannot change; the training uses copies of it, which do
-            with contextlib.suppress(ValueError, RuntimeError):
-                if isinstance(value, np.ndarray):
-                    value[...] = nudged_value
-                else:
-                    value.detach().copy_(nudged_value)
+        # these writes are none of the training: a further event would end the comparison with it
+        was_inside, self.inside = self.inside, True
+        try:
+            event_values = list(values().values()) if values is not None else []
+            for value in [*event_values, *self._networks.tensors()]:
+                nudged_value = leaves.one_unit(value, draw)
+                if nudged_value is None:
+                    continue
+                # a read-only array cannot change; the training uses copies of it, which do
+                with contextlib.suppress(ValueError, RuntimeError):
+                    if isinstance(value, np.ndarray):
+                        value[...] = nudged_value
+                    else:
+                        # not ``detach``: a backward pass refuses tensors that it sees modified
+                        value.data.copy_(nudged_value)
+        finally:
+            self.inside = was_inside
 
     def names(self) -> dict[int, str]:
         """Return parameter or buffer, by identity -> its name in a network in use."""
