@@ -58,6 +58,7 @@ class Steps:
     def before(self, optimizer: Any, *_: Any) -> None:
         """Note gradients and parameters before a step."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]
+        # copies: a step writes into the parameters
         before = [as_array(p).copy() for p in trained]
         rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
         parts = {
@@ -69,6 +70,7 @@ class Steps:
         self._open[id(optimizer)] = (parts, before)
         # for the names of the event: the gradients may be gone when it is added
         self._gradients = [(p, p.grad) for p in trained]
+        # until the step ends, writes and draws are part of it
         self._recorder.stepping = True
 
     def step(self, _: str, original: Any, optimizer: Any, *arguments: Any, **options: Any) -> Any:

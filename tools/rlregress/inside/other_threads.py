@@ -47,11 +47,13 @@ class Elsewhere:
         start_process, start_thread = process.start, thread.start
 
         def note_process(new_process: Any) -> None:
+            # a child has the hook, too, and nobody reads its notes
             if os.getpid() == self._process:
                 self._note("process", self._starter())
             through(start_process, new_process)
 
         def note_thread(new_thread: Any) -> None:
+            # noted when it records an event: most threads never do
             self._starters[new_thread] = self._starter()
             through(start_thread, new_thread)
 

@@ -63,6 +63,7 @@ class Losses:
         return self._forwards[kind]
 
     def _find_forward(self, kind: Any) -> Any | None:
+        # a compiled module has no code of Python
         if issubclass(kind, torch.jit.ScriptModule):
             return None
         code: Any = getattr(inspect.unwrap(kind.forward), "__code__", None)

@@ -172,6 +172,7 @@ def _feed(digest: Any, values: Iterable[Any]) -> None:
         else:
             tensor = isinstance(value, torch.Tensor)
             array = value.detach().cpu().numpy() if tensor else np.asarray(value)
+            # equal bytes may be another dtype or shape
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
 

@@ -47,7 +47,10 @@ def measure_rounding(
         copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
     old, new = _main(a), _main(b)
-    departs = _departs(old, new, _limits(old, [_main(copy) for copy in copies]))
+    complete = [_main(copy) for copy in copies if _is_complete(copy, a)]
+    if not complete:
+        return comparison
+    departs = _departs(old, new, _limits(old, complete))
     if departs is None:
         if (
             comparison.trains_the_same
@@ -65,6 +68,15 @@ def measure_rounding(
     before = tuple(old[max(0, number - 3) : number])
     first = Divergence(kind=KINDS.get((x.kind, part), "data"), part=part, a=x, b=y, before=before)
     return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
+
+
+def _is_complete(copy: Trace, old: Trace) -> bool:
+    """Return whether a copy was recorded as far as the old version.
+
+    Where an error or a time limit ends a copy, rounding has decided nothing.
+    """
+    is_cut = bool(copy.header.get("stopped")) and len(copy.events) < len(old.events)
+    return bool(copy.failure) == bool(old.failure) and not is_cut
 
 
 def _main(trace: Trace) -> list[Event]:

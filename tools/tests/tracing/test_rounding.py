@@ -51,6 +51,15 @@ def test_what_departs_as_far_as_the_copies_is_close(new, copies, without, measur
     assert rounding.measure_rounding(comparison, OLD, new, copies).verdict == measured
 
 
+@pytest.mark.parametrize("copies", [[trace(1 + 1e-7, 1.0, 1.0)], []])
+@pytest.mark.parametrize("header", [{"failure": "killed"}, {"failure": "", "stopped": True}])
+def test_a_copy_that_was_ended_early_explains_nothing(copies, header):
+    """Neither alone nor beside others: an error or a time limit ended it, and not rounding."""
+    new, ended = trace(1 + 5e-7, 1.0, 9.0), Trace(header=header, events=OLD.events[:1])
+    comparison = compare(OLD, new)
+    assert rounding.measure_rounding(comparison, OLD, new, [ended, *copies]).verdict == "diverged"
+
+
 def test_a_large_difference_is_not_taken_for_rounding():
     """No copy is recorded for it."""
     assert rounding.find_rounding_start(compare(OLD, trace(1.001, 1.0, 1.0))) is None
