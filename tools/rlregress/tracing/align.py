@@ -24,7 +24,8 @@ def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
             differences.append((name, math.inf))
         elif part.digest != new_part.digest:
             differences.append((name, difference(part, new_part)))
-    return differences
+    # such as an observation that only the new version returns at the end of an episode
+    return differences + [(name, math.inf) for name in b.parts if name not in a.parts]
 
 
 def event_difference(a: Event, b: Event) -> tuple[str, float]:

@@ -493,9 +493,7 @@ def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
     """Return the first differing part; for written output, the first beyond rounding."""
     if kind not in WRITTEN:
         return event_difference(x, y)
-    # a line that only one version has is a difference, too
     differing = event_differences(x, y)
-    differing += [(name, math.inf) for name in y.parts if name not in x.parts]
     beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
     return (beyond or differing or [("", 0.0)])[0]
 
