@@ -8,13 +8,18 @@ event on at which a copy does something else than the old version, nothing more 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
 from rlregress.tracing.align import event_differences
-from rlregress.tracing.trace_comparison import EXACT, GROWN, INCIDENTAL, KINDS
+from rlregress.tracing.trace_comparison import (
+    EXACT,
+    GROWN,
+    INCIDENTAL,
+    KINDS,
+    find_other_words,
+)
 
 #: copies of the old version, and how many times further than those the new one may go.
 COPIES, FURTHER = 8, 4.0
@@ -47,19 +52,17 @@ def measure_rounding(
         copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
     old, new = _main(a), _main(b)
-    complete = [_main(copy) for copy in copies if _is_complete(copy, a)]
+    complete = [copy for copy in copies if _is_complete(copy, a)]
     if not complete:
         return comparison
-    departs = _departs(old, new, _limits(old, complete))
+    limits = _limits(old, [_main(copy) for copy in complete])
+    departs = _departs(old, new, limits)
     if departs is None:
-        if (
-            comparison.trains_the_same
-            and comparison.first is not None
-            and math.isinf(comparison.first.gap)
-        ):
-            # no rounding changes the words of a file, or whether there is one
-            return comparison
         first = comparison.rounding or comparison.first
+        # where a copy does something else, what it writes from there on is other, too
+        words = _find_other_words(a, b, complete) if len(limits) == len(old) else None
+        if words is not None:
+            return replace(comparison, verdict="diverged", first=words, rounding=first)
         return replace(comparison, verdict="close", first=first, rounding=None, growth=())
     number, part = departs
     if comparison.verdict == "diverged" or not part:
@@ -68,6 +71,13 @@ def measure_rounding(
     before = tuple(old[max(0, number - 3) : number])
     first = Divergence(kind=KINDS.get((x.kind, part), "data"), part=part, a=x, b=y, before=before)
     return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
+
+
+def _find_other_words(a: Trace, b: Trace, copies: Sequence[Trace]) -> Divergence | None:
+    """Return the first incidental event that differs by more than numbers, and in no copy."""
+    in_copies = {key for copy in copies for key in find_other_words(a, copy)}
+    divergences = find_other_words(a, b)
+    return next((d for key, d in divergences.items() if key not in in_copies), None)
 
 
 def _is_complete(copy: Trace, old: Trace) -> bool:

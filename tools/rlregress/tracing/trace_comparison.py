@@ -10,6 +10,7 @@ side only.
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,6 +23,8 @@ from rlregress.tracing.align import event_difference, event_differences, resume
 CLOSE = 1e-6
 #: what it may grow to in a few hundred updates before it is a difference of its own.
 GROWN = 1e-2
+#: the largest relative difference of two numbers.
+_FINITE = sys.float_info.max
 #: rounding grows by less than this factor from one event to the next.
 JUMP = 1e3
 #: steps of optimisers, equal on both sides, after which an extra event is no suspect any more.
@@ -487,6 +490,26 @@ def _with_incidental(
     if rounded is not None and comparison.verdict == "equal":
         return replace(comparison, verdict="close", first=rounded, compared=count)
     return replace(comparison, compared=count, equal=comparison.equal + len(a))
+
+
+def find_other_words(a: Trace, b: Trace) -> dict[tuple[str, str], Divergence]:
+    """Return incidental events that differ by more than finite numbers: kind, name -> first one.
+
+    Such as other words in a file, a log entry that only one version has, or another type.
+    """
+    unsteady = a.unsteady | b.unsteady
+    old, new = (_steady(side.events, unsteady) for side in (a, b))
+    divergences: dict[tuple[str, str], Divergence] = {}
+    for kind in INCIDENTAL:
+        events = ([event for event in side if event.kind == kind] for side in (old, new))
+        for x, y in _by_name(*events, needs_same_length=kind == "module"):
+            event_of_name = x or y
+            assert event_of_name is not None
+            part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, _FINITE)
+            if math.isinf(gap):
+                divergence = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
+                divergences.setdefault((kind, event_of_name.key[1]), divergence)
+    return divergences
 
 
 def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:

@@ -60,6 +60,41 @@ def test_a_copy_that_was_ended_early_explains_nothing(copies, header):
     assert rounding.measure_rounding(comparison, OLD, new, [ended, *copies]).verdict == "diverged"
 
 
+def with_row(training, text, number=0.0):
+    """A training that also writes a row of a file."""
+    row = Part(digest=f"{text} {number}", norm=number, values=(number,), text=f"{text} {number}")
+    index = len(training.events)
+    written = Event(index=index, kind="file", name="progress.csv", file="", line=0, function="",
+                    parts={"row 1": row})  # fmt: skip
+    return Trace(header=training.header, events=(*training.events, written))
+
+
+@pytest.mark.parametrize(
+    ("old_row", "new_row", "copy_row", "verdict"),
+    [
+        # numbers of a file may round as those of the training, words may not
+        (("loss", 1.0), ("loss", 2.0), ("loss", 1.0), "close"),
+        (("loss", 1.0), ("loss,loss", 1.0), ("loss", 1.0), "diverged"),
+        # unless rounding decides on them
+        (("loss", 1.0), ("best", 1.0), ("other", 1.0), "close"),
+    ],
+)
+def test_rounding_explains_no_other_words(old_row, new_row, copy_row, verdict):
+    """A training that rounds and also writes something else is a change."""
+    old, new, copy = (
+        with_row(training, *row)
+        for training, row in (
+            (OLD, old_row),
+            (trace(1 + 5e-7, 1.0, 1.03), new_row),
+            (trace(1 + 1e-7, 1.0, 1.008), copy_row),
+        )
+    )
+    measured = rounding.measure_rounding(compare(old, new), old, new, [copy])
+    assert measured.verdict == verdict
+    if verdict == "diverged":
+        assert (measured.first.kind, measured.rounding.a.index) == ("files", 0)
+
+
 def test_a_large_difference_is_not_taken_for_rounding():
     """No copy is recorded for it."""
     assert rounding.find_rounding_start(compare(OLD, trace(1.001, 1.0, 1.0))) is None
