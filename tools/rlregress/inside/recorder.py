@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.jit import _builtins as jit
 
 from rlregress.inside import final, leaves
 from rlregress.inside.events import (
@@ -519,10 +520,10 @@ class Recorder:
 
         replacement = self.replace(owner, name, hooked)
         # functions that torch.jit compiles mean the original
-        operator = torch.jit._builtins._find_builtin(original)
+        operator = jit._find_builtin(original)
         if operator is not None:
-            torch.jit._builtins._register_builtin(replacement, operator)
-            table = torch.jit._builtins._get_builtin_table()
+            jit._register_builtin(replacement, operator)
+            table = jit._get_builtin_table()
             self.on_exit(lambda: table.pop(id(replacement), None))
 
     def _hook_parameters(self) -> None:
