@@ -71,7 +71,7 @@ class _Tracing:
         self._stop_listening()
         tracers = sys.gettrace(), threading.gettrace()
         sys.settrace(self._before[0])
-        threading.settrace(self._before[1])  # type: ignore[arg-type]
+        threading.settrace(self._before[1])
         return tracers == (self._tracer, self._tracer) and not self._was_replaced
 
     def _note_setting(self, *_: Any) -> None:

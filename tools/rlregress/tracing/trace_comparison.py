@@ -501,8 +501,8 @@ def find_other_words(a: Trace, b: Trace) -> dict[tuple[str, str], Divergence]:
     old, new = (_steady(side.events, unsteady) for side in (a, b))
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
-        events = ([event for event in side if event.kind == kind] for side in (old, new))
-        for x, y in _by_name(*events, needs_same_length=kind == "module"):
+        events = [[event for event in side if event.kind == kind] for side in (old, new)]
+        for x, y in _by_name(events[0], events[1], needs_same_length=kind == "module"):
             event_of_name = x or y
             assert event_of_name is not None
             part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, _FINITE)
