@@ -21,7 +21,7 @@ from types import CodeType
 from typing import Any
 
 from rlregress import source
-from rlregress.inside import audit, loading
+from rlregress.inside import audit_events, loading
 from rlregress.inside.events import SUSPENDING, Places
 
 #: operation -> what it can do to a number.
@@ -64,7 +64,7 @@ class _Tracing:
         self._was_replaced = False
         threading.settrace(self._tracer)
         sys.settrace(self._tracer)
-        self._stop_listening = audit.listen(self._note_setting, "sys.settrace")
+        self._stop_listening = audit_events.listen(self._note_setting, "sys.settrace")
 
     def stop(self) -> bool:
         """Put back the tracers that were there before; return whether nothing escaped this one."""

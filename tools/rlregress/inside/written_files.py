@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from rlregress.inside import audit, written_contents
+from rlregress.inside import audit_events, written_contents
 from rlregress.inside.events import Event, in_words
 from rlregress.model.recorded_traces import LOST
 from rlregress.probing.framework_errors import through
@@ -84,7 +84,7 @@ class WrittenFiles:
         for number in _STREAMS:
             if stat.S_ISREG(os.fstat(number).st_mode):
                 self._printed[number] = os.lseek(number, 0, os.SEEK_CUR)
-        self._stop_listening = audit.listen(self.note, *_HANDLERS)
+        self._stop_listening = audit_events.listen(self.note, *_HANDLERS)
         return self
 
     def __exit__(self, *_: Any) -> None:
