@@ -231,6 +231,8 @@ class Lines:
         self.is_whole = False
 
     def __enter__(self) -> Lines:
+        # the header also names the files that are loaded meanwhile
+        loading.watch()
         self._back_end.start()
         return self
 
