@@ -62,7 +62,15 @@ class _Tracing:
         """Call the tracer from now on."""
         self._before = sys.gettrace(), threading.gettrace()
         self._was_replaced = False
-        threading.settrace(self._tracer)
+        set_for_threads = self._set_for_threads = threading.settrace
+        set_for_threads(self._tracer)
+
+        def note_setting(tracer: Any) -> None:
+            # a thread that starts without a tracer sets none, and so causes no audit event
+            self._was_replaced = True
+            set_for_threads(tracer)
+
+        threading.settrace = note_setting
         sys.settrace(self._tracer)
         self._stop_listening = audit_events.listen(self._note_setting, "sys.settrace")
 
@@ -71,6 +79,7 @@ class _Tracing:
         self._stop_listening()
         tracers = sys.gettrace(), threading.gettrace()
         sys.settrace(self._before[0])
+        threading.settrace = self._set_for_threads
         threading.settrace(self._before[1])
         return tracers == (self._tracer, self._tracer) and not self._was_replaced
 
@@ -78,8 +87,8 @@ class _Tracing:
         """Note that a tracer was set, unless a new thread gets this one or it was suspended."""
         # behind this function and the hook
         setter = sys._getframe(2).f_code
-        begins = setter is threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]
-        if setter is not SUSPENDING and not (begins and threading.gettrace() == self._tracer):
+        begin_thread = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]
+        if setter not in (SUSPENDING, begin_thread):
             self._was_replaced = True
 
 

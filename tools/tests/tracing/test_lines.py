@@ -163,13 +163,17 @@ def _replace_tracer_for_a_while():
     sys.settrace(before)
 
 
-def _replace_tracer_of_new_threads():
+def _replace_tracer_of_new_threads(tracer=_ignore):
     before = threading.gettrace()
-    threading.settrace(_ignore)
+    threading.settrace(tracer)
     thread = threading.Thread(target=int)
     thread.start()
     thread.join()
     threading.settrace(before)
+
+
+def _remove_tracer_of_new_threads():
+    _replace_tracer_of_new_threads(None)
 
 
 def _replace_tracer_in_a_thread():
@@ -206,17 +210,18 @@ def test_code_behind_a_suspended_tracer_counts(record):
         _replace_tracer,
         _replace_tracer_for_a_while,
         _replace_tracer_of_new_threads,
+        _remove_tracer_of_new_threads,
         _replace_tracer_in_a_thread,
     ],
 )
 def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path, replace):
     """Whoever sets another tracer, for however long, may hide code that ran meanwhile."""
     executed = lines.Lines(Places([str(tmp_path)]), (), lines.BACK_ENDS[-1])
-    before = sys.gettrace()
+    before = sys.gettrace(), threading.gettrace(), threading.settrace
     with executed:
         replace()
     assert executed.header()["noted"] is False
-    assert sys.gettrace() is before
+    assert (sys.gettrace(), threading.gettrace(), threading.settrace) == before
     with executed:
         pass
     assert executed.is_whole
