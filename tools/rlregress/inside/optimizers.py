@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.optim import optimizer as module
 
-from rlregress.inside.events import as_array, part, parts_of
+from rlregress.inside.events import as_array, part, parts_of, untraced
 from rlregress.inside.recorded_methods import hook_method
 from rlregress.inside.replaced import Hook
 from rlregress.probing.framework_errors import through
@@ -55,6 +55,7 @@ class Steps:
         self._open: dict[int, tuple[Any, list[Any]]] = {}
         self._gradients: list[tuple[Any, Any]] = []
 
+    @untraced
     def before(self, optimizer: Any, *_: Any) -> None:
         """Note gradients and parameters before a step."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]
