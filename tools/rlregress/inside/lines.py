@@ -65,10 +65,10 @@ class _Tracing:
         set_for_threads = self._set_for_threads = threading.settrace
         set_for_threads(self._tracer)
 
-        def note_setting(tracer: Any) -> None:
+        def note_setting(func: Any) -> None:
             # a thread that starts without a tracer sets none, and so causes no audit event
             self._was_replaced = True
-            set_for_threads(tracer)
+            set_for_threads(func)
 
         threading.settrace = note_setting
         sys.settrace(self._tracer)
