@@ -1,4 +1,4 @@
-"""What runs in the environments of frameworks, foreign and old ones: recorders, workers, probes.
+"""Recorders, workers and probes that run in the environments of frameworks, foreign and old ones.
 
 Python 3.10 syntax; standard library, NumPy, torch, gymnasium and what is tested only.
 """

@@ -1,8 +1,9 @@
 """Portable arithmetic: with these settings a training has the same bits on every processor.
 
 The promise: the same wheels, any x86-64 processor with AVX2 and FMA; ``docs/evidence.md`` says what
-was measured. The variables must be set before NumPy and torch are loaded; what counts is what the
-libraries report afterwards. Runs inside foreign and old environments: Python 3.10 syntax.
+was measured. The variables must be set before NumPy and torch are loaded. They have worked if the
+libraries report the expected values afterwards. Runs inside foreign and old environments: Python
+3.10 syntax.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def portable_variables() -> dict[str, str]:
 
 
 def _processor_flags() -> set[str]:
-    """Return what the processor can do, in Linux' words; where there are none, what is needed."""
+    """Return the flags of the processor as Linux lists them; elsewhere the needed ones."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
             return set(next(line for line in stream if line.startswith("flags")).split())
@@ -72,16 +73,16 @@ def _processor_flags() -> set[str]:
 
 
 def report_arithmetic() -> dict[str, str]:
-    """Return what the libraries say that they compute with. Loads NumPy and torch.
+    """Return the arithmetic that each library reports. Loads NumPy and torch.
 
-    A library that does not say it, or that torch was built without, has no entry.
+    A library that does not report it, or that torch was built without, has no entry.
     """
     import numpy as np
     import torch
 
     dispatched: Any = getattr(np, "_core", None) or np.core
     numpy_features = dispatched._multiarray_umath
-    found = {
+    reported = {
         "aten": torch.backends.cpu.get_cpu_capability(),
         "numpy": _name_loops(numpy_features.__cpu_dispatch__, numpy_features.__cpu_features__),
         "openblas": " and ".join(sorted(set(_openblas_kernels()))),
@@ -92,20 +93,20 @@ def report_arithmetic() -> dict[str, str]:
         built_in = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", _TORCH))
     with contextlib.suppress(AttributeError):
         branch = built_in.mkl_serv_cbwr_get(-1)
-        found["mkl products"] = _BRANCHES.get(branch, str(branch))
+        reported["mkl products"] = _BRANCHES.get(branch, str(branch))
     with contextlib.suppress(AttributeError):
-        found["mkl functions"] = str(built_in.mkl_vml_serv_cpu_detect())
-    return dict(sorted(found.items()))
+        reported["mkl functions"] = str(built_in.mkl_vml_serv_cpu_detect())
+    return dict(sorted(reported.items()))
 
 
 def explain_native(reported: Mapping[str, str]) -> str:
     """Return why the reported arithmetic is not the portable one; empty if it is."""
-    other = [
+    differences = [
         f"{name} {reported.get(name) or 'unknown'}, expected {expected}"
         for name, expected in _PORTABLE.items()
         if reported.get(name) != expected
     ]
-    return "; ".join(other)
+    return "; ".join(differences)
 
 
 def name_arithmetic(reported: Mapping[str, str]) -> str:

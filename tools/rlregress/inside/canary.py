@@ -39,8 +39,8 @@ def digest_operations() -> dict[str, str]:
 
 def _digest(value: Any) -> str:
     digest = hashlib.sha256()
-    for each in value if isinstance(value, (list, tuple)) else [value]:
-        array = each.detach().numpy() if isinstance(each, torch.Tensor) else np.asarray(each)
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        array = item.detach().numpy() if isinstance(item, torch.Tensor) else np.asarray(item)
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
@@ -48,8 +48,8 @@ def _digest(value: Any) -> str:
 def _numbers(*shape: int) -> np.ndarray:
     """Return float64 numbers in [-1, 1): a low-discrepancy sequence, exact on every machine."""
     count = math.prod(shape)
-    whole = (np.arange(1, count + 1, dtype=np.uint64) * np.uint64(2654435769)) % np.uint64(2**32)
-    return (whole.astype(np.float64) / 2**31 - 1).reshape(shape)
+    integers = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(2654435769)
+    return ((integers % np.uint64(2**32)).astype(np.float64) / 2**31 - 1).reshape(shape)
 
 
 def _tensor(*shape: int) -> torch.Tensor:
@@ -58,40 +58,40 @@ def _tensor(*shape: int) -> torch.Tensor:
 
 def _operations() -> dict[str, Callable[[], Any]]:
     """Return the operations by name: in torch those of networks, losses, optimizers and draws."""
-    made: dict[str, Callable[[], Any]] = {}
+    operations: dict[str, Callable[[], Any]] = {}
     for name in _FUNCTIONS:
         function = getattr(torch, name, None) or getattr(functional, name)
-        # an odd length: vectors, and what is left over
-        given = _tensor(4099).abs() * 9 + 1e-3 if name in _POSITIVE else _tensor(4099) * 0.999
+        # an odd length: vectors, and single numbers after them
+        numbers = _tensor(4099).abs() * 9 + 1e-3 if name in _POSITIVE else _tensor(4099) * 0.999
         for dtype in (torch.float32, torch.float64):
-            made[f"torch {name} {str(dtype)[6:]}"] = _applied(function, given.to(dtype))
-    positive, other = _tensor(4099).abs() + 0.1, _tensor(4099)
-    made["torch division"] = _applied(torch.div, other, positive)
-    made["torch pow"] = _applied(torch.pow, positive, other)
-    made["torch pow 0.5"] = _applied(torch.pow, positive, 0.5)
-    made["torch atan2"] = _applied(torch.atan2, other, positive)
-    made["torch sum"] = _applied(torch.sum, _tensor(321, 77), 0)
-    made["torch mean"] = _applied(torch.mean, _tensor(321, 77))
-    made["torch std"] = _applied(torch.std, _tensor(321, 77))
-    made["torch norm"] = _applied(torch.linalg.vector_norm, _tensor(321, 77))
-    made["torch softmax"] = _applied(torch.softmax, _tensor(64, 18), 1)
-    made["torch log_softmax"] = _applied(torch.log_softmax, _tensor(64, 18), 1)
-    made["torch logsumexp"] = _applied(torch.logsumexp, _tensor(64, 18), 1)
-    made["torch cumsum"] = _applied(torch.cumsum, _tensor(64, 18), 1)
+            operations[f"torch {name} {str(dtype)[6:]}"] = _applied(function, numbers.to(dtype))
+    positive, signed = _tensor(4099).abs() + 0.1, _tensor(4099)
+    operations["torch division"] = _applied(torch.div, signed, positive)
+    operations["torch pow"] = _applied(torch.pow, positive, signed)
+    operations["torch pow 0.5"] = _applied(torch.pow, positive, 0.5)
+    operations["torch atan2"] = _applied(torch.atan2, signed, positive)
+    operations["torch sum"] = _applied(torch.sum, _tensor(321, 77), 0)
+    operations["torch mean"] = _applied(torch.mean, _tensor(321, 77))
+    operations["torch std"] = _applied(torch.std, _tensor(321, 77))
+    operations["torch norm"] = _applied(torch.linalg.vector_norm, _tensor(321, 77))
+    operations["torch softmax"] = _applied(torch.softmax, _tensor(64, 18), 1)
+    operations["torch log_softmax"] = _applied(torch.log_softmax, _tensor(64, 18), 1)
+    operations["torch logsumexp"] = _applied(torch.logsumexp, _tensor(64, 18), 1)
+    operations["torch cumsum"] = _applied(torch.cumsum, _tensor(64, 18), 1)
     for rows, inner, columns in ((1, 3, 64), (64, 64, 64), (256, 17, 256), (256, 256, 256)):
         left, right = _tensor(rows, inner), _tensor(inner, columns)
-        made[f"torch matmul {rows}x{inner}x{columns}"] = _applied(torch.mm, left, right)
-    made["torch matvec"] = _applied(torch.mv, _tensor(100, 100), _tensor(100))
-    made["torch bmm"] = _applied(torch.bmm, _tensor(10, 64, 33), _tensor(10, 33, 17))
-    made["torch qr"] = _applied(torch.linalg.qr, _tensor(64, 64))
+        operations[f"torch matmul {rows}x{inner}x{columns}"] = _applied(torch.mm, left, right)
+    operations["torch matvec"] = _applied(torch.mv, _tensor(100, 100), _tensor(100))
+    operations["torch bmm"] = _applied(torch.bmm, _tensor(10, 64, 33), _tensor(10, 33, 17))
+    operations["torch qr"] = _applied(torch.linalg.qr, _tensor(64, 64))
     # not portable: Cholesky in float32 (MKL), LSTM (oneDNN); see docs/evidence.md
-    made["torch training"] = _train
-    made["torch convolution"] = lambda: functional.conv2d(
+    operations["torch training"] = _train
+    operations["torch convolution"] = lambda: functional.conv2d(
         _tensor(4, 4, 36, 36), _tensor(16, 4, 8, 8), stride=4
     )
-    made["torch draws"] = _draw
-    made.update(_numpy_operations())
-    return made
+    operations["torch draws"] = _draw
+    operations.update(_numpy_operations())
+    return operations
 
 
 def _applied(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
@@ -100,12 +100,12 @@ def _applied(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]
 
 def _train() -> list[torch.Tensor]:
     """Train a small network for some steps of Adam, with gradients clipped."""
-    layers = [_made(torch.nn.Linear, 8, 64), torch.nn.Tanh(), _made(torch.nn.Linear, 64, 2)]
+    layers = [_layer(torch.nn.Linear, 8, 64), torch.nn.Tanh(), _layer(torch.nn.Linear, 64, 2)]
     network = torch.nn.Sequential(*layers)
     optimizer = torch.optim.Adam(network.parameters(), 3e-4)
-    given = _tensor(64, 8)
+    batch = _tensor(64, 8)
     for _ in range(10):
-        loss = functional.mse_loss(network(given), given[:, :2])
+        loss = functional.mse_loss(network(batch), batch[:, :2])
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 0.5)
@@ -113,9 +113,9 @@ def _train() -> list[torch.Tensor]:
     return list(network.parameters())
 
 
-def _made(layer: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.Module:
+def _layer(kind: Callable[..., torch.nn.Module], *sizes: int) -> torch.nn.Module:
     """Return a layer with fixed parameters; nothing is drawn."""
-    module = layer(*sizes, device="meta").to_empty(device="cpu")
+    module = kind(*sizes, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.copy_(_tensor(*parameter.shape) / 4)
@@ -141,26 +141,30 @@ def _draw() -> list[torch.Tensor]:
 
 
 def _numpy_operations() -> dict[str, Callable[[], Any]]:
-    made: dict[str, Callable[[], Any]] = {}
+    operations: dict[str, Callable[[], Any]] = {}
     for dtype in (np.float32, np.float64):
-        given = (_numbers(4099) * 0.999).astype(dtype)
+        numbers = (_numbers(4099) * 0.999).astype(dtype)
         for name in ("exp", "sin", "cos", "tan", "tanh", "arctan", "arcsin", "exp2", "cbrt"):
-            made[f"numpy {name} {given.dtype}"] = _applied(getattr(np, name), given)
+            operations[f"numpy {name} {numbers.dtype}"] = _applied(getattr(np, name), numbers)
         for name in ("log", "sqrt", "log1p", "log2"):
-            made[f"numpy {name} {given.dtype}"] = _applied(getattr(np, name), np.abs(given) + 0.01)
+            operations[f"numpy {name} {numbers.dtype}"] = _applied(
+                getattr(np, name), np.abs(numbers) + 0.01
+            )
         for name in ("sum", "mean", "std", "cumsum"):
-            made[f"numpy {name} {given.dtype}"] = _applied(getattr(np, name), given)
+            operations[f"numpy {name} {numbers.dtype}"] = _applied(getattr(np, name), numbers)
         square = _numbers(96, 96).astype(dtype)
-        made[f"numpy matmul {given.dtype}"] = _applied(np.matmul, square, square)
-        made[f"numpy power {given.dtype}"] = _applied(np.power, np.abs(given), given)
-        made[f"numpy arctan2 {given.dtype}"] = _applied(np.arctan2, given, given[::-1])
-    made["numpy einsum"] = lambda: np.einsum("ij,jk->ik", _numbers(40, 30), _numbers(30, 20))
-    made["numpy solve"] = lambda: np.linalg.solve(_numbers(40, 40) + 9 * np.eye(40), _numbers(40))
-    made["numpy draws"] = _draw_numpy
+        operations[f"numpy matmul {numbers.dtype}"] = _applied(np.matmul, square, square)
+        operations[f"numpy power {numbers.dtype}"] = _applied(np.power, np.abs(numbers), numbers)
+        operations[f"numpy arctan2 {numbers.dtype}"] = _applied(np.arctan2, numbers, numbers[::-1])
+    operations["numpy einsum"] = lambda: np.einsum("ij,jk->ik", _numbers(40, 30), _numbers(30, 20))
+    operations["numpy solve"] = lambda: np.linalg.solve(
+        _numbers(40, 40) + 9 * np.eye(40), _numbers(40)
+    )
+    operations["numpy draws"] = _draw_numpy
     functions = (math.sin, math.cos, math.exp, math.atan, math.tanh, math.erf, math.gamma)
-    numbers = [float(number) for number in _numbers(501)]
-    made["libm"] = lambda: [[f(number) for number in numbers] for f in functions]
-    return made
+    values = [float(number) for number in _numbers(501)]
+    operations["libm"] = lambda: [[function(x) for x in values] for function in functions]
+    return operations
 
 
 def _draw_numpy() -> list[np.ndarray]:

@@ -17,7 +17,7 @@ THREAD_LIMITS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-#: what is compiled hides its draws and updates from a recorder.
+#: compiled code hides its draws and updates from a recorder.
 _UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0"}
 
 
@@ -27,7 +27,7 @@ def make_environment(
     compiled: bool = True,
     portable: bool = False,
 ) -> dict[str, str]:
-    """Return the variables of a child process: fixed hashes, nothing of pytest.
+    """Return the variables of a child process: fixed hashes, none of pytest.
 
     ``PYTHONPATH`` is for the caller to set.
 
@@ -37,18 +37,18 @@ def make_environment(
         compiled: torch may compile code where a framework asks for it.
         portable: the same bits on every processor; see ``arithmetic``.
     """
-    made = {
+    environment = {
         name: value
         for name, value in {**os.environ, **variables}.items()
         if name not in THREAD_LIMITS and not name.startswith("PYTEST_")
     }
-    made["PYTHONHASHSEED"] = "0"
-    # with those of this process, which removes them; see ``process_tree.temporary_folder``
-    made["TMPDIR"] = tempfile.gettempdir()
+    environment["PYTHONHASHSEED"] = "0"
+    # below the folder of this process, which removes it; see ``process_tree.temporary_folder``
+    environment["TMPDIR"] = tempfile.gettempdir()
     if pinned or portable:
-        made.update(dict.fromkeys(THREAD_LIMITS, "1"))
+        environment.update(dict.fromkeys(THREAD_LIMITS, "1"))
     if not compiled:
-        made.update(_UNCOMPILED)
+        environment.update(_UNCOMPILED)
     if portable:
-        made.update(arithmetic.portable_variables())
-    return made
+        environment.update(arithmetic.portable_variables())
+    return environment

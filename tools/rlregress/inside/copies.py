@@ -29,50 +29,49 @@ _ELSEWHERE = ("multiprocessing.sharedctypes", "ctypes", "_ctypes")
 
 
 class NoCopy(Exception):
-    """Something has no copy, and must not be shared; says what."""
+    """Something has no copy, and must not be shared; the message names it."""
 
 
 class Copies:
     """Makes any number of copies of a value as it is now.
 
     Args:
-        value: with a class whose own ``__getstate__`` leaves something out, its attributes are
-            copied in place of that.
+        value: its attributes are copied, even if its class leaves some out of ``__getstate__``.
 
     Attributes:
         shares: whether arrays or tensors of it lie in the same memory.
 
     Raises:
         NoCopy: a part of it lies in memory that other processes use.
-        Exception: whatever a class raises that takes part in being copied.
+        Exception: an error of a class that is copied.
     """
 
     def __init__(self, value: Any) -> None:
-        self._kept: list[Any] = []
+        self._originals: list[Any] = []
         out = io.BytesIO()
-        pickler = _Pickler(out, self._kept)
+        pickler = _Pickler(out, self._originals)
         pickler.dump(value)
         self.shares = pickler.shares
         self._bytes = out.getvalue()
 
     def make(self) -> Any:
-        """A new copy."""
-        global _kept
-        _kept = self._kept
-        # of this very process
+        """Return a new copy."""
+        global _originals
+        _originals = self._originals
+        # pickled by this process
         return pickle.loads(self._bytes)  # noqa: S301
 
 
-#: what the copies that are being made share, or are cloned from, by number.
-_kept: list[Any] = []
+#: values that the current copy shares, or clones, by number.
+_originals: list[Any] = []
 
 
 def _shared(number: int) -> Any:
-    return _kept[number]
+    return _originals[number]
 
 
 class _Memory:
-    """The memory of some tensors; there is one for all of them."""
+    """The memory that some tensors share."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -82,24 +81,29 @@ class _Memory:
 
 
 def _memory(number: int) -> Any:
-    return _kept[number].clone()
+    return _originals[number].clone()
 
 
 def _tensor(
-    memory: Any, place: tuple[Any, ...], kind: type, needs_gradient: bool, gradient: Any, own: Any
+    memory: Any,
+    place: tuple[Any, ...],
+    kind: type,
+    needs_gradient: bool,
+    gradient: Any,
+    attributes: Any,
 ) -> torch.Tensor:
     if place:
         dtype, shape, strides, offset = place
-        made = torch.empty(0, dtype=dtype).set_(memory, offset, shape, strides)
+        copied = torch.empty(0, dtype=dtype).set_(memory, offset, shape, strides)
     else:
-        made = memory
+        copied = memory
     if kind is torch.nn.Parameter:
-        made = torch.nn.Parameter(made, requires_grad=needs_gradient)
+        copied = torch.nn.Parameter(copied, requires_grad=needs_gradient)
     else:
-        made.requires_grad_(needs_gradient)
-    made.grad = gradient
-    vars(made).update(own)
-    return made
+        copied.requires_grad_(needs_gradient)
+    copied.grad = gradient
+    vars(copied).update(attributes)
+    return copied
 
 
 def _view(base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int) -> np.ndarray:
@@ -107,9 +111,9 @@ def _view(base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int) -
 
 
 def _generator(device: torch.device, state: torch.Tensor) -> torch.Generator:
-    made = torch.Generator(device)
-    made.set_state(state)
-    return made
+    generator = torch.Generator(device)
+    generator.set_state(state)
+    return generator
 
 
 def _reference(referent: Any) -> Any:
@@ -117,61 +121,62 @@ def _reference(referent: Any) -> Any:
 
 
 def _function(number: int) -> Any:
-    """A function with cells of its own, which are filled later: it may be in one of them."""
-    given = _kept[number]
-    cells = tuple(types.CellType() for _ in given.__closure__)
-    made = types.FunctionType(
-        given.__code__, given.__globals__, given.__name__, given.__defaults__, cells
+    """Return a copy of a function; ``_fill`` fills its cells, as the function may be in one."""
+    original = _originals[number]
+    cells = tuple(types.CellType() for _ in original.__closure__)
+    copied = types.FunctionType(
+        original.__code__, original.__globals__, original.__name__, original.__defaults__, cells
     )
-    made.__kwdefaults__ = given.__kwdefaults__
-    made.__qualname__ = given.__qualname__
-    return made
+    copied.__kwdefaults__ = original.__kwdefaults__
+    copied.__qualname__ = original.__qualname__
+    return copied
 
 
-def _fill(made: Any, contents: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-    for cell, content in zip(made.__closure__, contents[0], strict=False):
+def _fill(function: Any, contents: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    for cell, content in zip(function.__closure__, contents[0], strict=False):
         if content:
             cell.cell_contents = content[0]
-    vars(made).update(contents[1])
+    vars(function).update(contents[1])
 
 
-def _restore(made: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any], Any]) -> None:
+def _restore(copied: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any], Any]) -> None:
     attributes, slots, items, pairs = state
     if attributes:
-        vars(made).update(attributes)
+        vars(copied).update(attributes)
     for name, value in slots.items():
-        object.__setattr__(made, name, value)
-    # not by methods of its own, which may count
+        object.__setattr__(copied, name, value)
+    # methods of the class could do more, such as count
     if items:
-        list.extend(made, items)
+        list.extend(copied, items)
     if pairs:
-        dict.update(made, pairs)
+        dict.update(copied, pairs)
 
 
-_OWN: tuple[Any, ...] = (
+#: functions of this module that unpickle: they are pickled by their names.
+_UNPICKLING: tuple[Any, ...] = (
     _shared, _memory, _tensor, _view, _generator, _reference, _function, _fill, _restore,
 )  # fmt: skip
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, out: io.BytesIO, kept: list[Any]) -> None:
+    def __init__(self, out: io.BytesIO, originals: list[Any]) -> None:
         super().__init__(out, pickle.HIGHEST_PROTOCOL)
-        self._kept = kept
+        self._originals = originals
         #: by address.
         self._memories: dict[int, _Memory] = {}
         self.shares = False
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, types.FunctionType):
-            return NotImplemented if value in _OWN else self._of_function(value)
+            return NotImplemented if value in _UNPICKLING else self._reduce_function(value)
         if value is _Memory or type(value) is _Memory:
             return NotImplemented
         if isinstance(value, _SHARED):
             return self._share(value)
         if type(value) in _TENSORS:
-            return self._of_tensor(value)
+            return self._reduce_tensor(value)
         if type(value) is np.ndarray and isinstance(value.base, np.ndarray):
-            return self._of_view(value)
+            return self._reduce_view(value)
         if isinstance(value, torch.Generator):
             return _generator, (value.device, value.get_state())
         kind: Any = type(value)
@@ -183,9 +188,9 @@ class _Pickler(pickle.Pickler):
             raise NoCopy(f"an argument is {kind.__module__}.{kind.__qualname__}, which has no copy")
         try:
             if _is_plain(kind):
-                return _plain(value)
+                return _reduce_plain(value)
             reduced = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
-        except Exception:  # each class has its own way to refuse
+        except Exception:  # classes refuse with errors of many types
             return self._share(value)
         return NotImplemented if isinstance(reduced, str) else reduced
 
@@ -193,25 +198,26 @@ class _Pickler(pickle.Pickler):
         return _shared, (self._keep(value),)
 
     def _keep(self, value: Any) -> int:
-        self._kept.append(value)
-        return len(self._kept) - 1
+        self._originals.append(value)
+        return len(self._originals) - 1
 
-    def _of_function(self, function: Any) -> Any:
+    def _reduce_function(self, function: Any) -> Any:
         contents = [_content(cell) for cell in function.__closure__ or ()]
         if all(isinstance(value, _HOLDING_NOTHING) for content in contents for value in content):
             return self._share(function)
         state = (tuple(contents), dict(vars(function)))
         return _function, (self._keep(function),), state, None, None, _fill
 
-    def _of_tensor(self, value: torch.Tensor) -> Any:
-        # of what is no leaf, torch warns that it has none
+    def _reduce_tensor(self, value: torch.Tensor) -> Any:
+        # torch warns that a tensor that is no leaf has none
         gradient = value.grad if value.is_leaf else None
-        rest = (type(value), value.requires_grad, gradient, dict(vars(value)))
+        properties = (type(value), value.requires_grad, gradient, dict(vars(value)))
         bare = value.detach()
-        plain = bare.layout == torch.strided and bare.device.type == "cpu" and not bare.is_quantized
-        storage = None if not plain or bare.is_conj() or bare.is_neg() else _storage(bare)
+        is_dense = bare.layout == torch.strided and not bare.is_quantized
+        is_plain = is_dense and bare.device.type == "cpu"
+        storage = None if not is_plain or bare.is_conj() or bare.is_neg() else _storage(bare)
         if storage is None:
-            return _tensor, (_Memory(self._keep(bare.clone())), (), *rest)
+            return _tensor, (_Memory(self._keep(bare.clone())), (), *properties)
         self.shares = self.shares or storage.data_ptr() in self._memories
         if storage.data_ptr() not in self._memories:
             self._memories[storage.data_ptr()] = _Memory(self._keep(storage.clone()))
@@ -219,9 +225,9 @@ class _Pickler(pickle.Pickler):
         if not storage.data_ptr():
             memory = _Memory(self._keep(storage.clone()))
         place = (bare.dtype, tuple(bare.shape), bare.stride(), bare.storage_offset())
-        return _tensor, (memory, place, *rest)
+        return _tensor, (memory, place, *properties)
 
-    def _of_view(self, value: np.ndarray) -> Any:
+    def _reduce_view(self, value: np.ndarray) -> Any:
         base: Any = value.base
         offset = value.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         if base.dtype == object or value.dtype == object or not base.flags.forc:
@@ -231,7 +237,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _storage(tensor: torch.Tensor) -> Any:
-    """The memory of a tensor; None before torch 1.13."""
+    """Return the memory of a tensor; None before torch 1.13."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
     typed: Any = tensor.storage()
@@ -246,27 +252,27 @@ def _content(cell: Any) -> tuple[Any, ...]:
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether objects are made of attributes and items alone: nothing that is written in C."""
+    """Return whether objects of a class have attributes and items alone, and nothing from C."""
     if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not object.__reduce__:
         return False
-    own = [base.__dict__.get("__getstate__") for base in kind.__mro__ if base is not object]
-    return all(method is None or isinstance(method, types.FunctionType) for method in own)
+    methods = [base.__dict__.get("__getstate__") for base in kind.__mro__ if base is not object]
+    return all(method is None or isinstance(method, types.FunctionType) for method in methods)
 
 
-def _plain(value: Any) -> Any:
-    """How an object of Python's own kind is made again, with all of its attributes."""
-    made = object.__reduce_ex__(value, pickle.HIGHEST_PROTOCOL)
-    items, pairs = (*made[3:], None, None)[:2]
+def _reduce_plain(value: Any) -> Any:
+    """Reduce an object to its class, all attributes, slots and items."""
+    reduced = object.__reduce_ex__(value, pickle.HIGHEST_PROTOCOL)
+    items, pairs = (*reduced[3:], None, None)[:2]
     names = {name for kind in type(value).__mro__ for name in slots(kind)}
-    held = {name: getattr(value, name) for name in sorted(names) if hasattr(value, name)}
+    values = {name: getattr(value, name) for name in sorted(names) if hasattr(value, name)}
     state = (
-        getattr(value, "__dict__", {}), held, list(items or ()), dict(pairs) if pairs else None
+        getattr(value, "__dict__", {}), values, list(items or ()), dict(pairs) if pairs else None
     )  # fmt: skip
-    return (*made[:2], state, None, None, _restore)
+    return (*reduced[:2], state, None, None, _restore)
 
 
 def slots(kind: type) -> list[str]:
-    """Names of the slots that a class adds, as its objects have them."""
+    """Return the names of the slots that a class adds, as its objects have them."""
     own = kind.__dict__.get("__slots__", ())
     names = [own] if isinstance(own, str) else list(own)
     return [

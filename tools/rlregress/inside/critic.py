@@ -1,6 +1,6 @@
-"""How well a critic predicts the discounted returns of its own policy.
+"""The accuracy of a critic: how well it predicts the discounted returns of its own policy.
 
-An agent can return as much as before and have a critic that is ruined; the two numbers here see it.
+An agent can return as much as before and have a ruined critic, which these two numbers show.
 Nothing here draws from a random generator.
 """
 
@@ -22,9 +22,9 @@ LEAST_ERROR, LARGEST_ERROR = 0.01, 100.0
 class CriticAccuracy:
     """The critic after a training, over all states that the evaluation episodes visited.
 
-    Returns are discounted, in the environment's unit of reward. What a time limit cuts off is not
-    observed: there a return goes on with the critic's own value of the final observation, so that
-    an error of that value is no error here.
+    Returns are discounted, in the environment's unit of reward. Rewards after a time limit are not
+    observed: the critic's own value of the final observation replaces them, so that an error of
+    that value is no error here.
 
     Attributes:
         states: how many, without the final ones.
@@ -48,7 +48,7 @@ class CriticAccuracy:
 
     @property
     def error(self) -> float | None:
-        """Root of the mean squared error of the values, in standard deviations of the returns.
+        """Return the root mean squared error of the values, in standard deviations of the returns.
 
         sqrt((1 - explained variance) + bias^2), from 0.01 to 100, and 100 where values are not
         finite: 0 is perfect, 1 no better than the mean of the returns. None where returns do not
@@ -65,23 +65,23 @@ class CriticAccuracy:
 
 
 def judged_number(critic: CriticAccuracy | None) -> float:
-    """What the critic of a run is judged by: minus the natural logarithm of its error.
+    """Return the number by which the critic of a run is judged: minus the logarithm of its error.
 
-    The logarithm, because the errors of critics differ by factors, and one that is far off is not
-    to outweigh all others; a factor is also what the reader of a verdict is told.
+    Errors of critics differ by factors, and one that is far off must not outweigh all others. A
+    verdict shows the factor.
 
     Args:
         critic: None: the run has none, or failed.
 
     Returns:
-        A number that is larger for a better critic; nan where there is nothing to compare.
+        A number that is larger for a better critic; nan if there is nothing to compare.
     """
     error = None if critic is None else critic.error
     return math.nan if error is None else -math.log(error)
 
 
 def discounted(episode: Episode, discount: float, final_value: float) -> np.ndarray:
-    """Discounted returns of the states of an episode, [steps], from the first one on.
+    """Return the discounted returns of the states of an episode, [steps], from the first one on.
 
     Args:
         discount: per step, 0 to 1.
@@ -97,7 +97,7 @@ def discounted(episode: Episode, discount: float, final_value: float) -> np.ndar
 def assess(
     episodes: Sequence[Episode], value: Callable[[np.ndarray], np.ndarray], discount: float
 ) -> CriticAccuracy:
-    """Compare a critic with what its policy got.
+    """Compare a critic with the returns of its policy.
 
     Args:
         episodes: finished ones.

@@ -1,4 +1,4 @@
-"""What a framework itself logs about its updates: entropy, divergence, temperature."""
+"""Numbers that a framework logs about its updates: entropy, divergence, temperature."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ DIAGNOSTICS = {"ppo": ("entropy", "kl"), "sac": ("entropy", "temperature"), "td3
 
 
 def at_the_end(algorithm: str, logged: Mapping[str, Sequence[float]]) -> dict[str, float | None]:
-    """Each diagnostic of an algorithm as one number: its mean over the last tenth of the updates.
+    """Return each diagnostic of an algorithm: its mean over the last tenth of the updates.
 
     Args:
         logged: diagnostic -> its values in the order of the updates; see
             ``probing.interface.Trained``.
 
     Returns:
-        diagnostic -> number; None where the framework exposes none, or it is not finite.
+        diagnostic -> number; None if the framework exposes none, or it is not finite.
     """
     return {name: _mean_of_last(logged.get(name, ())) for name in DIAGNOSTICS[algorithm]}
 

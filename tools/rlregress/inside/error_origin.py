@@ -1,8 +1,7 @@
-"""Whose an error is that ends a training: of the traced code, of the suite, or of the recorder.
+"""The origin of an error that ends a training: the traced code, the suite, or the recorder.
 
-The innermost frame decides that is in one of the three. Torch, NumPy and gymnasium raise for who
-calls them, and a hook that only passes a call on is none of the frames; see
-``framework_errors.through``.
+The innermost frame in one of the three decides. Torch, NumPy and gymnasium raise errors of their
+callers. A hook that only passes a call on does not count; see ``framework_errors.through``.
 """
 
 from __future__ import annotations
@@ -10,28 +9,27 @@ from __future__ import annotations
 import os
 import re
 import traceback
-from typing import Any
 
 from rlregress import source
 from rlregress.inside.events import Places
 from rlregress.probing import framework_errors
 
-TRACED, SUITE, RECORDER, OTHER = "traced", "suite", "recorder", "other"
+TRACED, SUITE, RECORDER, UNKNOWN = "traced", "suite", "recorder", "other"
 
 _SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _RECORDER = os.path.join(_SUITE, "inside", "")
-#: of this folder, but called by the training or calling it: no hooks.
+#: modules of this folder that are no hooks: they call the training.
 _TRAINING = ("trace_worker.py",)
-#: of the suite's trainings, what only hands on what is called.
+#: modules of the suite that only pass calls on.
 _PASSING = ("framework_errors.py", "running.py", "shim.py")
-#: by which the traced code, or what it is built on, ends a process.
+#: signals by which the traced code, or a library below it, ends a process.
 SIGNALS = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 
 
 def origin(error: BaseException, places: Places) -> str:
-    """Whose error it is: ``TRACED``, ``SUITE``, ``RECORDER``, or ``OTHER`` before any of them."""
-    error_origin = caller = OTHER
+    """Return ``TRACED``, ``SUITE`` or ``RECORDER``; ``UNKNOWN`` if no frame is in one of them."""
+    error_origin = caller = UNKNOWN
     for frame, _ in traceback.walk_tb(error.__traceback__):
         file = os.path.abspath(frame.f_code.co_filename)
         if frame.f_code is framework_errors.THROUGH:
@@ -45,8 +43,8 @@ def origin(error: BaseException, places: Places) -> str:
     return error_origin
 
 
-def found(error: BaseException, places: Places, script: str = "") -> dict[str, str]:
-    """What the header of a trace says of the error that ended the training.
+def describe_error(error: BaseException, places: Places, script: str = "") -> dict[str, str]:
+    """Return the entries of a trace's header for the error that ended the training.
 
     ``type``; ``error``, type and message in one line; ``origin``; ``at``, "file:line function" of
     the innermost frame of the framework; ``by``, the same of the script or of the suite's training
@@ -61,7 +59,7 @@ def found(error: BaseException, places: Places, script: str = "") -> dict[str, s
     inside = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
     try:
         message = str(error).strip().partition("\n")[0]
-    except Exception:  # of a class of the framework's own
+    except Exception:  # the class of the error may have its own methods
         message = ""
     name = f"{inside}{kind.__qualname__}"
     return {
@@ -72,9 +70,15 @@ def found(error: BaseException, places: Places, script: str = "") -> dict[str, s
     }
 
 
-def of_signal(name: str, stderr: str, script: str = "", packages: tuple[str, ...] = ()) -> Any:
-    """The same of a process that a signal has ended; ``stderr`` holds faulthandler's stack."""
-    # the innermost one comes first
+def describe_crash(
+    name: str, stderr: str, script: str = "", packages: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Return the same entries for a process that a signal has ended.
+
+    Args:
+        stderr: with the stack that faulthandler has printed.
+    """
+    # its innermost frame comes first
     frames = [(file, int(line), name) for file, line, name in _FRAME.findall(stderr)][::-1]
     roots = [script] if script else []
     for file, _, _ in frames:
@@ -87,23 +91,23 @@ def of_signal(name: str, stderr: str, script: str = "", packages: tuple[str, ...
 
 
 def _where(frames: list[tuple[str, str]], script: str, places: Places) -> dict[str, str]:
-    theirs = [frame for frame in frames if places.name(frame[0]) is not None]
-    library = [at for file, at in theirs if file != script]
-    own = [at for file, at in frames if (file == script if script else _of_training(file))]
+    traced = [frame for frame in frames if places.name(frame[0]) is not None]
+    library = [at for file, at in traced if file != script]
+    callers = [at for file, at in frames if (file == script if script else _is_training(file))]
     return {
-        "at": (library or [at for _, at in theirs] or [""])[-1],
-        "by": (own or [""])[-1],
+        "at": (library or [at for _, at in traced] or [""])[-1],
+        "by": (callers or [""])[-1],
     }
 
 
-def _of_training(file: str) -> bool:
+def _is_training(file: str) -> bool:
     file = os.path.abspath(file)
     within = file.startswith(_SUITE + os.sep) and not file.startswith(_RECORDER)
     return within and os.path.basename(file) not in _PASSING
 
 
 def _at(file: str, line: int, first: int, name: str, places: Places) -> str:
-    """``file:line function``, the function qualified where its source can be read."""
+    """Return ``file:line function``; the function is qualified if its source can be read."""
     display_name = places.name(file)
     if display_name is None and file.startswith(_SUITE + os.sep):
         display_name = os.path.relpath(file, os.path.dirname(_SUITE))

@@ -1,7 +1,7 @@
-"""The evaluation protocol: deterministic episodes on environments of their own.
+"""The evaluation protocol: deterministic episodes in separate environments.
 
-Nothing here draws from a global random generator, so an evaluation leaves the training that it
-interrupts bit-identical.
+Nothing here draws from a global random generator, so a training has the same bits with and without
+an evaluation in between.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ class Evaluator:
         self._environments = [make_env() for _ in range(episodes)]
 
     def returns(self, policy: Policy) -> list[float]:
-        """Undiscounted returns of one episode per environment, in the environment's reward unit."""
+        """Return undiscounted returns of one episode per environment, in its own reward unit."""
         return [episode.total for episode in self.episodes(policy)]
 
     def episodes(self, policy: Policy) -> list[Episode]:
-        """One episode per environment.
+        """Return one episode per environment.
 
-        A policy that answers with a non-finite action ends all running episodes as NaN.
+        A policy that returns a non-finite action ends all running episodes with the return NaN.
         """
         environments = self._environments
         observations = [
             environment.reset(seed=FIRST_SEED + number)[0]
             for number, environment in enumerate(environments)
         ]
-        # copies: an environment may hand out the same array again and again
+        # copies: an environment may return the same array at every step
         episodes = [Episode([np.array(observation)]) for observation in observations]
         running = list(range(len(environments)))
         while running:

@@ -1,4 +1,4 @@
-"""What an event is, how it is written down, and where in the traced code it came from.
+"""Events of a trace: their parts, their file, and their place in the traced code.
 
 An event is ``{"kind", "name", "at", "parts"}``. ``at`` is ``[file, line, function, callers]`` of
 the nearest frame of the traced code, the file below its root. A part is ``[digest, norm, first
@@ -17,24 +17,24 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
 SCHEMA = 8
-#: values of an array that are kept.
-KEPT = 4
-#: significant digits that are kept of a number; the digest is of all of them.
+#: first values of an array that a part has.
+FIRST_VALUES = 4
+#: significant digits of the numbers in a part; the digest is of all digits.
 DIGITS = 9
-#: characters that are kept of the types of a part; a digest stands for the rest.
+#: characters of the types in a part; a digest replaces what is longer.
 _TYPES = 400
 #: device and layout of most tensors.
 _USUAL = ("", "cpu", "torch.strided")
-#: tensors that stand for others while a function is compiled.
+#: tensors without numbers, which replace others while a function is compiled.
 _SHELLS = ("FakeTensor", "FunctionalTensor")
-#: frames of the traced code that are kept above the nearest one.
+#: frames of the traced code that a place has above the nearest one.
 CALLERS = 2
 
 #: the types of an answer that is an error.
@@ -45,11 +45,39 @@ Event = dict[str, Any]
 #: file, line, function, and the same of its callers.
 Place = list[Any]
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def untraced(function: _Function) -> _Function:
+    """Return a function that suspends the tracer of ``sys.settrace`` while it runs.
+
+    Under a tracer Python runs all code several times slower, and most code of a recording is that
+    of the recorder itself. A decorated function must not free objects of the traced code: their
+    ``__del__`` would run unnoticed.
+    """
+
+    @wraps(function)
+    def run(*arguments: Any, **options: Any) -> Any:
+        tracer = sys.gettrace()
+        if tracer is None:
+            return function(*arguments, **options)
+        sys.settrace(None)
+        try:
+            return function(*arguments, **options)
+        finally:
+            sys.settrace(tracer)
+
+    return run  # type: ignore[return-value]
+
+
+#: code that sets a tracer and takes no other one's place.
+SUSPENDING = untraced(len).__code__
+
 
 def as_array(value: Any) -> np.ndarray:
-    """Any number, array or tensor as an array in memory; what cannot be read as its type's name."""
+    """Return a number, array or tensor as an array in memory; unreadable: the name of its type."""
     try:
-        array = np.ascontiguousarray(_of_tensor(value) if hasattr(value, "detach") else value)
+        array = np.ascontiguousarray(_to_numpy(value) if hasattr(value, "detach") else value)
     except Exception:
         # a recorder's failure must not end a training
         kind = type(value)
@@ -58,7 +86,7 @@ def as_array(value: Any) -> np.ndarray:
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
-def _of_tensor(tensor: Any) -> Any:
+def _to_numpy(tensor: Any) -> Any:
     tensor = tensor.detach()
     if str(tensor.layout) != "torch.strided":
         tensor = tensor.to_dense()
@@ -71,7 +99,7 @@ def _of_tensor(tensor: Any) -> Any:
 
 
 def readable(value: Any) -> bool:
-    """Whether there are numbers: not so on device meta, or in what is transformed or compiled."""
+    """Return whether a value has numbers: none on device meta, or transformed or compiled."""
     if isinstance(value, (list, tuple)):
         return all(readable(item) for item in value)
     torch = sys.modules.get("torch")
@@ -84,16 +112,16 @@ def readable(value: Any) -> bool:
     return wrapped is None or not wrapped(value)
 
 
-#: where an object lies, in its words: another place in every process.
+#: the address of an object in its representation, which differs in every process.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _directions = [np.zeros((2, 0))]
 
 
 def _shadow(start: int, numbers: np.ndarray) -> np.ndarray:
-    """Two fixed random projections of numbers that stand at ``start`` of a longer sequence."""
+    """Return two fixed random projections of numbers at ``start`` of a longer sequence."""
     need = start + len(numbers)
     if _directions[0].shape[1] < need:
-        # a generator of its own: the training's are not touched
+        # a separate generator leaves those of the training alone
         draw = np.random.Generator(np.random.PCG64(1))
         size = 1 << max(need - 1, 1023).bit_length()
         # number by number, so that a longer sequence begins with the shorter one
@@ -101,17 +129,18 @@ def _shadow(start: int, numbers: np.ndarray) -> np.ndarray:
     return np.asarray(_directions[0][:, start:need] @ numbers)
 
 
+@untraced
 def part(value: Any, typed: Any = None) -> Part:
     """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
 
     Args:
-        typed: what has the types, where the value is it in another form; None: the value.
+        typed: has the types, if the value was converted; None: the value.
     """
     return _with_types(_numbers(value), types_of(value if typed is None else typed))
 
 
 def part_of_type(value: Any, types: str) -> Part:
-    """Return digest and numbers of an array, with types that are known in words."""
+    """Return digest and numbers of an array, with types in words."""
     return _with_types(_numbers(value), types)
 
 
@@ -124,7 +153,7 @@ def _digest(*texts: str) -> str:
 
 
 def _with_types(numbers: Part, types: str) -> Part:
-    """Return a part of numbers; the types are in its digest, too."""
+    """Return a part of numbers with types, which are in its digest, too."""
     return [_digest(numbers[0], types), *numbers[1:], "", types]
 
 
@@ -148,17 +177,17 @@ def _words(value: Any) -> str:
 
 
 def in_words(text: str, types: str = "") -> Part:
-    """Return a part that is words."""
+    """Return a part of words."""
     return [_digest(text, types), None, [], None, text, types]
 
 
 def types_of(value: Any) -> str:
-    """Return names and types of a value and of what is in a tree: ``reward: float32 tensor 8``."""
+    """Return names and types of all values of a tree: ``reward: float32 tensor 8``."""
     return _shortened("; ".join(_types(value, "")))
 
 
 def _shortened(types: str) -> str:
-    """Return types, of many only the first ones and a digest."""
+    """Return types; of many the first ones and a digest."""
     if len(types) <= _TYPES:
         return types
     return f"{types[:_TYPES].rpartition('; ')[0]}; ... {_digest(types)}"
@@ -171,16 +200,17 @@ def _types(value: Any, name: str) -> Iterator[str]:
             yield from _types(value[key], f"{name}.{key}" if name else str(key))
     elif isinstance(value, (list, tuple)):
         kinds = {type_of(item) for item in value}
-        alone = len(kinds) == 1 and not isinstance(value[0], (dict, list, tuple))
-        yield f"{start}{type(value).__name__} of {len(value)}" + (f" {min(kinds)}" if alone else "")
-        for number, item in enumerate(() if alone else value):
+        is_flat = len(kinds) == 1 and not isinstance(value[0], (dict, list, tuple))
+        common = f" {min(kinds)}" if is_flat else ""
+        yield f"{start}{type(value).__name__} of {len(value)}{common}"
+        for number, item in enumerate(() if is_flat else value):
             yield from _types(item, f"{name}[{number}]")
     else:
         yield f"{start}{type_of(value)}"
 
 
 def type_of(value: Any) -> str:
-    """Return dtype, class, shape, device and layout: ``uint8 array 8x3``; of others the class."""
+    """Return dtype, class, shape, device and layout: ``uint8 array 8x3``; else the class."""
     kind = type(value).__name__
     if isinstance(value, np.generic):
         return f"{kind} scalar"
@@ -189,29 +219,30 @@ def type_of(value: Any) -> str:
         dtype = _name(value.dtype).replace("torch.", "")
         placement = placement_of(value)
     except Exception:
-        # it has none, or a recorder's failure would end a training
+        # no array; whatever its class raises must not end a training
         return kind
     kind = {"ndarray": "array", "Tensor": "tensor"}.get(kind, kind)
     return " ".join([dtype, kind, shape, *placement])
 
 
 def placement_of(value: Any) -> list[str]:
-    """Return device and layout, where they are not those of most tensors."""
-    found = [str(getattr(value, name, "")) for name in ("device", "layout")]
-    return [name for name in found if name not in _USUAL]
+    """Return device and layout, if they are not those of most tensors."""
+    names = [str(getattr(value, name, "")) for name in ("device", "layout")]
+    return [name for name in names if name not in _USUAL]
 
 
 @cache
 def _name(dtype: Any) -> str:
-    # NumPy puts it together anew each time
+    # NumPy builds it anew each time
     return str(dtype)
 
 
+@untraced
 def parts_of(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
     Args:
-        typed: what has the types, as of ``part``.
+        typed: have the types, as in ``part``.
     """
     types = "; ".join(type_of(value) for value in (values if typed is None else typed))
     return _with_types(_numbers_of([as_array(value) for value in values]), _shortened(types))
@@ -227,12 +258,15 @@ def _numbers_of(arrays: Sequence[np.ndarray]) -> Part:
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
     with np.errstate(all="ignore"):
         total, shadow = float(np.dot(numbers, numbers)), _shadow(0, numbers)
-    first: Any = flat[0][:KEPT] if flat else []
-    # a few numbers are kept whole: they need no shadow
-    cast = [_kept(float(x)) for x in shadow] if len(numbers) > KEPT else None
-    return [digest.hexdigest(), _kept(total**0.5), [_kept(float(x)) for x in first], cast]
+    first: Any = flat[0][:FIRST_VALUES] if flat else []
+    # few numbers are all in the part: they need no shadow
+    is_long = len(numbers) > FIRST_VALUES
+    projections = [_rounded(float(x)) for x in shadow] if is_long else None
+    first_values = [_rounded(float(x)) for x in first]
+    return [digest.hexdigest(), _rounded(total**0.5), first_values, projections]
 
 
+@untraced
 def joined(parts: Sequence[Part]) -> Part:
     """Return one part of a sequence of parts."""
     return _with_types(_joined(parts), _shortened("; ".join(p[5] for p in parts)))
@@ -241,29 +275,29 @@ def joined(parts: Sequence[Part]) -> Part:
 def _joined(parts: Sequence[Part]) -> Part:
     digest = _digest(*(p[0] for p in parts))
     norms = [float(p[1]) for p in parts if p[1] is not None]
-    values = [value for p in parts for value in p[2]][:KEPT]
-    norm = _kept(sum(n * n for n in norms) ** 0.5) if norms else None
+    values = [value for p in parts for value in p[2]][:FIRST_VALUES]
+    norm = _rounded(sum(n * n for n in norms) ** 0.5) if norms else None
     shadow = np.zeros(2)
     with np.errstate(all="ignore"):
         for piece in parts:
-            # each at a weight of its own, so that an exchange of two shows
-            shadow = 0.9 * shadow + _cast(piece)
-    return [digest, norm, values, [_kept(float(x)) for x in shadow]]
+            # weights that differ, so that an exchange of two parts shows
+            shadow = 0.9 * shadow + _projections(piece)
+    return [digest, norm, values, [_rounded(float(x)) for x in shadow]]
 
 
-def _cast(part: Part) -> np.ndarray:
+def _projections(part: Part) -> np.ndarray:
     numbers = np.array([float(x) for x in (part[3] or part[2])])
     return numbers if part[3] else _shadow(0, numbers)
 
 
-def _kept(number: float) -> Any:
-    # JSON has no NaN; its digest tells it apart
+def _rounded(number: float) -> Any:
+    # JSON has no NaN; the digest tells its bits apart
     return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else str(number)
 
 
 @cache
 def paths_of(file: str) -> tuple[str, str]:
-    """A file as it is named and as it is: a copy of a package may be made of links."""
+    """Return the path of a file as it is named, and without links: a copy may consist of links."""
     return os.path.abspath(file), os.path.realpath(file)
 
 
@@ -275,15 +309,14 @@ class Places:
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
-        # as they are named and as they are: a copy of a package may be made of links
-        named = [f(root) for f in (os.path.abspath, os.path.realpath) for root in roots]
-        self._roots = list(dict.fromkeys(named))
-        self._known: dict[str, str | None] = {}
+        paths = [path for root in roots for path in paths_of(root)]
+        self._roots = list(dict.fromkeys([*paths[::2], *paths[1::2]]))
+        self._names: dict[str, str | None] = {}
 
     def name(self, file: str) -> str | None:
-        """The file below its root, or None if it is not of the traced code."""
-        if file not in self._known:
-            self._known[file] = next(
+        """Return the path of a file below its root; None: it is not of the traced code."""
+        if file not in self._names:
+            self._names[file] = next(
                 (
                     os.path.relpath(path, os.path.dirname(root))
                     for path in paths_of(file)
@@ -292,10 +325,11 @@ class Places:
                 ),
                 None,
             )
-        return self._known[file]
+        return self._names[file]
 
+    @untraced
     def nearest(self, depth: int = 2) -> Place | None:
-        """File, line, function and callers of the nearest frame of the traced code, or None."""
+        """Return file, line, function and callers of the nearest traced frame, or None."""
         frame: Any = sys._getframe(depth)
         frames: list[list[Any]] = []
         while frame is not None and len(frames) <= CALLERS:
@@ -305,8 +339,8 @@ class Places:
             frame = frame.f_back
         return [*frames[0], frames[1:]] if frames else None
 
-    def of(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
-        """The nearest of some frames that are of the traced code, named as in an event."""
+    def select(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
+        """Return the nearest of the frames that are of the traced code, as a place has them."""
         named = [[self.name(file), line, function] for file, line, function in frames]
         return [frame for frame in named if frame[0] is not None][: CALLERS + 1]
 

@@ -1,6 +1,7 @@
-"""Local variables that repeated code hands on: ``callback.update_locals(locals())``.
+"""Local variables that repeated code passes on: ``callback.update_locals(locals())``.
 
-They are how a function is written, not what it returns, but for those that somebody reads.
+They follow from how a function is written, and are no result of it. Only those that other code
+reads count.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from typing import Any
 #: a variable that is read from what ``locals()`` returned: ``self.locals["dones"]``.
 _READ = re.compile(r"(\w*locals\w*)\s*(?:\[|\.get\(|\.pop\()\s*[\"'](\w+)[\"']")
 _WORDS = re.compile(r"\w+")
-#: in place of a dictionary's name: of whatever dictionary.
+#: in place of a dictionary's name: any dictionary.
 ANYWHERE = ""
 NamesRead = Mapping[str, set[str]]
-#: any name in quotes: a script may call the dictionary as it likes.
+#: any name in quotes: a script may give the dictionary any name.
 _QUOTED = re.compile(r"[\"'](\w+)[\"']")
 
 
 class HandedLocals:
-    """Notes what ``locals()`` returns while it is entered; use it as a context manager.
+    """Notes the dictionaries that ``locals()`` returns; use it as a context manager.
 
     Args:
-        read: returns the variables that somebody reads; see ``names_read``.
+        read: returns the variables that other code reads; see ``names_read``.
     """
 
     def __init__(self, read: Callable[[], NamesRead]) -> None:
@@ -46,24 +47,24 @@ class HandedLocals:
     def _locals(self) -> dict[str, Any]:
         frame = sys._getframe(1)
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-            # of a module or a class, which may write into it
+            # a module or a class, which may write into it
             return frame.f_locals
         self._returned.append(dict(frame.f_locals))
         return self._returned[-1]
 
     def unread(self, value: dict[Any, Any], path: str) -> Collection[str]:
-        """Return the keys of a dictionary that are handed local variables and that nobody reads.
+        """Return the keys of a dictionary that are local variables which nobody reads.
 
         Args:
             path: of the dictionary: ``callback.locals``.
         """
-        inside = [of for of in self._returned if of and of.keys() <= value.keys()]
-        if not any(all(value[name] is of[name] for name in of) for of in inside):
+        subsets = [names for names in self._returned if names and names.keys() <= value.keys()]
+        if not any(all(value[name] is names[name] for name in names) for names in subsets):
             return ()
         read = self._read()
         # readers of another dictionary, such as that of an evaluation, do not read this one
-        own = read.get(_WORDS.findall(path)[-1], set().union(*read.values()))
-        return {name for of in inside for name in of} - read.get(ANYWHERE, set()) - own
+        read_here = read.get(_WORDS.findall(path)[-1], set().union(*read.values()))
+        return {name for names in subsets for name in names} - read.get(ANYWHERE, set()) - read_here
 
 
 @cache
@@ -71,28 +72,28 @@ def names_read(roots: tuple[str, ...]) -> NamesRead:
     """Return the variables that code reads from ``locals()``, by the name of the dictionary.
 
     Args:
-        roots: folders of packages, and scripts; of a script all that it names in quotes, ANYWHERE.
+        roots: folders of packages, and scripts; a script reads all that it names in quotes.
     """
-    found: dict[str, set[str]] = {}
+    by_dictionary: dict[str, set[str]] = {}
     for root in roots:
-        package = os.path.isdir(root)
-        for path in _below(root) if package else _beside(root):
+        is_package = os.path.isdir(root)
+        for path in _list_package(root) if is_package else _list_modules_beside(root):
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
-            pairs = (
-                _READ.findall(text) if package else [(ANYWHERE, n) for n in _QUOTED.findall(text)]
-            )
+            pairs = _READ.findall(text)
+            if not is_package:
+                pairs = [(ANYWHERE, name) for name in _QUOTED.findall(text)]
             for dictionary, name in pairs:
-                found.setdefault(dictionary, set()).add(name)
-    return found
+                by_dictionary.setdefault(dictionary, set()).add(name)
+    return by_dictionary
 
 
-def _below(root: str) -> Iterator[str]:
+def _list_package(root: str) -> Iterator[str]:
     for folder, _, names in os.walk(root):
         yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
 
 
-def _beside(script: str) -> Iterator[str]:
+def _list_modules_beside(script: str) -> Iterator[str]:
     """Yield a script and the modules beside it, which it may import."""
     folder = os.path.dirname(script)
     yield from (os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".py"))

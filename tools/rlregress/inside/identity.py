@@ -1,4 +1,4 @@
-"""What was run: versions of the packages and a digest of the code under test."""
+"""The identity of a run: versions of the packages, and digests of the code under test."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.extra_packages import EXTRAS, not_installed
 from rlregress.source import below
 
-#: what moves a result beside the framework itself
+#: packages that change results beside the framework itself
 _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
 
 
 def versions(adapter: Adapter) -> dict[str, str]:
-    """Versions of the adapter's packages and of everything that moves a result."""
+    """Return versions of the adapter's packages, and of all others that change results."""
     by_name = dict(adapter.code.versions())
     for package in _SURROUNDINGS:
         try:
             by_name[package] = _version(package)
         except importlib.metadata.PackageNotFoundError:
-            # what needs one of an extra is not trained without it
+            # a package of an extra may be missing: what needs it is not trained
             if package not in EXTRAS:
                 raise UserError(f"trainings need more: {not_installed(package)}") from None
     return dict(sorted(by_name.items()))
@@ -37,9 +37,9 @@ def _version(package: str) -> str:
 
 @functools.cache
 def source_digest(module: str) -> str:
-    """SHA-256 over names and contents of the Python files of an importable package.
+    """Return the SHA-256 over names and contents of the Python files of an importable package.
 
-    Found as Python would find it, without importing it: a changed copy that is put first on the
+    The package is found as Python finds it, and not imported. A changed copy that is first on the
     path has another digest than the installed package of the same version.
     """
     spec = importlib.util.find_spec(module)
@@ -59,13 +59,13 @@ def source_digest(module: str) -> str:
 
 
 def sources(adapter: Adapter) -> dict[str, str]:
-    """Digest of the code of each module under test, and of the adapter that drives it."""
+    """Return the digest of each module under test, and of the adapter that drives it."""
     modules = (*adapter.framework.modules, adapter.package)
     return {**{module: source_digest(module) for module in modules}, **adapter.code.digests()}
 
 
 def changed_copies(adapter: Adapter) -> dict[str, str]:
-    """Modules under test that do not lie where their distribution does, with their place."""
+    """Return the modules under test that lie outside of their distribution, with their place."""
     copies = {}
     for module in adapter.framework.modules:
         spec = importlib.util.find_spec(module)

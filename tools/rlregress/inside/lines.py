@@ -1,8 +1,12 @@
-"""Which code a training reaches, and which way its branches go: what an acquittal covers.
+"""Which code is executed: functions, lines, and the ways that branches go.
 
-Runs inside foreign and old environments: standard library only, Python 3.10 syntax. What counts are
-the lines of the functions that the training enters, and the branches of their ``if`` and ``while``.
-The body of a file that is run as a script is a function named ``<module>``.
+``Lines`` answers it for traces, for imports and for probes. Only ``inside.trail``, which follows
+replays of many minutes, counts lines with coverage.py, whose tracer is written in C. What counts
+are the functions of the traced code, with the ``if`` and ``while`` in them. The body of a file that
+is run as a script is a function named ``<module>``. Other bodies of modules and classes only define
+things.
+
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
 
 from __future__ import annotations
@@ -11,14 +15,14 @@ import dis
 import inspect
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
 from rlregress import source
-from rlregress.inside import loading
-from rlregress.inside.events import Places
+from rlregress.inside import audit_events, loading
+from rlregress.inside.events import SUSPENDING, Places
 
 #: operation -> what it can do to a number.
 WAYS = {
@@ -30,17 +34,161 @@ WAYS = {
     "complement": ("zero", "one"),
     "clip_grad_norm": ("clipped", "left"),
 }
+#: called with a frame, an event and its argument, as by ``sys.settrace``; returns the next tracer.
+Tracer = Callable[[Any, str, Any], Any]
 
 
 def own_lines(code: CodeType) -> set[int]:
-    """Executable lines of a code object, without those of the functions inside it."""
+    """Return the executable lines of a code object, without those of the functions inside it."""
     lines = {line for _, line in dis.findlinestarts(code) if line}
     # the line of the definition is no step of its own
     return lines - {code.co_firstlineno} if code.co_name != "<module>" else lines
 
 
-class _Left:
-    """What of one code object was not reached yet.
+# -- the two ways in which Python reports what it executes ---------------------------------------
+
+
+class _Tracing:
+    """Calls a tracer by ``sys.settrace``, in all threads that ``threading`` starts.
+
+    There is one tracer for each thread, and whoever sets another one hides what runs from then on.
+    """
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._was_replaced = False
+
+    def start(self) -> None:
+        """Call the tracer from now on."""
+        self._before = sys.gettrace(), threading.gettrace()
+        self._was_replaced = False
+        set_for_threads = self._set_for_threads = threading.settrace
+        set_for_threads(self._tracer)
+
+        def note_setting(func: Any) -> None:
+            # a thread that starts without a tracer sets none, and so causes no audit event
+            self._was_replaced = True
+            set_for_threads(func)
+
+        threading.settrace = note_setting
+        sys.settrace(self._tracer)
+        self._stop_listening = audit_events.listen(self._note_setting, "sys.settrace")
+
+    def stop(self) -> bool:
+        """Put back the tracers that were there before; return whether nothing escaped this one."""
+        self._stop_listening()
+        tracers = sys.gettrace(), threading.gettrace()
+        sys.settrace(self._before[0])
+        threading.settrace = self._set_for_threads
+        threading.settrace(self._before[1])
+        return tracers == (self._tracer, self._tracer) and not self._was_replaced
+
+    def _note_setting(self, *_: Any) -> None:
+        """Note that a tracer was set, unless a new thread gets this one or it was suspended."""
+        # behind this function and the hook
+        setter = sys._getframe(2).f_code
+        begin_thread = threading.Thread._bootstrap_inner.__code__  # type: ignore[attr-defined]
+        if setter not in (SUSPENDING, begin_thread):
+            self._was_replaced = True
+
+
+class _Monitoring:
+    """Calls a tracer by ``sys.monitoring``, which Python has from 3.12 on.
+
+    It hears of all threads, other tracers do not take its place, and a line that is known costs
+    nothing any more.
+    """
+
+    _NAME = "rlregress"
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        #: of the frames that are followed line by line, by identity.
+        self._tracers: dict[int, Tracer] = {}
+        #: of which lines are reported, by identity.
+        self._codes: dict[int, CodeType] = {}
+
+    def start(self) -> None:
+        """Call the tracer from now on."""
+        self._monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        events = self._monitoring.events
+        # other numbers are reserved for debuggers, coverage, profilers and optimisers
+        self._tool = next(tool for tool in (4, 3) if self._monitoring.get_tool(tool) is None)
+        self._monitoring.use_tool_id(self._tool, self._NAME)
+        for event, callback in (
+            (events.PY_START, self._begin),
+            (events.PY_RESUME, self._begin),
+            (events.LINE, self._step),
+            (events.PY_RETURN, self._end),
+            (events.PY_YIELD, self._end),
+            (events.RAISE, self._raise),
+            (events.PY_UNWIND, self._unwind),
+        ):
+            self._monitoring.register_callback(self._tool, event, callback)
+        self._local = events.LINE | events.PY_RETURN | events.PY_YIELD
+        # errors are reported of all code or of none
+        self._global = events.PY_START | events.PY_RESUME | events.RAISE | events.PY_UNWIND
+        self._monitoring.set_events(self._tool, self._global)
+        # places that were switched off before are news again
+        self._monitoring.restart_events()
+
+    def stop(self) -> bool:
+        """End the calls; return whether nothing escaped the tracer."""
+        if self._monitoring.get_tool(self._tool) != self._NAME:
+            return False
+        is_whole = self._monitoring.get_events(self._tool) == self._global
+        for code in self._codes.values():
+            self._monitoring.set_local_events(self._tool, code, 0)
+        self._monitoring.set_events(self._tool, 0)
+        self._monitoring.free_tool_id(self._tool)
+        self._codes.clear()
+        self._tracers.clear()
+        return bool(is_whole)
+
+    def _begin(self, code: CodeType, _: int) -> Any:
+        frame = sys._getframe(1)
+        tracer = self._tracer(frame, "call", None)
+        if tracer is None:
+            if self._codes.pop(id(code), None) is not None:
+                self._monitoring.set_local_events(self._tool, code, 0)
+            return self._monitoring.DISABLE
+        self._tracers[id(frame)] = tracer
+        if id(code) not in self._codes:
+            self._codes[id(code)] = code
+            self._monitoring.set_local_events(self._tool, code, self._local)
+        return None
+
+    def _step(self, code: CodeType, number: int) -> None:
+        self._call(sys._getframe(1), "line")
+
+    def _end(self, code: CodeType, offset: int, result: Any) -> None:
+        frame = sys._getframe(1)
+        self._call(frame, "return")
+        self._tracers.pop(id(frame), None)
+
+    def _raise(self, code: CodeType, offset: int, error: BaseException) -> None:
+        self._call(sys._getframe(1), "exception")
+
+    def _unwind(self, code: CodeType, offset: int, error: BaseException) -> None:
+        self._tracers.pop(id(sys._getframe(1)), None)
+
+    def _call(self, frame: Any, event: str) -> None:
+        tracer = self._tracers.get(id(frame))
+        if tracer is not None and tracer(frame, event, None) is None:
+            del self._tracers[id(frame)]
+
+
+#: how Python can report what it executes, the best one first.
+BACK_ENDS: tuple[type[_Tracing] | type[_Monitoring], ...] = (
+    (_Monitoring, _Tracing) if hasattr(sys, "monitoring") else (_Tracing,)
+)
+
+
+# -- what is noted -------------------------------------------------------------------------------
+
+
+class _Remaining:
+    """The part of one code object that did not run yet.
 
     Attributes:
         lines: of the code.
@@ -57,91 +205,98 @@ class _Left:
 
 
 class Lines:
-    """Notes what is reached while it is entered; use it as a context manager.
+    """Notes executed code while it is entered; use it as a context manager, also repeatedly.
 
     Args:
         places: tells the traced code from all other.
         within: file below its root and qualified name of the functions whose lines are noted; None:
-            all. Of others it is noted that they are entered, which costs little.
+            all. Of others it is noted that they are called, which costs little.
+        back_end: of ``BACK_ENDS``.
 
     Attributes:
-        is_whole: nothing has taken its place until it was left.
+        is_whole: no other tracer was set until it was left.
     """
 
-    def __init__(self, places: Places, within: Iterable[tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self,
+        places: Places,
+        within: Iterable[tuple[str, str]] | None = None,
+        back_end: type[_Tracing] | type[_Monitoring] = BACK_ENDS[0],
+    ) -> None:
         self._places = places
         self._within = None if within is None else {(file, name) for file, name in within}
+        self._back_end = back_end(self._call)
         #: by identity: hashes of code objects are slow.
-        self._left: dict[int, _Left] = {}
-        #: the same; None where nothing is left.
+        self._remaining: dict[int, _Remaining] = {}
+        #: the same; None where nothing remains.
         self._open: dict[int, Any] = {}
+        # code objects are held here, so that no other one comes to have their identity
         self._called: list[CodeType] = []
-        self._others: list[CodeType] = []
-        #: of those entered.
-        self._noted: list[CodeType] = []
+        self._ignored: list[CodeType] = []
+        #: called ones whose lines are noted.
+        self._followed: list[CodeType] = []
         self._scripts: set[str] = set()
         self._tests: dict[str, dict[int, source.Test]] = {}
         self.is_whole = False
 
     def __enter__(self) -> Lines:
-        threading.settrace(self._call)
-        sys.settrace(self._call)
+        # the header also names the files that are loaded meanwhile
+        loading.watch()
+        self._back_end.start()
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.is_whole = sys.gettrace() == self._call
-        sys.settrace(None)
-        threading.settrace(None)
+        self.is_whole = self._back_end.stop()
 
     def _call(self, frame: Any, event: str, _: Any) -> Any:
-        left = self._open.get(id(frame.f_code), self)
-        if left is None:
+        remaining = self._open.get(id(frame.f_code), self)
+        if remaining is None:
             return None
-        if left is self:
-            left = self._meet(frame)
-        if left.ways:
-            return _branching(left)
-        if left.lines:
+        if remaining is self:
+            remaining = self._meet(frame)
+        if remaining.ways:
+            return _follow_branches(remaining)
+        if remaining.lines:
             return self._line
-        # a function that was reached whole costs nothing any more, and other code nothing at all
+        # a function that was executed whole costs nothing any more, and other code nothing at all
         self._open[id(frame.f_code)] = None
         return None
 
     def _line(self, frame: Any, event: str, _: Any) -> Any:
-        left = self._left[id(frame.f_code)].lines
+        lines = self._remaining[id(frame.f_code)].lines
         if event == "line":
-            left.discard(frame.f_lineno)
-        return self._line if left else None
+            lines.discard(frame.f_lineno)
+        return self._line if lines else None
 
-    def _meet(self, frame: Any) -> _Left:
-        """What a function that is entered for the first time has to reach; nothing of others."""
+    def _meet(self, frame: Any) -> _Remaining:
+        """Return the lines and ways of code at its first call; none of other code."""
         code = frame.f_code
-        # a script is a module that is run; any other module, and a class, only defines things
-        script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
-        if script:
+        is_script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
+        if is_script:
             self._scripts.add(code.co_filename)
-        does = bool(code.co_flags & inspect.CO_OPTIMIZED) or script
-        counts = self._places.name(code.co_filename) is not None and does
-        # kept, so that no other code comes to have its identity
-        (self._called if counts else self._others).append(code)
-        noted = counts and (self._within is None or self._function(code) in self._within)
-        lines = own_lines(code) if noted else set()
-        self._left[id(code)] = _Left(lines, self._branches(code, lines) if noted else {})
-        if noted:
-            self._noted.append(code)
-        self._open[id(code)] = self._left[id(code)]
-        return self._left[id(code)]
+        is_traced = self._places.name(code.co_filename) is not None
+        # any other module, and a class, only defines things
+        does_something = bool(code.co_flags & inspect.CO_OPTIMIZED) or is_script
+        counts = is_traced and does_something
+        (self._called if counts else self._ignored).append(code)
+        is_followed = counts and (self._within is None or self._function(code) in self._within)
+        lines = own_lines(code) if is_followed else set()
+        remaining = _Remaining(lines, self._branches(code, lines) if is_followed else {})
+        if is_followed:
+            self._followed.append(code)
+        self._remaining[id(code)] = self._open[id(code)] = remaining
+        return remaining
 
-    def _function(self, code: CodeType) -> tuple[str, str]:
-        """File below its root, and qualified name."""
-        of_file = source.of_file(code.co_filename)
-        name = of_file.function(code.co_firstlineno) if of_file is not None else ""
+    def _function(self, code: CodeType) -> tuple[str, str | None]:
+        """Return file below its root, and qualified name; "": its source cannot be read."""
+        parsed = source.of_file(code.co_filename)
+        name: str | None = parsed.function(code.co_firstlineno) if parsed is not None else ""
         if code.co_name == "<module>":
             # its first line may be that of a function
             name = code.co_name
         elif name == "<module>" and code.co_filename not in self._scripts:
             # a lambda of a module that is imported is no body of a script
-            name = ""
+            name = None
         return str(self._places.name(code.co_filename)), name
 
     def _branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
@@ -154,7 +309,7 @@ class Lines:
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}
 
     def header(self) -> dict[str, Any]:
-        """What the header of a trace has of the code that was executed.
+        """Return the entries of a trace's header for the executed code.
 
         ``noted``: whether it is all of this process. ``at_import``: of the imports before it, see
         ``noting_imports``; nothing if they were not noted.
@@ -170,36 +325,44 @@ class Lines:
         }
 
     def executed(self) -> dict[str, tuple[list[int], list[int]]]:
-        """File below its root -> lines reached, and all lines of those functions."""
-        every: dict[str, set[int]] = {}
-        hit: dict[str, set[int]] = {}
-        for code in self._noted:
+        """Return file below its root -> executed lines, and all lines of the called functions."""
+        executed: dict[str, set[int]] = {}
+        executable: dict[str, set[int]] = {}
+        for code in self._followed:
             file, lines = str(self._places.name(code.co_filename)), own_lines(code)
-            every.setdefault(file, set()).update(lines)
-            hit.setdefault(file, set()).update(lines - self._left[id(code)].lines)
-        return {file: (sorted(hit[file]), sorted(lines)) for file, lines in every.items() if lines}
+            executable.setdefault(file, set()).update(lines)
+            executed.setdefault(file, set()).update(lines - self._remaining[id(code)].lines)
+        return {
+            file: (sorted(executed[file]), sorted(lines))
+            for file, lines in executable.items()
+            if lines
+        }
 
     def functions(self) -> dict[str, list[str]]:
-        """File below its root -> qualified names of the functions that were entered."""
+        """Return file below its root -> qualified names of the called functions.
+
+        "" is among them if a function has no name, as its file cannot be parsed.
+        """
         by_file: dict[str, set[str]] = {}
         for code in self._called:
             file, name = self._function(code)
-            if name:
+            if name is not None:
                 by_file.setdefault(file, set()).add(name)
         return {file: sorted(names) for file, names in by_file.items()}
 
     def branches(self) -> dict[str, list[tuple[int, bool, bool, str]]]:
-        """File below its root -> tests met: line, whether it has held, has failed, and its text."""
+        """Return file below its root -> tests: line, whether each held and failed, and its text."""
         by_file: dict[str, dict[int, tuple[int, bool, bool, str]]] = {}
-        for code in self._noted:
-            left = self._left[id(code)]
-            of_file = by_file.setdefault(str(self._places.name(code.co_filename)), {})
-            for test in left.tests.values():
-                ways = [(test.line, holds) not in left.ways for holds in (True, False)]
-                # code of one line may be made more than once: of a function inside another
-                known = of_file.get(test.line, (0, False, False, ""))
-                row = (test.line, ways[0] or known[1], ways[1] or known[2], test.text)
-                of_file[test.line] = row
+        for code in self._followed:
+            remaining = self._remaining[id(code)]
+            rows = by_file.setdefault(str(self._places.name(code.co_filename)), {})
+            for test in remaining.tests.values():
+                was_true, was_false = (
+                    (test.line, holds) not in remaining.ways for holds in (True, False)
+                )
+                # a function inside another one has a code object for each call of the outer one
+                row = rows.get(test.line, (0, False, False, ""))
+                rows[test.line] = (test.line, was_true or row[1], was_false or row[2], test.text)
         return {
             file: [row for row in sorted(rows.values()) if row[1] or row[2]]
             for file, rows in by_file.items()
@@ -207,30 +370,31 @@ class Lines:
         }
 
 
-def _branching(left: _Left) -> Any:
-    """A tracer of one frame that notes which way its tests go."""
+def _follow_branches(remaining: _Remaining) -> Tracer:
+    """Return a tracer of one frame that notes which way its tests go."""
     last = 0
 
-    def line(frame: Any, event: str, _: Any) -> Any:
+    def trace(frame: Any, event: str, _: Any) -> Any:
         nonlocal last
         if event == "line":
             number = frame.f_lineno
-            left.lines.discard(number)
-            test = left.tests.get(last)
-            if test is not None and left.tests.get(number) is not test:
-                left.ways.discard((test.line, number == test.body))
+            remaining.lines.discard(number)
+            test = remaining.tests.get(last)
+            if test is not None and remaining.tests.get(number) is not test:
+                remaining.ways.discard((test.line, number == test.body))
             last = number
         elif event == "return":
             # from the condition out of the function, which is not into the body
-            test = left.tests.get(last)
+            test = remaining.tests.get(last)
             if test is not None:
-                left.ways.discard((test.line, False))
+                remaining.ways.discard((test.line, False))
             last = 0
         elif event == "exception":
+            # an error in a condition goes neither way
             last = 0
-        return line if left.lines or left.ways else None
+        return trace if remaining.lines or remaining.ways else None
 
-    return line
+    return trace
 
 
 #: what ran while a process imported what its trainings share; empty: it was not noted.
@@ -241,7 +405,7 @@ _AT_IMPORT: dict[str, Any] = {}
 def noting_imports(places: Places) -> Iterator[None]:
     """Note the functions that imports call, and the files that were loaded before."""
     before = loading.loaded(places)["imported"]
-    with Lines(places, ()) as noted:
+    with Lines(places, ()) as lines:
         yield
-    if noted.is_whole:
-        _AT_IMPORT.update(functions=noted.functions(), before=before)
+    if lines.is_whole:
+        _AT_IMPORT.update(functions=lines.functions(), before=before)

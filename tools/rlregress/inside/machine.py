@@ -1,4 +1,4 @@
-"""What of a machine may decide the last bits of a training, or its speed."""
+"""Properties of a machine that may decide the last bits of a training, or its speed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-#: fields of a description, in the order in which they are told
+#: fields of a description, in the order of a report
 FIELDS = ("cpu", "instructions", "machine", "system", "libc", "blas", "python", "torch_threads")
 _NAMED = {"python": "Python {}", "torch_threads": "threads: {}"}
 
 
 def cpu_name() -> str:
-    """What the processor calls itself."""
+    """Return the name of the processor."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
             for line in stream:
@@ -25,10 +25,10 @@ def cpu_name() -> str:
 
 
 def described() -> dict[str, Any]:
-    """This machine, as a process that has loaded torch sees it.
+    """Describe this machine; loads torch.
 
     ``instructions`` is the widest set that torch chose to use ("AVX2"), ``blas`` its library for
-    matrices; each is empty where torch does not tell.
+    matrices; each is empty if torch does not report it.
     """
     import torch
 
@@ -48,8 +48,8 @@ def described() -> dict[str, Any]:
     }
 
 
-def together(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One description of all machines that had a part in a run: what differs is joined by "and"."""
+def join_descriptions(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Join the descriptions of all machines of a run, values that differ by "and"."""
     joined: dict[str, Any] = {}
     for name in FIELDS:
         values = list(dict.fromkeys(machine[name] for machine in machines if name in machine))
@@ -58,7 +58,7 @@ def together(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def text(of: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> str:
-    """In words, what is known of a machine."""
-    known = (name for name in fields if of.get(name))
-    return ", ".join(_NAMED.get(name, "{}").format(of[name]) for name in known) or "unknown"
+def text(machine: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> str:
+    """Return the description of a machine in words."""
+    words = [_NAMED.get(name, "{}").format(machine[name]) for name in fields if machine.get(name)]
+    return ", ".join(words) or "unknown"

@@ -1,47 +1,65 @@
-"""Optimisers under a recorder: how many parameters, their values, gradient, rate, step taken."""
+"""The events of optimisers: parameters, gradients, learning rate and update of each step."""
 
 from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from torch.optim import optimizer as module
 
-from rlregress.inside.events import as_array, part, parts_of
+from rlregress.inside.events import as_array, part, parts_of, untraced
 from rlregress.inside.recorded_methods import hook_method
 from rlregress.inside.replaced import Hook
 from rlregress.probing.framework_errors import through
 
 
 def install(recorder: Any) -> None:
-    """Record every step of every optimiser, also of those that were made before."""
+    """Record every step of every optimiser, also of those that exist already."""
     steps = Steps(recorder)
-    if hasattr(module, "register_optimizer_step_pre_hook"):
-        for register, hook in (
-            (module.register_optimizer_step_pre_hook, steps.before),
-            (module.register_optimizer_step_post_hook, steps.after),
-        ):
-            recorder.on_exit(register(Hook(hook)).remove)
-        return
-    _install_on_classes(recorder, steps)
+    if not hook_steps(steps.before, steps.after, recorder.on_exit):
+        _install_on_classes(recorder, steps)
+
+
+def hook_steps(
+    before: Callable[..., None],
+    after: Callable[..., None],
+    on_exit: Callable[[Callable[[], None]], Any],
+) -> bool:
+    """Call functions before and after every step of every optimiser.
+
+    Args:
+        on_exit: takes the functions that remove the hooks.
+
+    Returns:
+        Whether torch has such hooks: from 2.0 on.
+    """
+    if not hasattr(module, "register_optimizer_step_pre_hook"):
+        return False
+    on_exit(module.register_optimizer_step_pre_hook(Hook(before)).remove)
+    on_exit(module.register_optimizer_step_post_hook(Hook(after)).remove)
+    return True
 
 
 class Steps:
-    """Records a step of an optimiser as one event, when it has ended."""
+    """Records each step of an optimiser as one event."""
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._count = itertools.count()
+        #: by identity of an optimiser in its step: parts of the event, and parameters before it.
         self._open: dict[int, tuple[Any, list[Any]]] = {}
         self._gradients: list[tuple[Any, Any]] = []
 
+    @untraced
     def before(self, optimizer: Any, *_: Any) -> None:
-        """Note the gradient and the parameters as they are."""
+        """Note gradients and parameters before a step."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]
+        # copies: a step writes into the parameters
         before = [as_array(p).copy() for p in trained]
         rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
         parts = {
@@ -51,60 +69,61 @@ class Steps:
             "learning_rate": part(rates),
         }
         self._open[id(optimizer)] = (parts, before)
-        # of the event, if it gets names; the gradients may be gone when it is added
+        # for the names of the event: the gradients may be gone when it is added
         self._gradients = [(p, p.grad) for p in trained]
+        # until the step ends, writes and draws are part of it
         self._recorder.stepping = True
 
-    def step(self, _: str, original: Any, optimizer: Any, *given: Any, **named: Any) -> Any:
-        """Call a step, where torch has no hooks for it."""
+    def step(self, _: str, original: Any, optimizer: Any, *arguments: Any, **options: Any) -> Any:
+        """Make a step where torch has no hooks for it."""
         # a step that calls its parent's is one step
         if self._recorder.stepping:
-            return through(original, optimizer, *given, **named)
+            return through(original, optimizer, *arguments, **options)
         self.before(optimizer)
         try:
-            return through(original, optimizer, *given, **named)
+            return through(original, optimizer, *arguments, **options)
         finally:
             self.after(optimizer)
 
     def after(self, optimizer: Any, *_: Any) -> None:
-        """Add the event."""
+        """Add the event of a step that has ended."""
         self._recorder.stepping = False
         parts, before = self._open.pop(id(optimizer), ({}, []))
         after = [as_array(p) for group in optimizer.param_groups for p in group["params"]]
         if optimizer not in self._numbers:
             self._numbers[optimizer] = next(self._count)
-        moved = [_difference(a, b) for a, b in zip(after, before, strict=False)]
-        parts["update"] = parts_of(moved)
+        updates = [_difference(*pair) for pair in zip(after, before, strict=False)]
+        parts["update"] = parts_of(updates)
         name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
 
         def values() -> dict[str, Any]:
             names = self._recorder.names()
-            found = {}
-            for number, ((tensor, gradient), start, move) in enumerate(
-                zip(self._gradients, before, moved, strict=False)
+            by_name = {}
+            for number, ((tensor, gradient), start, update) in enumerate(
+                zip(self._gradients, before, updates, strict=False)
             ):
-                own = names.get(id(tensor), f"parameter {number}")
-                found[f"parameters {own}"] = start
+                name = names.get(id(tensor), f"parameter {number}")
+                by_name[f"parameters {name}"] = start
                 if gradient is not None:
-                    found[f"gradient {own}"] = gradient
-                found[f"update {own}"] = move
-            return found
+                    by_name[f"gradient {name}"] = gradient
+                by_name[f"update {name}"] = update
+            return by_name
 
         self._recorder.add("optimizer", name, parts, self._recorder.places.nearest(2), values)
 
 
 def _difference(after: np.ndarray, before: np.ndarray) -> np.ndarray:
-    # of a parameter that came to be in the step, all of it
+    # a lazy parameter gets its shape in the step: all of it is new
     same = after.shape == before.shape and after.dtype == before.dtype and after.dtype != bool
     return np.asarray(after - before) if same else after
 
 
 def _install_on_classes(recorder: Any, steps: Steps) -> None:
-    """Before torch 2.0: replace ``step`` in every class, also in those that come later."""
+    """Replace ``step`` in every class, also in later ones: before torch 2.0 there are no hooks."""
     recorder.optimizer_step = steps.step
 
     def wrap(owner: Any) -> None:
-        # in old versions the class itself replaces its step once, unless told that it was
+        # in old versions a class replaces its own step once, when the first object is made
         hook_method(recorder, owner, "step", "optimizer_step", "")
 
     def wrap_all(owner: Any) -> None:
@@ -115,10 +134,10 @@ def _install_on_classes(recorder: Any, steps: Steps) -> None:
     wrap_all(torch.optim.Optimizer)
     original_init = torch.optim.Optimizer.__init__
 
-    def made(optimizer: Any, *arguments: Any, **options: Any) -> None:
+    def initialize(optimizer: Any, *arguments: Any, **options: Any) -> None:
         for kind in type(optimizer).__mro__:
             if kind is not torch.optim.Optimizer:
                 wrap(kind)
         through(original_init, optimizer, *arguments, **options)
 
-    recorder.replace(torch.optim.Optimizer, "__init__", made)
+    recorder.replace(torch.optim.Optimizer, "__init__", initialize)

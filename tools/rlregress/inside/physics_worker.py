@@ -1,10 +1,10 @@
-"""Environments under fixed actions, and under policies that were trained once.
+"""Environments under fixed actions, and under stored policies.
 
 ``python -m rlregress.inside.physics_worker JOB OUTPUT``
 
 Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.10 syntax. The job is a
-JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of one, which plays
-``episodes`` of them; see ``baselines/policies``.
+JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of a policy, which
+plays ``episodes``; see ``baselines/policies``.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ def _row(observation: Any, reward: Any = 0.0) -> list[float]:
 
 
 class _Types:
-    """Notes the types of what resets and steps return, where they change.
+    """Notes the types that resets and steps return, where they change.
 
     Attributes:
-        changes: the number of a row, and its types from there on, in words.
+        changes: number of a row, and the types from there on, in words.
     """
 
     def __init__(self) -> None:
         self.changes: list[Any] = []
         self._last: dict[int, str] = {}
 
-    def note(self, row: int, observation: Any, *others: Any) -> None:
+    def note(self, row: int, *values: Any) -> None:
         """Note a reset, or a step with its reward and flags."""
         names = ("observation", "reward", "terminated", "truncated")
-        types = types_of(dict(zip(names, (observation, *others), strict=False)))
-        if self._last.get(len(others)) != types:
-            self._last[len(others)] = types
+        types = types_of(dict(zip(names, values, strict=False)))
+        if self._last.get(len(values)) != types:
+            self._last[len(values)] = types
             self.changes.append([row, types])
 
 
 def trajectory(id: str, steps: int) -> dict[str, Any]:
-    """Observations and rewards of seeded actions, as numbers; or why there are none."""
+    """Return observations and rewards of seeded actions, as numbers; or why there are none."""
     try:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
@@ -68,12 +68,12 @@ def trajectory(id: str, steps: int) -> dict[str, Any]:
                 rows.append(_row(observation))
         environment.close()
         return {"rows": rows, "types": types.changes}
-    except Exception as error:  # an environment that one side does not have is a finding
+    except Exception as error:  # an environment that one version lacks is a difference
         return {"error": f"{type(error).__name__}: {error}"}
 
 
 def episodes(path: str, count: int) -> dict[str, Any]:
-    """What a trained policy meets in whole episodes, with the seeds 0, 1, ...; or why nothing.
+    """Return the rows of whole episodes of a trained policy, with the seeds 0, 1, ...; or an error.
 
     ``rows`` as of ``trajectory``; ``begins``: the row of each reset; ``returns``.
     """
@@ -90,9 +90,9 @@ def episodes(path: str, count: int) -> dict[str, Any]:
             begins.append(len(rows))
             types.note(len(rows), observation)
             rows.append(_row(observation))
-            ended = False
+            is_over = False
             total = 0.0
-            while not ended:
+            while not is_over:
                 hidden = np.ravel(observation).astype(np.float64)
                 for weight, bias in layers[:-1]:
                     hidden = np.tanh(weight @ hidden + bias)
@@ -105,7 +105,7 @@ def episodes(path: str, count: int) -> dict[str, Any]:
                 types.note(len(rows), observation, reward, terminated, truncated)
                 rows.append(_row(observation, reward))
                 total += float(reward)
-                ended = bool(terminated or truncated)
+                is_over = bool(terminated or truncated)
             returns.append(total)
         environment.close()
         return {"rows": rows, "types": types.changes, "begins": begins, "returns": returns}
@@ -114,7 +114,7 @@ def episodes(path: str, count: int) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point."""
+    """Run the job of a file, and write its trajectories as JSON."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     trajectories = {id: trajectory(id, int(job["steps"])) for id in job["environments"]}

@@ -22,7 +22,8 @@ import numpy as np
 from rlregress import frameworks, missing_packages
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.inside.called_functions import CalledFunctions, Function
+from rlregress.inside.events import Places
+from rlregress.inside.lines import Lines
 from rlregress.model.extra_packages import ON_SIDES
 from rlregress.probing import framework_errors, signatures
 from rlregress.probing.families import Unread, error_text
@@ -33,13 +34,13 @@ from rlregress.probing.isolation import observe
 def answers(
     framework: str, inputs: dict[str, dict[str, Any]], until: float | None = None
 ) -> dict[str, Any]:
-    """What an adapter says of its framework.
+    """Run the probes of an adapter and read defaults and signatures of its framework.
 
-    ``versions``; ``folders`` of the code; ``algorithms`` of built-in trainings; ``observed`` by
-    "<id> <scope>", or the error that kept it from being observed, with ``entered``, the places in
-    ``functions`` of those of the framework that the probe has entered; ``defaults`` by
-    "<algorithm> <scope>", ``signatures`` by qualified name, and of both what could not be read,
-    with the reason.
+    Returns:
+        ``versions``; ``folders`` of the code; ``algorithms`` of built-in trainings; ``observed`` by
+        "<id> <scope>": numbers or an error, with ``entered``, the places in ``functions`` of the
+        framework's functions that the probe called; ``defaults`` by "<algorithm> <scope>" and
+        ``signatures`` by qualified name, each with ``..._unread``: name -> why it was not read.
     """
     import torch
 
@@ -47,34 +48,38 @@ def answers(
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(framework)
     observed: dict[str, Any] = {}
-    called = CalledFunctions(_folders(adapter))
-    functions: dict[Function, int] = {}
+    places = Places(_folders(adapter))
+    #: file and qualified name of each function that a probe called -> its place in the list.
+    functions: dict[tuple[str, str], int] = {}
     for (id, scope), probe in adapter.observe.probes().items():
         if id not in inputs:
             continue
-        given = {
+        arguments = {
             key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
             for key, value in inputs[id].items()
         }
+        called = Lines(places, ())
         answer: dict[str, Any]
         try:
             # nothing but a probe: elsewhere nobody would take it as an answer
             with _ended_at(until), called:
-                numbers = np.atleast_1d(np.asarray(observe(probe, given), dtype=np.float64))
+                numbers = np.atleast_1d(np.asarray(observe(probe, arguments), dtype=np.float64))
             answer = {"observed": numbers.tolist()}
         except OutOfTime:
             answer = {"error": "--minutes were over", "why": "time"}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
                 "error": missing_packages.lacking(error, ON_SIDES) or error_text(error),
-                "why": _why(error, adapter.framework.modules),
+                "why": _classify_error(error, adapter.framework.modules),
                 "place": framework_errors.error_location(error),
                 "whose": framework_errors.error_origin(
                     error, adapter.framework.modules, _folders(adapter)
                 ),
             }
         answer["entered"] = [
-            functions.setdefault(function, len(functions)) for function in called.found
+            functions.setdefault((file, name), len(functions))
+            for file, names in called.functions().items()
+            for name in names
         ]
         observed[f"{id} {scope}"] = answer
     return {
@@ -144,15 +149,15 @@ def _defaults(adapter: Adapter) -> dict[str, Any]:
                     for s in adapter.framework.scopes
                 }
             )
-    cells = {" ".join(cell): given for cell, given in defaults.items()}
+    cells = {" ".join(cell): values for cell, values in defaults.items()}
     return {
         "defaults": {
-            cell: {name: signatures.text_of(value) for name, value in given.items()}
-            for cell, given in cells.items()
-            if not isinstance(given, Unread)
+            cell: {name: signatures.text_of(value) for name, value in values.items()}
+            for cell, values in cells.items()
+            if not isinstance(values, Unread)
         },
         "defaults_unread": {
-            cell: given.reason for cell, given in cells.items() if isinstance(given, Unread)
+            cell: values.reason for cell, values in cells.items() if isinstance(values, Unread)
         },
     }
 
@@ -162,11 +167,11 @@ def _signatures(adapter: Adapter) -> dict[str, Any]:
     return {"signatures": by_name, "signatures_unread": unread}
 
 
-def _why(error: BaseException, modules: Sequence[str]) -> str:
-    """What kept a probe from an answer.
+def _classify_error(error: BaseException, modules: Sequence[str]) -> str:
+    """Return the reason why a probe has no answer.
 
-    A "package" of others; what it asks about is "absent" from the framework; the "code" is none
-    that it knows; or an "error".
+    "package": another package is missing; "absent": the framework lacks what is probed; "code": the
+    probe does not know this code; "error": anything else.
     """
     reason = "error"
     cause: BaseException | None = error

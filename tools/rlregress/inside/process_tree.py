@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # a supervisor starts in a twentieth of a second without it
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LINUX = sys.platform == "linux"
-#: how the name of a folder of temporary files begins, as no user names one: it is removed. The
-#: process that removes it follows.
+#: beginning of the name of a folder of temporary files, which is removed: no user names one so. The
+#: number of the process that removes it follows.
 _FOLDER = "rlregress.tmp-"
 #: whether this process has made such a folder, and will remove it.
 _owned = False
@@ -62,10 +62,10 @@ def kill_tree(process: subprocess.Popen[Any]) -> None:
 def run(
     command: Sequence[str], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a supervised command to its end; kill all of it where the wait for it ends first.
+    """Run a supervised command to its end; kill all of it if the wait ends first.
 
     Args:
-        timeout: seconds after which that is, with ``subprocess.TimeoutExpired``.
+        timeout: seconds after which the wait ends with ``subprocess.TimeoutExpired``.
         options: of ``subprocess.Popen``.
     """
     import subprocess
@@ -144,8 +144,8 @@ def temporary_folder() -> Iterator[str]:
 
 def folder_owner(folder: str) -> int:
     """Return the process that removes a folder of temporary files; 0: it is no such folder."""
-    before, _, rest = os.path.basename(folder).partition(_FOLDER)
-    number = rest.partition("-")[0]
+    before, _, suffix = os.path.basename(folder).partition(_FOLDER)
+    number = suffix.partition("-")[0]
     return int(number) if not before and number.isdecimal() else 0
 
 
@@ -170,17 +170,17 @@ def _state(process: int) -> list[str]:
 
 
 def _children() -> set[int]:
-    own = str(os.getpid())
-    every = (int(name) for name in os.listdir("/proc") if name.isdecimal())
-    return {process for process in every if _state(process)[1] == own}
+    parent = str(os.getpid())
+    processes = (int(name) for name in os.listdir("/proc") if name.isdecimal())
+    return {process for process in processes if _state(process)[1] == parent}
 
 
 def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
     """End the children of this process, and theirs, which become its own as their parents end."""
     notified: set[int] = set()
     end = time.monotonic() + grace
-    while left := _children() - set(spared):
-        for child in left:
+    while children := _children() - set(spared):
+        for child in children:
             late = time.monotonic() > end
             if late or child not in notified:
                 notified.add(child)
@@ -192,7 +192,7 @@ def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
 
 
 def _supervise(parent: int, command: list[str]) -> NoReturn:
-    """Run a command to its end, then end what it has left behind; exit as it did."""
+    """Run a command, then end all processes that it has left behind; exit as the command did."""
     awaited = {*_PASSED, KILL_TREE, _PARENT_DIED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -205,8 +205,8 @@ def _supervise(parent: int, command: list[str]) -> NoReturn:
         end_with_parent(signal.SIGKILL, own)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _execute(command)
-    ended = status = 0
-    while ended != child:
+    finished = status = 0
+    while finished != child:
         got = signal.sigwaitinfo(awaited) if os.getppid() == parent else None
         if got is None or got.si_signo == KILL_TREE or os.getppid() != parent:
             _end_children(grace=0.0)
@@ -214,9 +214,9 @@ def _supervise(parent: int, command: list[str]) -> NoReturn:
         if got.si_signo in _PASSED and got.si_pid:
             # one of the terminal, which has no sender, reaches the command by itself
             _pass_on(got.si_signo, child)
-        ended = -1
-        while ended not in (0, child):
-            ended, status = os.waitpid(-1, os.WNOHANG)
+        finished = -1
+        while finished not in (0, child):
+            finished, status = os.waitpid(-1, os.WNOHANG)
     _end_children()
     _end_as(status)
 

@@ -1,12 +1,12 @@
 """Environments under a recorder: every reset and step, and seeds where the script gave none.
 
-Runs inside foreign and old environments: NumPy only, Python 3.10 syntax; gymnasium and gym are met
-when the traced code imports them.
+Runs inside foreign and old environments: NumPy only, Python 3.10 syntax; gymnasium and gym are
+hooked when the traced code imports them.
 
-The methods of all classes of environments are replaced: what is made, copied, pickled or looked at
-is the environment itself, without a wrapper around it. A call within another is no event: of an
-environment in its wrappers the outermost that is called, and of environments in one that steps them
-itself, that one.
+The methods of all classes of environments are replaced, so that a script creates, copies, pickles
+and inspects its environments without a wrapper of the recorder around them. A call within another
+one is no event: of an environment in wrappers the outermost call is, and of environments that
+another one steps, the call of that one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rlregress.inside.recorded_methods import Depth, Importing, classes_of, hook
 from rlregress.inside.seeds import SEED
 from rlregress.probing.framework_errors import through
 
-#: attribute of an environment that was seeded, and has no generator of gymnasium's to tell.
+#: attribute of an environment that was seeded and has no generator of gymnasium that shows it.
 _SEEDED = "_rlregress_seeded"
 
 
@@ -34,7 +34,7 @@ class Watch:
 
     Attributes:
         number: by the order of their first use.
-        seeded: it has been reset, or was given a seed.
+        seeded: it was reset, or got a seed.
     """
 
     def __init__(self, number: int, seeded: bool) -> None:
@@ -53,7 +53,7 @@ class Environments:
         self._watches: dict[int, tuple[Any, Watch]] = {}
 
     def install(self, importing: Importing) -> None:
-        """Record all environments, and seed what nobody seeded."""
+        """Record all environments, and seed them where the script does not."""
         importing.when("gymnasium.core", self._hook_environments)
         importing.when("gym.core", self._hook_environments)
         importing.when("gymnasium.spaces", self._seed_spaces)
@@ -63,7 +63,7 @@ class Environments:
 
     def _hook_environments(self, core: Any) -> None:
         def hook(kind: Any) -> None:
-            # vector environments hand out what others do; the base class is no environment
+            # a vector environment returns what others do; the base class is no environment
             if kind is not core.Env and not _is_vector(kind):
                 self.hook(kind)
 
@@ -71,99 +71,101 @@ class Environments:
 
     def hook(self, kind: Any) -> None:
         """Record a class of environments."""
-        # what is only seeded is looked at as it steps only where its steps are counted
+        # a quiet recorder seeds only; it needs the steps where it counts them
         counts = self._recorder.steps_left or not self._recorder.quiet
         for name in ("reset", "step", "seed") if counts else ("reset", "seed"):
             hook_method(self._recorder, kind, name, f"environment_{name}", name)
 
     def watch(self, environment: Any) -> Watch | None:
-        """The watch of an environment; None if none can be put there."""
+        """Return the watch of an environment; None: it cannot have one."""
         try:
-            # a vector environment of a library's own may have nothing to unwrap
+            # a vector environment of another library may have nothing to unwrap
             wraps = hasattr(type(environment), "unwrapped")
             inner = environment.unwrapped if wraps else environment
             names, reference = vars(inner), weakref.ref(inner)
         except Exception:
-            # half made, or of a class with slots
+            # its constructor has not ended, or its class has slots
             return None
-        known, held = self._watches.get(id(inner), (None, None))
-        if held is None or known is None or known() is not inner:
-            # of a copy: its generator was seeded with the original's
-            held = Watch(next(self._count), bool(names.get(_SEEDED)) or _generator(names))
-            self._watches[id(inner)] = reference, held
-        return held
+        watched, watch = self._watches.get(id(inner), (None, None))
+        if watch is None or watched is None or watched() is not inner:
+            # a copy was seeded with the original
+            watch = Watch(next(self._count), bool(names.get(_SEEDED)) or _has_generator(names))
+            self._watches[id(inner)] = reference, watch
+        return watch
 
     # -- calls -------------------------------------------------------------------------------
 
-    def reset(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
-        """Reset; the first one with a seed of the tracer's if it comes without."""
-        outermost = not self._depth.environments
-        if outermost:
+    def reset(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
+        """Reset an environment, with the recorder's seed if the script has never given one."""
+        is_outermost = not self._depth.environments
+        if is_outermost:
             self._recorder.check()
         if self._recorder.over:
-            return through(original, environment, *given, **options)
+            return through(original, environment, *args, **options)
         watch = self.watch(environment)
         if watch is not None:
-            self._seed(watch, environment, given, options)
-        if not outermost or watch is None or self._recorder.quiet:
-            returned = through(original, environment, *given, **options)
+            self._seed(watch, environment, args, options)
+        if not is_outermost or watch is None or self._recorder.quiet:
+            returned = through(original, environment, *args, **options)
             self._mark(watch, environment)
             return returned
-        returned = self._within(original, environment, *given, **options)
+        returned = self._within(original, environment, *args, **options)
         self._mark(watch, environment)
-        with_more = (
+        has_information = (
             isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
         )
-        self._add("reset", watch, {"observation": part(returned[0] if with_more else returned)})
+        observation = returned[0] if has_information else returned
+        self._add("reset", watch, {"observation": part(observation)})
         return returned
 
-    def step(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
+    def step(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
+        """Step an environment; the outermost one is an event."""
         if self._depth.environments:
-            return through(original, environment, *given, **options)
+            return through(original, environment, *args, **options)
         self._recorder.check()
         if self._recorder.over:
-            return through(original, environment, *given, **options)
+            return through(original, environment, *args, **options)
         self._recorder.new_parameters()
         watch = self.watch(environment)
-        # as it is before the environment can change it
-        action = part(given[0] if given else next(iter(options.values()), None))
-        returned = self._within(original, environment, *given, **options)
+        # before the environment can change it
+        action = part(args[0] if args else next(iter(options.values()), None))
+        returned = self._within(original, environment, *args, **options)
         if watch is not None:
             self.stepped(watch, action, returned)
         return returned
 
-    def seed(self, _: str, original: Any, environment: Any, *given: Any, **options: Any) -> Any:
-        """Seed, as environments of gym are."""
+    def seed(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
+        """Seed an environment of gym, which has a method for it."""
         watch = self.watch(environment)
-        returned = through(original, environment, *given, **options)
-        if watch is not None and [*given, *options.values()] not in ([], [None]):
+        returned = through(original, environment, *args, **options)
+        if watch is not None and [*args, *options.values()] not in ([], [None]):
             watch.seeded = True
             self._mark(watch, environment)
         return returned
 
     def _mark(self, watch: Watch | None, environment: Any) -> None:
-        """Let copies know that they are seeded, where nothing else tells them."""
+        """Mark a seeded environment, so that copies are known to be seeded."""
         with contextlib.suppress(Exception):
             names = vars(environment.unwrapped)
-            if watch is not None and watch.seeded and not _generator(names):
+            if watch is not None and watch.seeded and not _has_generator(names):
                 names[_SEEDED] = True
 
-    def seed_together(self, owner: Any, given: Any, options: dict[str, Any]) -> None:
-        """Put a seed among the options of a first reset of many environments that are elsewhere."""
+    def seed_together(self, owner: Any, args: Any, options: dict[str, Any]) -> None:
+        """Add a seed to the options of the first reset of environments in other processes."""
         inner = getattr(owner, "unwrapped", None)
-        # those that are here have their turn each
+        # environments of this process are seeded one by one
         if inner is None or hasattr(inner, "envs") or not _takes_seed(inner):
             return
         watch = self.watch(owner)
         if watch is None or watch.seeded:
             return
         watch.seeded = True
-        if not given and options.get("seed") is None:
+        if not args and options.get("seed") is None:
             self._recorder.unseeded("resets of environments")
             options["seed"] = SEED + watch.number
 
     def apart(self, name: str, owner: Any, action: Any, returned: Any) -> None:
-        """Many environments that do not step in this process: they are stepped as one."""
+        """Record a step or reset of environments in other processes as one event."""
         watch = self.watch(owner)
         if watch is None:
             return
@@ -172,26 +174,26 @@ class Environments:
         else:
             self.stepped(watch, action, returned)
 
-    def _within(self, original: Any, *given: Any, **options: Any) -> Any:
+    def _within(self, original: Any, *args: Any, **options: Any) -> Any:
         self._depth.environments += 1
         try:
-            return through(original, *given, **options)
+            return through(original, *args, **options)
         finally:
             self._depth.environments -= 1
 
-    def _seed(self, watch: Watch, environment: Any, given: Any, options: dict[str, Any]) -> None:
-        """Put a seed among the options of the first reset, where there is room for one."""
+    def _seed(self, watch: Watch, environment: Any, args: Any, options: dict[str, Any]) -> None:
+        """Add a seed to the options of the first reset, if it takes one."""
         if watch.seeded:
             return
-        if given or options.get("seed") is not None:
+        if args or options.get("seed") is not None:
             watch.seeded = True
             return
         try:
-            own = environment.unwrapped is environment
+            is_wrapper = environment.unwrapped is not environment
         except Exception:
             return
-        if not own:
-            # the environment in the wrappers will have its turn
+        if is_wrapper:
+            # its reset calls that of the environment in it, which gets the seed
             return
         watch.seeded = True
         if _takes_seed(environment):
@@ -203,7 +205,7 @@ class Environments:
         self._recorder.unseeded("resets of environments")
 
     def stepped(self, watch: Watch, action: Any, returned: tuple[Any, ...]) -> None:
-        """The event of a step."""
+        """Record a step."""
         parts: dict[str, Any] = {
             **({} if action is None else {"action": action}),
             "observation": part(returned[0]),
@@ -221,7 +223,7 @@ class Environments:
     # -- generators and spaces ---------------------------------------------------------------
 
     def _seed_generators(self, seeding: Any) -> None:
-        """An environment that uses its generator before it is reset, or seeds it with nothing."""
+        """Seed generators that environments use before a reset, or seed with None."""
         recorder, make, seeds = self._recorder, seeding.np_random, itertools.count(SEED)
 
         def np_random(seed: Any = None) -> Any:
@@ -249,40 +251,40 @@ class Environments:
             _record_samples(recorder, getattr(spaces, kind), kind)
 
 
-def _generator(names: Mapping[str, Any]) -> bool:
-    """Whether an environment has a generator of gymnasium's, by its attributes."""
+def _has_generator(names: Mapping[str, Any]) -> bool:
+    """Return whether an environment has a generator of gymnasium, by its attributes."""
     return names.get("_np_random") is not None
 
 
 def _is_vector(kind: Any) -> bool:
-    # which are environments before gymnasium 1.0
+    # before gymnasium 1.0 they are environments, too
     return any(base.__name__ == "VectorEnv" for base in kind.__mro__)
 
 
 def _observation(returned: Any) -> Any:
-    with_more = isinstance(returned, tuple) and len(returned) == 2
-    return returned[0] if with_more else returned
+    has_information = isinstance(returned, tuple) and len(returned) == 2
+    return returned[0] if has_information else returned
 
 
 def _flags(returned: tuple[Any, ...]) -> Any:
-    """Whether an episode has terminated, and whether it was truncated."""
+    """Return two flags: the episode has terminated, it was truncated."""
     if len(returned) > 4:
         return [returned[2], returned[3]]
-    # of gym: one flag, and a note of a time limit, of one environment or of each
-    done, notes = np.asarray(returned[2], dtype=bool), returned[3]
-    rows = notes if isinstance(notes, (list, tuple)) else [notes]
-    cut = [isinstance(row, dict) and bool(row.get("TimeLimit.truncated")) for row in rows]
-    truncated = np.asarray(cut, dtype=bool).reshape(done.shape if len(cut) == done.size else -1)
+    # gym has one flag, and the information names a time limit, for each environment if many
+    done, information = np.asarray(returned[2], dtype=bool), returned[3]
+    rows = information if isinstance(information, (list, tuple)) else [information]
+    flags = [isinstance(row, dict) and bool(row.get("TimeLimit.truncated")) for row in rows]
+    truncated = np.asarray(flags, dtype=bool).reshape(done.shape if len(flags) == done.size else -1)
     return [done & ~truncated, done & truncated]
 
 
 def _takes_seed(environment: Any) -> bool:
-    known = inspect.signature(environment.reset).parameters.values()
-    return any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in known)
+    parameters = inspect.signature(environment.reset).parameters.values()
+    return any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _seeds_by_method(environment: Any) -> bool:
-    # gymnasium's have none
+    # those of gymnasium have none
     return callable(getattr(type(environment), "seed", None))
 
 

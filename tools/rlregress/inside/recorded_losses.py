@@ -1,8 +1,8 @@
-"""What modules return: an event with its names, types and shapes.
+"""The events of modules: the values that each call returns, with names, types and shapes.
 
 A loss module is any module of the traced code whose call returns a mapping that holds a scalar
-that requires a gradient. What any other module returns is an event of its own kind. Of modules
-that call one another the outermost is recorded.
+that requires a gradient. Other modules give events of another kind. Of modules that call one
+another the outermost is recorded.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class _Depth(threading.local):
 
 
 class Losses:
-    """Records what loss modules return."""
+    """Records the values that loss modules and other modules return."""
 
     def __init__(self, recorder: Any) -> None:
         self._recorder = recorder
-        #: class of modules -> where its forward stands; None: not in the traced code.
+        #: class of modules -> the place of its forward; None: it is not in the traced code.
         self._forwards: dict[Any, Any | None] = {}
         self._depth = _Depth()
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -39,42 +39,43 @@ class Losses:
 
     def install(self) -> None:
         """Record the calls of the modules of the traced code from now on."""
-        # of the base class: one of a script's own would take the hook along when it is pickled
+        # in the base class: a class of a script would take the hook along when it is pickled
         original, losses = torch.nn.Module.__call__, self
 
-        def called(module: Any, /, *given: Any, **options: Any) -> Any:
+        def call(module: Any, /, *arguments: Any, **options: Any) -> Any:
             # most calls are of layers within a network
             if losses._depth.calls or compiling() or losses._forward(type(module)) is None:
-                return through(original, module, *given, **options)
+                return through(original, module, *arguments, **options)
             losses._depth.calls += 1
             try:
-                returned = through(original, module, *given, **options)
+                returned = through(original, module, *arguments, **options)
             finally:
                 losses._depth.calls -= 1
-            losses._returned(module, returned)
+            losses._add(module, returned)
             return returned
 
-        self._recorder.replace(torch.nn.Module, "__call__", called)
+        self._recorder.replace(torch.nn.Module, "__call__", call)
 
     def _forward(self, kind: Any) -> Any | None:
-        """File, line and name of a class's forward; None if it is not of the traced code."""
+        """Return file, line and name of a class's forward; None: it is not in the traced code."""
         if kind not in self._forwards:
             self._forwards[kind] = self._find_forward(kind)
         return self._forwards[kind]
 
     def _find_forward(self, kind: Any) -> Any | None:
+        # a compiled module has no code of Python
         if issubclass(kind, torch.jit.ScriptModule):
             return None
         code: Any = getattr(inspect.unwrap(kind.forward), "__code__", None)
         file = None if code is None else self._recorder.places.name(code.co_filename)
         return None if file is None else [file, code.co_firstlineno, code.co_name]
 
-    def _returned(self, module: Any, output: Any) -> None:
+    def _add(self, module: Any, output: Any) -> None:
         values = _values(output)
         if self._recorder.over or not values or not readable(list(values.values())):
             return
-        loss = hasattr(output, "keys") and any(map(_is_loss, values.values()))
-        kind = "loss" if loss else "module"
+        is_loss = hasattr(output, "keys") and any(map(_is_loss, values.values()))
+        kind = "loss" if is_loss else "module"
         if module not in self._numbers:
             self._numbers[module] = next(self._count)
         name = f"{type(module).__name__} {self._numbers[module]}"
@@ -88,7 +89,7 @@ class Losses:
 
 
 def _values(output: Any) -> dict[str, Any]:
-    """The tensors and numbers of what is returned, by key or by place."""
+    """Return the tensors and numbers in a returned value, by key or by position."""
     if torch.is_tensor(output) or isinstance(output, (list, tuple)):
         rows = output if isinstance(output, (list, tuple)) else [output]
         return {str(n): row for n, row in enumerate(rows) if torch.is_tensor(row)}

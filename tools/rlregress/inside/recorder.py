@@ -1,4 +1,4 @@
-"""The recorder of a training: which hooks are in place, and the events that they hand in.
+"""The recorder of a training: the one stream of events, and the hooks that feed it.
 
 Hooks sit on torch, NumPy, gymnasium and the standard library, not on a framework. Runs inside
 foreign and old environments: standard library, NumPy, torch, gymnasium, Python 3.10 syntax.
@@ -16,11 +16,12 @@ import random
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch.jit import _builtins as jit
 
 from rlregress.inside import final, leaves
 from rlregress.inside.events import (
@@ -64,12 +65,12 @@ _PYTHON_DRAWS = (
 )  # fmt: skip
 _TENSOR_WRITES = ("copy_", "lerp_", "mul_", "add_")
 _TORCH_WRITES = ("add", "lerp", "mul", "_foreach_lerp_", "_foreach_mul_", "_foreach_add_")
-#: functions that make tensors of arrays: observations, minibatches, what was computed of a rollout.
+#: functions that make tensors of arrays: observations, minibatches, advantages of a rollout.
 _TORCH_DATA = ("tensor", "as_tensor", "from_numpy")
-#: names that one event gets.
-_NAMED = 1000
-#: times that a script may eat ``Stop``; after them it runs to its own end, unrecorded.
-_EATEN = 1000
+#: values of one event that get a name.
+_MOST_NAMES = 1000
+#: times that a script may catch ``Stop``; after them it runs to its own end, unrecorded.
+_MOST_CATCHES = 1000
 
 
 #: kinds of events by which trainings are compared that need not have the same events.
@@ -81,11 +82,11 @@ CURRENT: Recorder | None = None
 
 
 class Stop(BaseException):
-    """Ends a traced script at the step that was asked for; no handler of a script eats it."""
+    """Ends a traced script after its last recorded step; ``except Exception`` lets it pass."""
 
 
 class _Calls(threading.local):
-    """What a thread is in."""
+    """The calls that the current thread is in."""
 
     inside = False
 
@@ -96,18 +97,17 @@ class Recorder:
     Args:
         places: tells the traced code from all other.
         steps: environment steps after which ``Stop`` is raised; 0: never.
-        quiet: seed what is to be seeded, and note nothing.
-        named: numbers of events, from 0, that get the entries, parameters or gradients that they
-            consist of, by name.
-        moved: number of the event whose numbers are moved by one unit in the last place when it has
-            been recorded, and a seed of the directions.
+        quiet: seed generators and environments, and record nothing.
+        named: numbers of events, from 0, that also get the tensors that they consist of, by name.
+        nudged: number of the event after which all its numbers change by one unit in the last
+            place, and a seed of the directions.
 
     Attributes:
         events: in order.
         seeds: the first seed that the script gives to each generator.
-        seeded: what the tracer seeded because the script had not.
+        seeded: generators and environments that the script did not seed, and the recorder did.
         steps_left: environment steps until ``Stop``; 0: never.
-        environment_events: how many resets and steps of environments there were.
+        environment_events: resets and steps of environments so far.
     """
 
     def __init__(
@@ -116,23 +116,23 @@ class Recorder:
         steps: int = 0,
         quiet: bool = False,
         named: Sequence[int] = (),
-        moved: tuple[int, int] | None = None,
+        nudged: tuple[int, int] | None = None,
     ) -> None:
         self.events: list[Event] = []
         self.seeds: dict[str, str] = {}
         self.seeded: list[str] = []
         self.places = places
         self._calls = _Calls()
-        #: inside a step of an optimiser.
+        #: whether an optimiser makes a step: its writes are part of the event of the step.
         self.stepping = False
-        #: nothing is recorded any more.
+        #: whether recording has ended.
         self.over = False
         self.quiet = quiet
         self._named = frozenset(named)
-        self._moved = moved
+        self._nudged = nudged
         self.steps_left = steps
         self._stopped = False
-        self._eaten = 0
+        self._catches = 0
         self.environment_events = 0
         depth = Depth()
         self._environments = Environments(self, depth)
@@ -142,7 +142,7 @@ class Recorder:
         self._names, self._logged = (*GYMNASIUM, *recorded), (*LOGGED, *logged)
         self._elsewhere = Elsewhere(self, instead)
         self._networks = final.Networks()
-        # what replaced methods call
+        # replaced methods of classes call these by name; see ``recorded_methods.hook_method``
         self.environment_reset = self._environments.reset
         self.environment_step = self._environments.step
         self.environment_seed = self._environments.seed
@@ -150,7 +150,7 @@ class Recorder:
         self.logged_call = self._recorded_methods.log
         self.optimizer_step: Any = None
         self._undo: list[Callable[[], None]] = []
-        #: by identity, what was replaced and what stands in its place.
+        #: by identity, each replaced function and its replacement.
         self._replaced: dict[int, tuple[Any, Any]] = {}
         self._parameters: dict[int, Any] = {}
         self._new: list[Any] = []
@@ -159,86 +159,96 @@ class Recorder:
     # -- events ------------------------------------------------------------------------------
 
     def add(self, kind: str, name: str, parts: dict[str, Any], at: Any, values: Any = None) -> None:
-        """Append an event; ``at`` is None outside of the traced code.
+        """Append an event.
 
         Args:
-            values: gives what the event consists of, by the name of its part and of its own.
+            at: its place in the traced code; None: it is outside.
+            values: returns the tensors and numbers of the event, by name.
         """
-        # a forked worker has hooks, too, and nobody who reads its events
+        # a forked worker has hooks, too, and nobody reads its events
         if os.getpid() != self._process or self.over or self.quiet:
             return
         self._elsewhere.look()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
-        self._name(values)
-        if self._moved is not None and len(self.events) - 1 == self._moved[0]:
-            self._move(values)
-        # not while a network is being made: with draws and writes
+        self._add_names(values)
+        if self._nudged is not None and len(self.events) - 1 == self._nudged[0]:
+            self._nudge(values)
+        # not at draws and writes, which come while a network is being made
         if kind in ("reset", "step", "backward", "optimizer"):
             self._networks.look()
 
-    def _name(self, values: Any) -> None:
-        """Give the last event what it consists of by name, if it is one of those that get it."""
+    def _add_names(self, values: Any) -> None:
+        """Add the values of the last event by name, if it is one of the named events."""
         if len(self.events) - 1 in self._named and values is not None:
-            found = self.events[-1].setdefault("named", {})
-            for name, array in itertools.islice(values().items(), _NAMED):
+            by_name = self.events[-1].setdefault("named", {})
+            for name, array in itertools.islice(values().items(), _MOST_NAMES):
                 # a tensor may be written more than once
-                found[name if name not in found else f"{name} (again)"] = part(array)
+                by_name[name if name not in by_name else f"{name} (again)"] = part(array)
 
-    def _move(self, values: Any) -> None:
-        """Move what the last event consists of, and the networks, by one unit in the last place."""
-        assert self._moved is not None
-        draw = np.random.Generator(np.random.PCG64(self._moved[1]))
-        every = list(values().values()) if values is not None else []
-        for value in [*every, *self._networks.tensors()]:
-            moved = leaves.one_unit(value, draw)
-            if moved is None:
-                continue
-            # of what may not be written, others hold copies
-            with contextlib.suppress(ValueError, RuntimeError):
-                if isinstance(value, np.ndarray):
-                    value[...] = moved
-                else:
-                    value.detach().copy_(moved)
+    def _nudge(self, values: Any) -> None:
+        """Change the values of the last event, and the networks, by one unit in the last place."""
+        assert self._nudged is not None
+        draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
+        # these writes are none of the training: a further event would end the comparison with it
+        was_inside, self.inside = self.inside, True
+        try:
+            event_values = list(values().values()) if values is not None else []
+            for value in [*event_values, *self._networks.tensors()]:
+                nudged_value = leaves.one_unit(value, draw)
+                if nudged_value is None:
+                    continue
+                # a read-only array cannot change; the training uses copies of it, which do
+                with contextlib.suppress(ValueError, RuntimeError):
+                    if isinstance(value, np.ndarray):
+                        value[...] = nudged_value
+                    else:
+                        # not ``detach``: a backward pass refuses tensors that it sees modified
+                        value.data.copy_(nudged_value)
+        finally:
+            self.inside = was_inside
 
     def names(self) -> dict[int, str]:
-        """Parameter or buffer, by identity -> its name in a network that is still in use."""
+        """Return parameter or buffer, by identity -> its name in a network in use."""
         return self._networks.names()
 
     def answer(self, name: str, value: Any) -> None:
-        """What a training shows itself; of an error where it was raised, and no value."""
+        """Record a result that a training returns: its value, or where an error was raised."""
         if not isinstance(value, ExpectedError):
-            # all of it: what is no array tells as much here
             self.add("output", name, {"value": part(value)}, None, lambda: named_output(value))
             return
         parts = {"value": in_words(value, RAISED)}
-        self.add("output", name, parts, ["", 0, "", self.places.of(value.frames)])
+        self.add("output", name, parts, ["", 0, "", self.places.select(value.frames)])
 
     def answer_with_events(self, runs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
-        """Run trainings that a version may lack; the events of each are one answer of each kind.
+        """Run trainings that a version may lack; the events of one kind are one answer.
 
         Raises:
             Unsupported: the version lacks all of them.
         """
-        lacking, moved = True, self._moved
+        lacks_all, nudged = True, self._nudged
         for name, run in runs:
-            # the numbers of events are those of answers
-            first, self._moved = len(self.events), None
+            # events are counted after they are joined: none of a training is nudged
+            first, self._nudged = len(self.events), None
             answer = refused(run)
-            own, self.events[first:], self._moved = self.events[first:], [], moved
+            events, self.events[first:], self._nudged = self.events[first:], [], nudged
             if isinstance(answer, Lacking):
                 continue
-            lacking = False
+            lacks_all = False
             for kind in _TELLING:
-                of_kind = [event for event in own if event["kind"] == kind]
-                parts = [each for event in of_kind for each in event["parts"].values()]
+                parts = [
+                    part_of_event
+                    for event in events
+                    if event["kind"] == kind
+                    for part_of_event in event["parts"].values()
+                ]
                 if parts:
                     self.add("output", f"{name}: {kind}", {"value": joined(parts)}, None)
             self.answer(name, answer)
-        if lacking:
+        if lacks_all:
             raise Unsupported("this version has none of these trainings")
 
     def end(self) -> None:
-        """The last event: the networks as the training leaves them."""
+        """Record the last event, the networks as the training leaves them, and end."""
         parts = self._networks.parts()
         if parts:
             self.add("final", "networks", parts, None, self._networks.named)
@@ -246,7 +256,7 @@ class Recorder:
 
     @property
     def inside(self) -> bool:
-        """Whether this thread is in a function that is recorded as a whole."""
+        """Return whether this thread is in a function that is one event, with all it calls."""
         return self._calls.inside
 
     @inside.setter
@@ -255,32 +265,60 @@ class Recorder:
 
     @property
     def elsewhere(self) -> list[dict[str, Any]]:
-        """What was done in other threads and processes, and who started them."""
-        return self._elsewhere.found
+        """Return the threads and processes that did a part of the training; see ``Elsewhere``."""
+        return self._elsewhere.rows
 
-    def draw(self, name: str, value: Any) -> None:
-        """A random draw of the traced code."""
+    def _note_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
+        """Record a random draw of the traced code."""
+        arguments, _, returned = call
+        value = arguments[0] if takes_argument and arguments else returned
         at = self.places.nearest(3)
         if at is not None and not self.stepping and readable(value):
             self.add("draw", name, {"value": part(value)}, at)
 
-    def write(self, name: str, tensor: Any) -> None:
-        """A tensor written in place without a gradient: target networks, buffers, gradients."""
+    def _note_write(self, name: str, *call: Any) -> None:
+        """Record a tensor that a method has written in place."""
+        self._write(name, call[2])
+
+    def _note_writes(
+        self, name: str, arguments: Any, options: Mapping[str, Any], returned: Any
+    ) -> None:
+        """Record the tensors that a function wrote to: with ``out=``, or in a list of them."""
+        is_in_place = name.endswith("_")
+        target = arguments[0] if is_in_place and arguments else options.get("out")
+        for tensor in target if isinstance(target, (list, tuple)) else [target]:
+            self._write(name, tensor)
+
+    def _write(self, name: str, tensor: Any) -> None:
+        """Record a tensor written without a gradient: target networks, buffers, gradients."""
         if self.stepping or not torch.is_tensor(tensor) or not readable(tensor):
             return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
-        at = self.places.nearest(3)
+        at = self.places.nearest(4)
         if at is not None:
             # writes of one function to tensor after tensor are one event: an update of a network
             self._append_to_last("write", name, tensor, at, lambda place: (place[0], place[2]))
 
-    def data(self, array: Any) -> None:
-        """An array, or a list, that becomes a tensor."""
+    def _note_data(self, arguments: Any, _: Any) -> None:
+        """Record an array, or a list, that becomes a tensor."""
+        array = arguments[0] if arguments else None
+        if not _is_data(array):
+            return
         at = self.places.nearest(3)
         if at is not None and not self.stepping:
             # arrays of one line are one event: the fields of a minibatch
             self._append_to_last("data", "array", array, at, lambda place: place[:3])
+
+    def _note_backward(self, name: str, arguments: Any, options: Mapping[str, Any]) -> None:
+        """Record a loss before its gradients are computed."""
+        tensors = arguments[0] if arguments else options.get("outputs", options.get("tensors"))
+        if not readable(tensors):
+            return
+        self.new_parameters()
+        is_single = isinstance(tensors, (list, tuple)) and len(tensors) == 1
+        value = part(tensors[0] if is_single else tensors)
+        self.add("backward", name, {"loss": value}, self.places.nearest(3))
 
     def _append_to_last(self, kind: str, name: str, value: Any, at: Any, same: Any) -> None:
         last = self.events[-1] if self.events else None
@@ -291,12 +329,12 @@ class Recorder:
 
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
             last["parts"]["value"] = joined([last["parts"]["value"], added])
-            self._name(values)
+            self._add_names(values)
             return
         self.add(kind, name, {"value": added}, at, values)
 
     def new_parameters(self) -> None:
-        """An event with all parameters registered since the last one: how networks begin."""
+        """Record all parameters that were registered since the last time: how networks begin."""
         alive = [p for p in (reference() for reference in self._new) if p is not None]
         self._new.clear()
         tensors = [p for p in alive if torch.is_tensor(p) and readable(p)]
@@ -316,7 +354,7 @@ class Recorder:
         return environment
 
     def step_taken(self) -> None:
-        """One step of an environment has been recorded."""
+        """Count a recorded step of an environment; raise ``Stop`` after the last one."""
         if self.steps_left and os.getpid() == self._process:
             self.steps_left -= 1
             if not self.steps_left:
@@ -333,24 +371,24 @@ class Recorder:
         raise Stop
 
     def check(self) -> None:
-        """Raise ``Stop`` again in a script that has eaten it and goes on."""
+        """Raise ``Stop`` again in a script that has caught it and goes on."""
         # some loops count only the steps that succeed: they would never end
-        if self._stopped and os.getpid() == self._process and self._eaten < _EATEN:
-            self._eaten += 1
+        if self._stopped and os.getpid() == self._process and self._catches < _MOST_CATCHES:
+            self._catches += 1
             raise Stop
 
-    def unseeded(self, what: str) -> None:
-        """Note that the tracer seeded something."""
-        if what not in self.seeded:
-            self.seeded.append(what)
+    def unseeded(self, name: str) -> None:
+        """Note that the recorder seeded a generator or an environment."""
+        if name not in self.seeded:
+            self.seeded.append(name)
 
     # -- hooks -------------------------------------------------------------------------------
 
     def replace(self, owner: Any, name: str, new: Any) -> Any:
-        """Set an attribute until the recorder is left; what stands there now.
+        """Set an attribute until the recorder is left; return its new value.
 
-        Not ``unittest.mock``: ``rebind`` has to find what stands in for a function, which is named
-        as the function for pickling, and all hooks are undone in one order.
+        Not ``unittest.mock``: ``rebind`` has to find the replacement of a function, which has its
+        name for pickling, and all hooks are undone in one order.
         """
         missing = object()
         own = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
@@ -370,15 +408,15 @@ class Recorder:
         return new
 
     def rebind(self) -> None:
-        """Replace what modules of the traced code have imported by name before the recorder."""
+        """Replace functions in modules of the traced code that imported them by name before."""
         for module in list(sys.modules.values()):
             if self.places.name(str(getattr(module, "__file__", None) or "")) is None:
                 continue
             for name, value in list(vars(module).items()):
-                known, new = self._replaced.get(id(value), (None, None))
-                if known is value and known is not None:
-                    setattr(module, name, new)
-                    self._undo.append(functools.partial(setattr, module, name, known))
+                original, replacement = self._replaced.get(id(value), (None, None))
+                if original is value and original is not None:
+                    setattr(module, name, replacement)
+                    self._undo.append(functools.partial(setattr, module, name, original))
 
     def on_exit(self, undo: Callable[[], None]) -> None:
         """Call this when the recorder is left; the last one first."""
@@ -392,7 +430,6 @@ class Recorder:
         try:
             if not self.quiet:
                 self._hook_functions()
-                self._hook_backward()
                 self._hook_parameters()
                 self._networks.install(self)
                 self._losses.install()
@@ -432,125 +469,74 @@ class Recorder:
             (random, _PYTHON_DRAWS, "random"),
         ):
             for name in names:
-                # what is shuffled is the argument
-                first = name == "shuffle"
-                self._wrap(owner, name, self.draw, f"{label}.{name}", argument=first)
+                # its argument is shuffled, and it returns nothing
+                note = functools.partial(self._note_draw, f"{label}.{name}", name == "shuffle")
+                self.hook(owner, name, after=note)
         for name in _TENSOR_WRITES:
-            self._wrap(torch.Tensor, name, self.write, f"Tensor.{name}")
+            note = functools.partial(self._note_write, f"Tensor.{name}")
+            self.hook(torch.Tensor, name, after=note)
         for name in _TORCH_WRITES:
             if hasattr(torch, name):
-                self._wrap_writing(name)
+                note = functools.partial(self._note_writes, f"torch.{name}")
+                self.hook(torch, name, after=note, is_whole=False)
         for name in _TORCH_DATA:
-            self._wrap_data(name)
-
-    def _wrap(self, owner: Any, name: str, note: Any, label: str, argument: bool = False) -> None:
-        original = getattr(owner, name)
-
-        def wrapped(*arguments: Any, **options: Any) -> Any:
-            if compiling() or self.inside:
-                return through(original, *arguments, **options)
-            self.inside = True
-            try:
-                value = through(original, *arguments, **options)
-                note(label, arguments[0] if argument and arguments else value)
-            finally:
-                self.inside = False
-            return value
-
-        self.register_with_jit(original, self.replace(owner, name, wrapped))
-
-    def register_with_jit(self, original: Any, wrapped: Any) -> None:
-        """Let functions that are compiled by torch.jit mean the original."""
-        from torch.jit import _builtins as jit
-
-        operator = jit._find_builtin(original)
-        if operator is not None:
-            jit._register_builtin(wrapped, operator)
-            self.on_exit(lambda: jit._get_builtin_table().pop(id(wrapped), None))
-
-    def _wrap_writing(self, name: str) -> None:
-        """Functions that write only where they are told to: ``out=``, or into a list."""
-        original = getattr(torch, name)
-        in_place = name.endswith("_")
-
-        def wrapped(*arguments: Any, **options: Any) -> Any:
-            value = through(original, *arguments, **options)
-            if compiling() or self.inside:
-                return value
-            target = arguments[0] if in_place and arguments else options.get("out")
-            if target is None:
-                return value
-            self.inside = True
-            try:
-                for tensor in target if isinstance(target, (list, tuple)) else [target]:
-                    self.write(f"torch.{name}", tensor)
-            finally:
-                self.inside = False
-            return value
-
-        self.register_with_jit(original, self.replace(torch, name, wrapped))
-
-    def _wrap_data(self, name: str) -> None:
-        original = getattr(torch, name)
-
-        def wrapped(*arguments: Any, **options: Any) -> Any:
-            if compiling():
-                return through(original, *arguments, **options)
-            given = arguments[0] if arguments else None
-            if self.inside or not _is_data(given):
-                return through(original, *arguments, **options)
-            self.inside = True
-            try:
-                self.data(given)
-                return through(original, *arguments, **options)
-            finally:
-                self.inside = False
-
-        self.register_with_jit(original, self.replace(torch, name, wrapped))
-
-    def _hook_backward(self) -> None:
+            self.hook(torch, name, before=self._note_data)
         for owner, name, label in (
             (torch.Tensor, "backward", "loss"),
             (torch.autograd, "backward", "loss"),
             (torch.autograd, "grad", "grad"),
         ):
-            self._wrap_backward(owner, name, label)
+            note = functools.partial(self._note_backward, label)
+            self.hook(owner, name, before=note)
 
-    def _wrap_backward(self, owner: Any, name: str, label: str) -> None:
+    def hook(
+        self, owner: Any, name: str, *, before: Any = None, after: Any = None, is_whole: bool = True
+    ) -> None:
+        """Call functions before and after another one, until the recorder is left.
+
+        Args:
+            before: takes the arguments, by position and by name.
+            after: the same, and the returned value.
+            is_whole: hooked functions that the function calls are part of it, and not reported.
+        """
         original = getattr(owner, name)
 
-        def wrapped(*arguments: Any, **options: Any) -> Any:
-            if compiling() or self.inside:
+        def hooked(*arguments: Any, **options: Any) -> Any:
+            # torch.compile follows no hook
+            if compiling() or self.inside or self.over:
                 return through(original, *arguments, **options)
-            given = options.get("outputs", options.get("tensors"))
-            self._backward(label, arguments[0] if arguments else given)
-            self.inside = True
             try:
-                return through(original, *arguments, **options)
+                if before is not None:
+                    self.inside = True
+                    before(arguments, options)
+                self.inside = is_whole
+                returned = through(original, *arguments, **options)
+                if after is not None:
+                    self.inside = True
+                    after(arguments, options, returned)
             finally:
                 self.inside = False
+            return returned
 
-        self.replace(owner, name, wrapped)
-
-    def _backward(self, name: str, tensors: Any) -> None:
-        if not readable(tensors):
-            return
-        self.new_parameters()
-        alone = isinstance(tensors, (list, tuple)) and len(tensors) == 1
-        value = part(tensors[0] if alone else tensors)
-        self.add("backward", name, {"loss": value}, self.places.nearest(3))
+        replacement = self.replace(owner, name, hooked)
+        # functions that torch.jit compiles mean the original
+        operator = jit._find_builtin(original)
+        if operator is not None:
+            jit._register_builtin(replacement, operator)
+            table = jit._get_builtin_table()
+            self.on_exit(lambda: table.pop(id(replacement), None))
 
     def _hook_parameters(self) -> None:
         module = torch.nn.modules.module
         register = getattr(module, "register_module_parameter_registration_hook", None)
         if register is None:
-            # before torch 2.0: the first step of each optimiser tells how its parameters began
+            # before torch 2.0: the first step of each optimiser shows how its parameters began
             return
 
         def registered(_: Any, __: str, parameter: Any) -> None:
-            known = self._parameters.get(id(parameter))
+            reference = self._parameters.get(id(parameter))
             # functional calls register the same parameters over and over
-            if parameter is not None and (known is None or known() is not parameter):
+            if parameter is not None and (reference is None or reference() is not parameter):
                 self._parameters[id(parameter)] = weakref.ref(parameter)
                 self._new.append(self._parameters[id(parameter)])
 
@@ -558,21 +544,21 @@ class Recorder:
 
 
 def _is_data(value: Any) -> bool:
-    """Whether it holds several numbers that are no tensor yet."""
+    """Return whether a value holds several numbers and is no tensor yet."""
     if isinstance(value, np.ndarray):
         return value.size > 1
     return isinstance(value, (list, tuple)) and len(value) > 1 and readable(value)
 
 
 def named_by_adapters() -> tuple[list[str], list[str], dict[str, str]]:
-    """What all known adapters name: methods to watch, those that log, what runs in one process."""
+    """Return the methods that adapters record, those that log, and ``in_one_process``, of all."""
     from rlregress import frameworks
 
     recorded: list[str] = []
     logged: list[str] = []
     instead: dict[str, str] = {}
     for name in frameworks.names():
-        # an adapter of others that is broken is no reason not to record
+        # a broken adapter of a third party must not prevent a recording
         with contextlib.suppress(Exception):
             adapter = frameworks.get(name)
             recorded.extend(adapter.framework.recorded_methods)

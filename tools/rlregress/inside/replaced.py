@@ -1,6 +1,6 @@
-"""What stands in the place of a function while a recorder's hooks are there.
+"""Replacements of functions while a recorder's hooks are in place.
 
-Nothing of it holds a script up: it is pickled by its name, is equal to the original where torch and
+A script must not notice one: it is pickled by its name, is equal to the original where torch and
 NumPy look a function up, and is inspected as the original.
 """
 
@@ -20,14 +20,14 @@ def _not_compiling() -> bool:
     return False
 
 
-# torch.compile follows neither frames nor the state of the recorder: it has to meet the original
+# torch.compile follows neither frames nor the state of the recorder: it must compile the original
 compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compiling)
 
 
 class Hook(functools.partial):
-    """A hook that is registered with torch: a pickle takes none along, but what does nothing.
+    """A hook that is registered with torch; a pickle has a function in its place that does nothing.
 
-    What torch puts around a script's own optimiser is pickled with all hooks there are.
+    Torch pickles the optimiser of a script together with all hooks that are registered.
     """
 
     def __reduce__(self) -> Any:
@@ -35,21 +35,21 @@ class Hook(functools.partial):
 
 
 class Replaced(functools.partial):
-    """What is called, without a frame of its own, instead of a function that is written in C.
+    """Replaces a function that is written in C; it adds no frame to the stack.
 
-    A class of a script may hold it, compare it, or ask for its kind.
+    A class of a script may hold it, compare it, or ask for its type.
     """
 
     def stands_for(self, original: Any, module: str, name: str) -> Replaced:
-        """Name it; ``name`` is qualified."""
+        """Take the name and the documentation of the original; ``name`` is qualified."""
         self.__wrapped__ = original
         self.__name__, self.__qualname__ = name.rpartition(".")[2], name
         self.__module__ = module
         self.__doc__ = original.__doc__
         # most functions in C do not become methods of the class that holds them; a method of an
-        # object, such as NumPy's generator, is one already
-        bound = getattr(original, "__self__", None) is not None
-        self._binds = hasattr(type(original), "__get__") and not bound
+        # object, such as NumPy's generator, is bound already
+        is_bound = getattr(original, "__self__", None) is not None
+        self._binds = hasattr(type(original), "__get__") and not is_bound
         return self
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -58,8 +58,8 @@ class Replaced(functools.partial):
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["__wrapped__"], name)
 
-    def __eq__(self, other: Any) -> bool:
-        return bool(self.__wrapped__ == getattr(other, "__wrapped__", other))
+    def __eq__(self, value: Any) -> bool:
+        return bool(self.__wrapped__ == getattr(value, "__wrapped__", value))
 
     def __hash__(self) -> int:
         return hash(self.__wrapped__)
@@ -71,7 +71,7 @@ class Replaced(functools.partial):
         owner = getattr(self.__wrapped__, "__self__", None)
         if owner is None or isinstance(owner, (type, ModuleType)):
             return self.__qualname__
-        # of a generator, which goes with it
+        # a method of a random generator, which is pickled with it
         return self.__wrapped__.__reduce__()
 
     def __copy__(self) -> Any:
@@ -87,13 +87,13 @@ class Replaced(functools.partial):
 
 
 def stand_in(owner: Any, name: str, original: Any, called: Any) -> Any:
-    """``called``, named and inspected as what it stands for in a module or a class."""
-    a_class = inspect.isclass(owner)
-    module = owner.__module__ if a_class else owner.__name__
-    qualified = f"{owner.__qualname__}.{name}" if a_class else name
+    """Return a replacement of ``owner.name`` that calls ``called`` and looks like the original."""
+    is_class = inspect.isclass(owner)
+    module = owner.__module__ if is_class else owner.__name__
+    qualified = f"{owner.__qualname__}.{name}" if is_class else name
     if inspect.isroutine(original) and not inspect.isfunction(original):
         return Replaced(called).stands_for(original, module, qualified)
-    # pickled by reference: a thunk that is sent to another process takes no recorder along
+    # pickled by its name: a function that is sent to another process takes no recorder along
     called.__name__, called.__qualname__, called.__module__ = name, qualified, module
     if original is not None:
         called.__doc__, called.__wrapped__ = original.__doc__, original

@@ -16,16 +16,16 @@ from typing import Any
 from rlregress import files
 from rlregress.errors import UserError
 
-#: of what ``recorded_runs`` and ``baseline_runs`` read
+#: version of the format that ``recorded_runs`` and ``baseline_runs`` read
 SCHEMA = 2
-#: bytes of a record, at most: that of millions of steps in the shortest episodes has a fifth
+#: bytes of a record, at most; one of millions of steps in the shortest episodes has a fifth
 _LARGEST = 1 << 26
-#: what may differ between two records of one run that have the same result
+#: entries that may differ between two records of one run with the same result
 _MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """SHA-256 over what a record says."""
+    """Return the SHA-256 over the content of a record."""
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
@@ -35,18 +35,18 @@ def _no_constant(name: str) -> Any:
 
 
 def finite_or_none(value: float) -> Any:
-    """NaN and infinity as None: JSON has no word for them."""
+    """Return a number; None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write so that a reader sees the old file or the whole new one, also after a crash.
+    """Write a file so that a reader sees the old one or the whole new one, even after a crash.
 
     Raises:
-        OSError: it cannot be written, or what is there is no file.
+        OSError: it cannot be written, or the path is no file.
     """
     files.check_target(path)
-    # a name that nobody else can have put there, such as a link to a file elsewhere
+    # nobody else can have put something of this name there, such as a link to another file
     temporary = path.with_name(f".{path.name[:150]}.{uuid.uuid4().hex}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
@@ -61,43 +61,47 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def check_writable(folder: Path, what: str) -> None:
-    """UserError unless ``what`` can be written to ``folder``, which is made if it is not there."""
+def check_writable(folder: Path, content: str) -> None:
+    """Raise UserError unless a folder can be created, or written to.
+
+    Args:
+        content: the words for it in the message.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=folder, prefix=".writable-"):
             pass
     except OSError as error:
         raise UserError(
-            f"{what} cannot be written to {folder}: {error.strerror}; expected a folder that you "
-            "may write to"
+            f"{content} cannot be written to {folder}: {error.strerror}; expected a folder that "
+            "you may write to"
         ) from None
 
 
-def check_file(path: Path, what: str) -> None:
-    """UserError unless ``what`` can be written to the file ``path``, which need not be there."""
+def check_file(path: Path, content: str) -> None:
+    """Raise UserError unless a file can be written; see ``check_writable``."""
     try:
         files.check_target(path)
     except OSError as error:
         raise UserError(
-            f"{what} cannot be written to {path}: {error.strerror}; expected the name of a file"
+            f"{content} cannot be written to {path}: {error.strerror}; expected the name of a file"
         ) from None
-    check_writable(files.absolute(path).parent, what)
+    check_writable(files.absolute(path).parent, content)
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Seal ``content`` with its checksum and write it."""
+    """Write ``content`` with its checksum."""
     sealed = {**content, "checksum": checksum(content)}
     write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
 def outcome(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run came to: the record without when, where and how fast it was made."""
+    """Return the result of a run: its record without time, place and speed."""
     return {name: value for name, value in content.items() if name not in _MEASURED}
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What a record says, if its seal is whole; ``recorded_runs.read`` checks what it holds too.
+    """Return the content of a record with a right checksum; ``recorded_runs.read`` checks more.
 
     Raises:
         UserError: it cannot be read, or is damaged.

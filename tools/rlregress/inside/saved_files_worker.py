@@ -154,7 +154,7 @@ class _Kinds:
         except Unsupported as reason:
             return None, {"unsupported": str(reason)}
         except Exception as error:  # whatever the foreign code raises is the finding
-            origin = error_origin.found(error, self._places)
+            origin = error_origin.describe_error(error, self._places)
             # what is missing in a state follows in the lines below
             text = " ".join(_COLOUR.sub("", str(error)).split())
             message = f"{origin['type']}: {text}"[:_MESSAGE]

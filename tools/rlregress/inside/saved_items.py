@@ -1,8 +1,8 @@
-"""What was loaded from a file, item by item in words that are equal where the bits are.
+"""The content of a loaded file, item by item, in words that are equal if the bits are.
 
-A number, an array and a tensor are described by their kind and their bits, a function of one number
-(a schedule) by its values, another object by its class and its public attributes. So a number that
-is an object afterwards is another item, and a closure that has become a class is none.
+A number, an array and a tensor are described by kind and bits, a function of one number (a
+schedule) by its values, another object by its class and its public attributes. So a number that has
+become an object differs, and a closure that has become a class with the same values does not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 
 from rlregress.inside import events, leaves
 
-#: of the remaining progress, at which a schedule is described.
+#: values of the remaining progress at which a schedule is evaluated.
 _PROGRESS = (1.0, 0.7, 0.3, 0.0)
 #: levels of objects in objects.
 _DEEP = 6
@@ -29,10 +29,9 @@ _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 
 
 def items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]]:
-    """Everything that a value consists of: path, words, and of floats numbers by which it grows.
+    """Yield all items of a value: path, words, and numbers that show how far floats differ.
 
-    The numbers are the norm and two projections of all of them: they differ about as much as the
-    floats do.
+    The numbers are the norm and two projections of all floats.
     """
     yield from _items(name, value, 0)
 
@@ -56,7 +55,7 @@ def _size(value: Any) -> list[Any]:
 
 
 def _words(value: Any) -> Any:
-    """A value without parts in words; None: it has parts."""
+    """Return the words of a value without parts; None: it has parts."""
     if isinstance(value, torch.Tensor):
         kind = " ".join(["tensor", *events.placement_of(value)])
         return f"{kind} of {_numbers(events.as_array(value), str(value.dtype))}"
@@ -67,11 +66,11 @@ def _words(value: Any) -> Any:
     if isinstance(value, type):
         return f"class {value.__name__}"
     if inspect.isfunction(value) or inspect.ismethod(value) or _is_schedule(value):
-        return _of_function(value)
-    own = leaves.leaf(value)
-    if own is None:
+        return _describe_function(value)
+    leaf = leaves.leaf(value)
+    if leaf is None:
         return None
-    kind, content = own
+    kind, content = leaf
     if isinstance(content, np.ndarray):
         content = repr(content.reshape(-1)[0].item())
     return f"{kind} {content}" if not isinstance(value, (str, type(None))) else str(content)
@@ -81,17 +80,17 @@ def _numbers(array: np.ndarray, kind: str) -> str:
     flat = np.ascontiguousarray(array).reshape(-1)
     first = ", ".join(f"{number:.6g}" if array.dtype.kind == "f" else str(number)
                       for number in flat[:_SHOWN].tolist())  # fmt: skip
-    more = ", ..." if flat.size > _SHOWN else ""
+    ellipsis = ", ..." if flat.size > _SHOWN else ""
     digest = hashlib.sha256(flat.tobytes()).hexdigest()[:8]
-    return f"{kind} {list(array.shape)}: {first}{more} ({digest})"
+    return f"{kind} {list(array.shape)}: {first}{ellipsis} ({digest})"
 
 
 def _is_schedule(value: Any) -> bool:
     return callable(value) and not isinstance(value, torch.nn.Module)
 
 
-def _of_function(function: Callable[..., Any]) -> Any:
-    """By its values, if it is one of a number; an object with ``__call__`` that is none: None."""
+def _describe_function(function: Callable[..., Any]) -> Any:
+    """Return the words of a function: its values, or its name; None: an object with parts."""
     try:
         values = [float(function(progress)) for progress in _PROGRESS]
     except Exception:  # a function of something else
@@ -108,15 +107,16 @@ def _parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
         return type(value).__name__, [(f".{k}", part) for k, part in value._asdict().items()]
     if isinstance(value, Mapping):
         rows = sorted(value.items(), key=lambda row: str(row[0]))
-        # what only the other version adds to it was not loaded
         return "mapping", [(f"[{key!r}]", part) for key, part in rows]
     if isinstance(value, (Sequence, collections.deque, np.ndarray)):
         kind = "list" if isinstance(value, (list, collections.deque)) else "tuple"
         return f"{kind} of {len(value)}", [(f"[{n}]", part) for n, part in enumerate(value)]
     if hasattr(value, "contains") and hasattr(value, "sample"):
-        # a space, of gym or gymnasium: its generator is none of what it is
-        known = [(f".{name}", getattr(value, name)) for name in _SPACE if hasattr(value, name)]
-        return f"space {type(value).__name__} of {getattr(value, 'dtype', '')}", known
+        # a space of gym or gymnasium; its random generator does not count
+        named_parts = [
+            (f".{name}", getattr(value, name)) for name in _SPACE if hasattr(value, name)
+        ]
+        return f"space {type(value).__name__} of {getattr(value, 'dtype', '')}", named_parts
     named: dict[str, Any] = leaves.attributes(value)
     public = [(f".{name}", part) for name, part in sorted(named.items()) if name[:1] != "_"]
     return f"object {type(value).__name__}", public

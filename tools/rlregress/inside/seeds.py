@@ -1,4 +1,4 @@
-"""The generators under a recorder: seeded where the script does not, and told where it matters."""
+"""Random generators under a recorder: seeded if the script does not, and noted if it draws then."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import torch
 
 from rlregress.probing.framework_errors import through
 
-#: given to whatever the script does not seed; no script's own, so that a lost seed shows.
+#: the seed of generators that the script does not seed. No script uses it: a lost seed shows.
 SEED = 1_234_567
 #: characters of a script's seed that are kept: it may be an array.
 _LONGEST = 100
 
 
 def _states() -> dict[str, Any]:
-    """The state of each generator, in a form that can be compared."""
+    """Return the state of each generator, in a form that can be compared."""
     kind, keys, place, has_gauss, gauss = np.random.get_state(legacy=True)
     return {
         "torch's generator": torch.get_rng_state().numpy().tobytes(),
@@ -28,36 +28,37 @@ def _states() -> dict[str, Any]:
 
 
 def install(recorder: Any) -> None:
-    """Seed every generator, and note at the end which of them the script only used."""
+    """Seed every generator, and note at the end which of them the script used and did not seed."""
     random.seed(SEED)
     np.random.seed(SEED)
     torch.manual_seed(SEED)
-    begun, left = _states(), set(_states())
+    initial = _states()
+    unseeded = set(initial)
 
-    def used(what: str, seed: Any) -> None:
-        # a script that draws the seed itself, too
-        if what in left and _states()[what] != begun[what]:
-            recorder.unseeded(what)
-        left.discard(what)
-        recorder.seeds.setdefault(what, " ".join(str(seed).split())[:_LONGEST])
+    def note_seed(generator: str, seed: Any) -> None:
+        # a script may draw before it seeds, such as the seed itself
+        if generator in unseeded and _states()[generator] != initial[generator]:
+            recorder.unseeded(generator)
+        unseeded.discard(generator)
+        recorder.seeds.setdefault(generator, " ".join(str(seed).split())[:_LONGEST])
 
-    def note() -> None:
+    def note_used() -> None:
         states = _states()
         if torch.initial_seed() != SEED:
-            # by a method of the generator itself
-            left.discard("torch's generator")
-        for what in sorted(left):
-            if states[what] != begun[what]:
-                recorder.unseeded(what)
+            # by a method of the generator itself, which is not replaced
+            unseeded.discard("torch's generator")
+        for generator in sorted(unseeded):
+            if states[generator] != initial[generator]:
+                recorder.unseeded(generator)
 
-    recorder.on_exit(note)
-    for owner, name, what in (
+    recorder.on_exit(note_used)
+    for owner, name, generator in (
         (torch, "manual_seed", "torch's generator"),
         (torch.random, "manual_seed", "torch's generator"),
         (np.random, "seed", "NumPy's generator"),
         (random, "seed", "Python's generator"),
     ):
-        recorder.replace(owner, name, _seeding(getattr(owner, name), used, what))
+        recorder.replace(owner, name, _seeding(getattr(owner, name), note_seed, generator))
     make = np.random.default_rng
 
     def default_rng(seed: Any = None) -> Any:
@@ -69,13 +70,13 @@ def install(recorder: Any) -> None:
     recorder.replace(np.random, "default_rng", default_rng)
 
 
-def _seeding(original: Callable[..., Any], used: Any, what: str) -> Callable[..., Any]:
+def _seeding(original: Callable[..., Any], note: Any, generator: str) -> Callable[..., Any]:
     def seeding(*arguments: Any, **options: Any) -> Any:
-        given = [*arguments, *options.values()]
-        if not given or given[0] is None:
-            # asked for a seed of the clock: one of the tracer's
+        values = [*arguments, *options.values()]
+        if not values or values[0] is None:
+            # without a seed the clock would give one
             return through(original, SEED)
-        used(what, given[0])
+        note(generator, values[0])
         return through(original, *arguments, **options)
 
     return seeding

@@ -1,23 +1,30 @@
-"""Record a trace: ``python -m rlregress.inside.trace_worker JOB``, a process of its own.
+"""Record a trace in this process: ``python -m rlregress.inside.trace_worker JOB``.
 
-Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
-traced only, Python 3.10 syntax.
+Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the traced
+code only, Python 3.10 syntax.
 
-The job is a JSON file: ``output`` (path of the trace), ``packages`` (importable packages of the
-traced code), ``distributions`` and ``trees`` (more of it, which differs between two sides: names of
-releases, and importable packages), ``steps`` (environment steps to record, 0: all), ``lines``
-(whether to note what is reached; a list of files and functions: the lines of those, and of others
-that they are entered), ``imports`` (whether a batch notes what its imports call), ``plain``
-(seconds; seed only, and record nothing: whether an error is the training's own), ``until`` (seconds
-since the epoch: a script that has not ended is ended then, and its trace is written), and either
-``script`` (path) with ``arguments`` and ``first`` (entries of the path of modules that go before
-its folder), or ``framework``, ``training`` and ``seed`` of a built-in training: its title.
-``timed``: of a ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits
-for, and ``until``, how long. ``named``: numbers of events that get what they consist of by name.
-``unit``: number of the event whose numbers are moved by one unit in the last place, and a seed.
-``portable``: whether to report the arithmetic that the process was started with. ``moved``: further
-importable packages that differ, of which it is noted what is executed. ``swap`` puts other code
-into functions first; see ``inside.swap``.
+The job is a JSON file with
+
+- ``output``: path of the trace;
+- ``packages``: importable packages of the traced code;
+- ``distributions``, ``trees``: releases and importable packages that differ between the versions,
+  which are traced code, too;
+- ``moved``: further importable packages that differ; their executed code is noted;
+- ``steps``: environment steps to record, 0: all;
+- ``lines``: whether executed code is noted: functions, lines and branches; a list of files and
+  functions: the lines of these, and which others are called;
+- ``imports``: whether a batch notes the functions that its imports call;
+- ``until``: a time, in seconds since the epoch; a script is ended then, and its trace is written;
+- ``plain``: seconds; seed, and record nothing, to see whether an error is one of the training;
+- ``timed``: of a ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits
+  for, and ``until``, how long;
+- ``named``: numbers of events whose tensors are recorded one by one, by name;
+- ``unit``: number of an event whose numbers change by one unit in the last place, and a seed;
+- ``portable``: whether to report the arithmetic that the process was started with;
+- ``swap``: other code of functions; see ``inside.swap``;
+
+and either ``script`` (path) with ``arguments`` and ``first`` (entries of the path of modules that
+go before its folder), or ``framework``, ``training`` (title) and ``seed`` of a built-in training.
 """
 
 from __future__ import annotations
@@ -56,12 +63,12 @@ from rlregress.probing.trace_trainings import is_generated
 
 
 def roots_of(packages: list[str]) -> list[str]:
-    """Folders of importable packages; a package that is not installed has none."""
+    """Return the folders of importable packages; a package that is not installed has none."""
     roots = []
     for package in packages:
         try:
             spec = importlib.util.find_spec(package)
-        except ModuleNotFoundError:  # of the package that it would be in
+        except ModuleNotFoundError:  # the package around it is not installed
             spec = None
         if spec is None:
             continue
@@ -73,7 +80,7 @@ def roots_of(packages: list[str]) -> list[str]:
 
 
 def modules_of(distribution: str) -> list[str]:
-    """Importable packages of a release; none if it is not installed."""
+    """Return the importable packages of a release; none if it is not installed."""
     try:
         files = importlib.metadata.files(distribution) or []
     except importlib.metadata.PackageNotFoundError:
@@ -82,12 +89,12 @@ def modules_of(distribution: str) -> list[str]:
 
 
 def _script(job: dict[str, Any]) -> Callable[[Any], None]:
-    """Run a script as ``python script arguments`` would."""
+    """Return a function that runs a script as ``python script arguments`` would."""
     path = os.path.abspath(job["script"])
 
     def run(recorder: Any) -> None:
         with open(path, "rb") as file:
-            # bytes for its coding; not with the future statements of this file
+            # as bytes, which declare their coding; without the future statements of this file
             code = compile(file.read(), path, "exec", dont_inherit=True)
         module = type(sys)("__main__")
         module.__file__ = path
@@ -100,16 +107,16 @@ def _script(job: dict[str, Any]) -> Callable[[Any], None]:
 
 
 def _add_paths(script: str, first: int) -> None:
-    """Put the folder of a script, and the repository that it is in, on the path of modules."""
-    # behind the packages of the side: the script may lie in a tree with others of their name
+    """Put the folder of a script, and its repository, on the path of modules."""
+    # behind the packages of the version: the script may lie in a tree with others of their names
     folder = os.path.dirname(script)
     sys.path.insert(first, folder)
-    # last, for who runs it from there: it hides nothing
+    # last: scripts that are run from the root import from there, and it hides nothing
     sys.path.extend(root for root in _repository(folder) if root not in sys.path)
 
 
 def _repository(folder: str) -> list[str]:
-    """The nearest folder above that is the root of a repository or a project, if there is one."""
+    """Return the nearest folder above that is the root of a repository or project, if any."""
     marks = (".git", "pyproject.toml", "setup.py")
     while True:
         if any(os.path.exists(os.path.join(folder, mark)) for mark in marks):
@@ -121,7 +128,7 @@ def _repository(folder: str) -> list[str]:
 
 
 def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
-    """A built-in training, to be called with a recorder."""
+    """Return a built-in training, to be called with a recorder."""
     from rlregress import frameworks
     from rlregress.probing.toys import Ends
 
@@ -129,7 +136,7 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
 
     def run(recorder: Any) -> None:
         for module in adapter.framework.modules[:1]:
-            # one that fails says so itself, before an adapter makes the best of what is left
+            # its own error is clearer than that of an adapter that does without it
             importlib.import_module(module)
 
         def make_env(*arguments: Any, **options: Any) -> Any:
@@ -137,7 +144,7 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
 
         training = adapter.trace_trainings()[job["training"]]
         generated = is_generated(job["training"])
-        # versions have other calls: what happens inside of them has no order in common
+        # the versions have other generated calls: events inside them have no common order
         quiet, recorder.quiet = recorder.quiet, recorder.quiet or generated
         try:
             outputs = training(make_env, int(job.get("seed", 0)))
@@ -148,28 +155,28 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
         else:
             for name, value in (outputs or {}).items():
                 recorder.answer(name, value)
-        # nor do the networks that are left of them
+        # nor have the networks that remain
         recorder.over = recorder.over or generated
 
     return run
 
 
 def run_of(job: dict[str, Any]) -> Callable[[Any], None]:
-    """The training of a job, to be called with a recorder."""
+    """Return the training of a job, to be called with a recorder."""
     return _script(job) if job.get("script") else built_in(job)
 
 
 def prepare(job: dict[str, Any]) -> None:
-    """Make ready what a job needs before its packages are looked for."""
+    """Prepare this process for a job, before its packages are imported."""
     loading.watch()
     torch.set_num_threads(1)
     if job.get("script"):
-        # the packages that are asked for may lie there
+        # the traced packages may lie there
         _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
 
 
 def versions(packages: list[str]) -> dict[str, str]:
-    """What the process runs on."""
+    """Return the versions of Python, of the libraries below, and of packages."""
     by_name = {
         "python": platform.python_version(),
         "torch": str(torch.__version__),
@@ -184,17 +191,17 @@ def versions(packages: list[str]) -> dict[str, str]:
 
 
 def _file(module: str) -> str:
-    """Where a module was imported from; empty if it was not."""
+    """Return the file that a module was imported from; empty: it was not imported."""
     loaded = sys.modules.get(module)
     return str(getattr(loaded, "__file__", None) or "")
 
 
 def _take_turn(job: dict[str, Any]) -> None:
-    """Make ready what is not timed, and wait until the other version has had its turn."""
+    """Import everything before time is measured, and wait for the turn of this version."""
     if job["timed"]["large"]:
         memory_sizes.enlarge()
     for package in job.get("packages", []):
-        # one that cannot be imported says so in the training
+        # if it cannot be imported, the training fails with the same error
         with contextlib.suppress(Exception):
             importlib.import_module(package)
     while job["timed"]["after"] and not os.path.exists(job["timed"]["after"]):
@@ -204,22 +211,22 @@ def _take_turn(job: dict[str, Any]) -> None:
 
 
 #: seconds between two attempts to end a script.
-_AGAIN = 3.0
+_STOP_INTERVAL = 3.0
 
 
 def _stop_at(until: float, recorder: Recorder, stopped: list[str]) -> None:
-    """End what is recorded at a time; note it if that happens."""
+    """End the training at a time, and note it in ``stopped``."""
 
     def stop(*_: Any) -> None:
         stopped.append("by time")
         recorder.stop()
 
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _STOP_INTERVAL)
 
 
 def _packages_and_roots(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
-    """Return the packages of the job, of these the ones that differ, and folders of the code."""
+    """Return the packages of a job, those of them that differ, and the folders of the code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
         differing.extend(modules_of(distribution))
@@ -237,12 +244,12 @@ def _packages_and_roots(job: dict[str, Any]) -> tuple[list[str], list[str], list
 def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[str, Any]:
     """Train, and return how it ended, as the header of the trace has it."""
     failure, unsupported = "", ""
-    found: dict[str, str] = {}
+    description: dict[str, str] = {}
     try:
         try:
             run(recorder)
         finally:
-            # what it is to stop has ended
+            # the alarm of ``_stop_at``
             signal.setitimer(signal.ITIMER_REAL, 0)
     except Stop:
         pass
@@ -259,8 +266,8 @@ def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[
         elif error.code:
             failure = f"SystemExit: {error.code}"
         if failure:
-            found = error_origin.found(error, recorder.places, script)
-    return {"failure": failure, "error": found, "not_offered": unsupported}
+            description = error_origin.describe_error(error, recorder.places, script)
+    return {"failure": failure, "error": description, "not_offered": unsupported}
 
 
 def record(job: dict[str, Any]) -> dict[str, Any]:
@@ -278,26 +285,26 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
     stopped: list[str] = []
     if job.get("until"):
         _stop_at(job["until"], recorder, stopped)
-    noted = job.get("lines", False) if not plain else False
-    # what is executed of other packages that differ is noted, and is no place of an event
-    further = [*roots, *roots_of(job.get("moved", []))]
-    executed = Lines(events.Places(further), None if noted is True else noted or ())
+    lines = job.get("lines", False) if not plain else False
+    # other packages that differ: their executed code is noted, and events have no place in them
+    all_roots = [*roots, *roots_of(job.get("moved", []))]
+    executed = Lines(events.Places(all_roots), None if lines is True else lines or ())
     run = run_of(job)
-    misfits = swap.swap(job["swap"], further) if job.get("swap") else []
-    begun = time.perf_counter(), time.process_time(), peak_mib()
+    misfits = swap.swap(job["swap"], all_roots) if job.get("swap") else []
+    start = time.perf_counter(), time.process_time(), peak_mib()
     activity = Activity(places)
-    # calls that are generated are others in each version, and so is what they write
+    # each version has other generated calls, which write other files
     generated = is_generated(job.get("training", ""))
     is_compared = not plain and not generated
     written = WrittenFiles(job["output"])
     with contextlib.ExitStack() as stack:
         stack.enter_context(recorder)
-        if noted is not False:
+        if lines is not False:
             stack.enter_context(executed)
         if is_compared:
             stack.enter_context(written)
             written.install(recorder)
-        if noted:
+        if lines:
             activity.install(recorder)
         recorder.rebind()
         ended = _train(recorder, run, job.get("script", ""))
@@ -316,21 +323,21 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         **_describe_recording(recorder, roots),
         **executed.header(),
         "activity": activity.outcomes(),
-        **_costs(*begun),
+        **_costs(*start),
     }
     if is_compared:
-        # last: to load a pickle runs code of the framework
+        # last: loading a pickle runs code of the framework
         recorder.events += written.events()
     events.write(job["output"], header, recorder.events)
     return header
 
 
 def _costs(wall: float, cpu: float, memory: float) -> dict[str, float]:
-    """Return what was spent since then."""
+    """Return time and memory that were spent since then."""
     return {
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),
-        # of a process that was forked: by how much it has grown
+        # a forked process begins with the memory of its parent
         "grown_mib": round(peak_mib() - memory, 1),
     }
 
@@ -346,7 +353,7 @@ def _describe_recording(recorder: Recorder, roots: list[str]) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point; the exit status is 0 when a trace was written, whatever it says."""
+    """Record the job in a file; return 0 if a trace was written, however the training ended."""
     faulthandler.enable()
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)

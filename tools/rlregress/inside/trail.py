@@ -1,4 +1,4 @@
-"""Digests along a training: they tell where two runs of one seed begin to differ."""
+"""Digests along a training, which show where two runs of one seed begin to differ."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from torch.optim import optimizer as optimizers
 
 from rlregress.inside.events import Places
 from rlregress.inside.lines import own_lines
+from rlregress.inside.optimizers import hook_steps
 
 #: every update up to this one has a row, later ones at distances that grow by this factor
-_EACH, _GROWTH = 20, 1.15
+_FIRST_UPDATES, _GROWTH = 20, 1.15
 _DIGITS = 8
 
 
@@ -29,16 +29,16 @@ class Trail:
     """The digests of one training; a context manager around it.
 
     An update is a call of ``step`` of any optimizer of torch. A row holds the state of the
-    training at one update, in the order in which it comes about: all that the environments gave
-    and took so far, the random generators, the gradients, and the parameters after the update.
-    Parameters and generators carry what happened before, so that not every update needs a row.
+    training at one update, in causal order: all actions and observations of the environments so
+    far, the random generators, the gradients, and the parameters after the update. Parameters and
+    generators depend on everything before, so that not every update needs a row.
 
     Args:
-        algorithm: its name, as files of the framework have it.
+        algorithm: its name, as in names of the framework's files.
         roots: folders of the framework.
 
     Attributes:
-        updates: how many there were.
+        updates: their number.
         rows: update, number of the line that made it, and a digest of each kind of state.
         names: the lines that make updates: file and text.
     """
@@ -57,11 +57,7 @@ class Trail:
         self._hooks = ExitStack()
 
     def __enter__(self) -> Trail:
-        for register, hook in (
-            (optimizers.register_optimizer_step_pre_hook, self._before),
-            (optimizers.register_optimizer_step_post_hook, self._after),
-        ):
-            self._hooks.callback(register(hook).remove)
+        hook_steps(self._before, self._after, self._hooks.callback)
         if self._executed is not None:
             self._executed.start()
             self._hooks.callback(self._executed.stop)
@@ -70,22 +66,22 @@ class Trail:
     def __exit__(self, *_: Any) -> None:
         self._hooks.close()
 
-    def observed(self, environment: Any) -> Any:
-        """Return ``environment``, unchanged for whoever steps it, with all that passes digested."""
-        return _Observed(environment, self._environment)
+    def watch(self, environment: Any) -> Any:
+        """Return an environment that does the same, and digests all that it gets and returns."""
+        return _Watched(environment, self._environment)
 
     def _before(self, optimizer: Any, *_: Any) -> None:
         self.updates += 1
         if self.updates < self._next:
             return
         self._next = self.updates + 1
-        if self.updates >= _EACH:
+        if self.updates >= _FIRST_UPDATES:
             self._next = max(self._next, int(self.updates * _GROWTH))
         name = self._line()
         if name not in self.names:
             self.names.append(name)
         numpy_state = np.random.get_state(legacy=False)["state"]
-        # not Python's own: imports of this or that optional package draw from it (rich does)
+        # not Python's generator: imports of optional packages draw from it (rich does)
         draws = [*numpy_state.values(), torch.get_rng_state()]
         gradients = [parameter.grad for parameter in _parameters(optimizer)]
         self._row = [
@@ -103,12 +99,14 @@ class Trail:
 
     def _line(self) -> str:
         """Return file and text of the line that calls ``step``; note the framework's files."""
-        others = tuple(os.path.join(os.path.dirname(f), "") for f in (torch.__file__, __file__))
+        libraries = tuple(
+            os.path.join(os.path.dirname(file), "") for file in (torch.__file__, __file__)
+        )
         frame: Any = sys._getframe(1)
         text = ""
         while frame is not None:
             file = frame.f_code.co_filename
-            if not text and not file.startswith(others):
+            if not text and not file.startswith(libraries):
                 line = linecache.getline(file, frame.f_lineno).strip()
                 text = f"{os.path.basename(file)}: {line}"
             if self._places.name(file) is not None:
@@ -119,17 +117,17 @@ class Trail:
         return text
 
     def described(self) -> dict[str, Any]:
-        """Return the digests, and of the algorithm's files how many lines ran, and have.
+        """Return the digests, and how many lines of the algorithm's files ran, of how many.
 
-        The algorithm's files are those that call for an update, and those that are named like it.
+        The algorithm's files are those that call for an update, and those with its name.
         """
         lines = {}
         for file, ran in self._executed_lines():
-            every = _lines_of(file, file in self._scripts)
-            executed = every.intersection(ran)
-            named = self._algorithm in os.path.basename(file)
-            if executed and (file in self._files or named):
-                lines[str(self._places.name(file))] = [len(executed), len(every)]
+            executable = _executable_lines(file, file in self._scripts)
+            executed = executable.intersection(ran)
+            has_name = self._algorithm in os.path.basename(file)
+            if executed and (file in self._files or has_name):
+                lines[str(self._places.name(file))] = [len(executed), len(executable)]
         return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
 
     def executed_lines(self) -> dict[str, list[int]]:
@@ -142,7 +140,7 @@ class Trail:
         return [(file, data.lines(file) or []) for file in files]
 
 
-class _Observed(gymnasium.Wrapper):
+class _Watched(gymnasium.Wrapper):
     def __init__(self, environment: Any, digest: Any) -> None:
         super().__init__(environment)
         self._digest = digest
@@ -174,6 +172,7 @@ def _feed(digest: Any, values: Iterable[Any]) -> None:
         else:
             tensor = isinstance(value, torch.Tensor)
             array = value.detach().cpu().numpy() if tensor else np.asarray(value)
+            # equal bytes may be another dtype or shape
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
 
@@ -185,7 +184,7 @@ def _digest(values: Iterable[Any]) -> str:
 
 
 def _trace_lines(roots: Sequence[str]) -> Any:
-    """Return what notes the lines that run below some folders; None where it is not installed."""
+    """Return a counter of the lines that run below folders; None if it is not installed."""
     if importlib.util.find_spec("coverage") is None:
         return None
     coverage = importlib.import_module("coverage")
@@ -193,7 +192,7 @@ def _trace_lines(roots: Sequence[str]) -> Any:
     return coverage.Coverage(data_file=None, include=below, config_file=False)
 
 
-def _lines_of(path: str, is_script: bool) -> set[int]:
+def _executable_lines(path: str, is_script: bool) -> set[int]:
     """Return the lines of all functions of a file; of a script also those of its body."""
     with open(path, encoding="utf-8") as stream:
         codes = [compile(stream.read(), path, "exec")]

@@ -1,7 +1,7 @@
-"""A user's own file: how it is loaded, and what is compared of what comes back.
+"""A file of the user: how it is loaded, and which of its contents are compared.
 
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
-3.10 syntax. Whoever calls this has asked the user whether the file is to be trusted.
+3.10 syntax. The caller has asked the user whether the file is to be trusted.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import torch
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.file_kinds import FileKind, Item
 
-#: observations that an environment gives.
+#: steps of an environment whose observations an agent acts on.
 _STEPS = 32
-#: that an agent plays in the environment of its user.
+#: episodes that an agent plays in the environment of its user.
 _EPISODES = 20
 
 
 def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
-    """The kind of file that a user has named.
+    """Return the kind of file that a user has named.
 
     Args:
         user: ``file``; ``loader``, a file with a function ``load(path)``, and ``act(policy,
@@ -46,12 +46,13 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
         if hasattr(agent, "get_parameters"):
             agent.save(os.path.join(folder, name))
         else:
-            # whoever reads it alone knows how it is written
+            # only its own writer knows the format
             shutil.copy(user["file"], folder)
 
     def state(agent: Any) -> Iterator[Item]:
-        own = _module(user["loader"]) if user["loader"] else None
-        load, act = own.load if own else adapter.load.user_agent, getattr(own, "act", None)
+        loader = _module(user["loader"]) if user["loader"] else None
+        load = loader.load if loader else adapter.load.user_agent
+        act = getattr(loader, "act", None)
         loading = getattr(type(agent), "load", getattr(type(agent), "load_state_dict", load))
         if hasattr(agent, "get_parameters"):
             yield "parameters", agent.get_parameters(), type(agent).set_parameters
@@ -62,7 +63,7 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
             yield "content", agent, loading
         observations = _observations(user, agent)
         if observations is not None:
-            yield from _acts(agent, act, observations)
+            yield from _actions(agent, act, observations)
         if user["environment"] and (act or hasattr(agent, "predict")):
             played = np.array([
                 _episode(agent, act, user["environment"], n) for n in range(_EPISODES)
@@ -87,7 +88,7 @@ def _module(file: str) -> Any:
 
 
 def _observations(user: dict[str, Any], agent: Any) -> Any:
-    """Those of a file, of an environment under random actions, or drawn from the agent's space."""
+    """Return observations of a file, of random actions, or drawn from the agent's space."""
     if user["observations"]:
         return np.load(user["observations"], allow_pickle=False)
     if user["environment"]:
@@ -100,49 +101,49 @@ def _observations(user: dict[str, Any], agent: Any) -> Any:
             observation, _, terminated, truncated, _ = environment.step(
                 environment.action_space.sample()
             )
-            ended = terminated or truncated
-            rows.append(environment.reset()[0] if ended else observation)
+            is_over = terminated or truncated
+            rows.append(environment.reset()[0] if is_over else observation)
         return np.stack(rows)
     space: Any = getattr(agent, "observation_space", None)
     if getattr(space, "shape", None) is None:
         return None
-    drawn = np.random.RandomState(0).uniform(-1.0, 1.0, (8, *space.shape))
-    bounded = np.clip(drawn, space.low, space.high) if hasattr(space, "low") else drawn
+    draws = np.random.RandomState(0).uniform(-1.0, 1.0, (8, *space.shape))
+    bounded = np.clip(draws, space.low, space.high) if hasattr(space, "low") else draws
     return bounded.astype(space.dtype)
 
 
 def _episode(agent: Any, act: Any, id: str, seed: int) -> tuple[float, float]:
-    """Return and length of a deterministic episode."""
+    """Play a deterministic episode; return its return and its length."""
     import gymnasium
 
     environment = gymnasium.make(id)
     observation, _ = environment.reset(seed=seed)
-    total, steps, ended = 0.0, 0, False
-    while not ended:
+    total, steps, is_over = 0.0, 0, False
+    while not is_over:
         if act:
-            action = np.asarray(_acted(act, agent, observation[None]))[0]
+            action = np.asarray(_act(act, agent, observation[None]))[0]
         else:
             action, _ = agent.predict(observation, deterministic=True)
         observation, reward, terminated, truncated, _ = environment.step(action)
-        total, steps, ended = total + float(reward), steps + 1, bool(terminated or truncated)
+        total, steps, is_over = total + float(reward), steps + 1, bool(terminated or truncated)
     return total, float(steps)
 
 
-def _acted(act: Callable[..., Any], *given: Any) -> Any:
+def _act(act: Callable[..., Any], *arguments: Any) -> Any:
     torch.manual_seed(0)
     with torch.no_grad():
-        return act(*given)
+        return act(*arguments)
 
 
-def _acts(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
+def _actions(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
     if act:
-        yield "deterministic actions", _acted(act, agent, observations), act
+        yield "deterministic actions", _act(act, agent, observations), act
     elif hasattr(agent, "predict"):
         for name, deterministic in (("deterministic", True), ("sampled", False)):
             torch.manual_seed(0)
             np.random.seed(0)
-            acted = agent.predict(observations, deterministic=deterministic)[0]
-            yield f"{name} actions", acted, type(agent).predict
+            actions = agent.predict(observations, deterministic=deterministic)[0]
+            yield f"{name} actions", actions, type(agent).predict
     elif callable(agent) and type(agent).forward is not torch.nn.Module.forward:
-        acted = _acted(agent, torch.as_tensor(observations))
-        yield "deterministic actions", acted, type(agent).forward
+        actions = _act(agent, torch.as_tensor(observations))
+        yield "deterministic actions", actions, type(agent).forward

@@ -1,7 +1,7 @@
-"""One training in one process on one core: a call of ``main`` as a program.
+"""One training in one process on one core.
 
-``python -m rlregress.inside.worker JOB CHECKPOINT RECORD``: what to train, what it is continued
-from if there is one, and where its record is written.
+``python -m rlregress.inside.worker JOB CHECKPOINT RECORD`` continues from the checkpoint if there
+is one, and writes the record of the training.
 
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and the
 framework only, Python 3.10 syntax. The process that starts it sets the thread limits of the
@@ -27,29 +27,29 @@ from pathlib import Path
 from typing import Any
 
 PROGRESS_REPORTS = 20
-#: arithmetic of a run: as the libraries choose it on the machine, or the same bits on all
+#: arithmetic of a run: chosen by the libraries on each machine, or the same bits on all
 NATIVE, PORTABLE = "native", "portable"
-#: exit status: the run is not done, and no fault of the framework is why; the last line says it
+#: exit status: the run is not done, and the framework is not why; the last line says the reason
 NOT_DONE = 4
-#: beside the record: the training has begun, and what ends it from here on may be the framework
+#: ending of a file beside the record: the training runs, and the framework may be what ends it
 BEGUN = ".begun"
 #: errors of the operating system that are accidents of the machine
-_OF_MACHINE = {
+_MACHINE_ERRNOS = {
     getattr(errno, name, 0)
     for name in (
         "EAGAIN", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "ENOTCONN",
         "EREMOTEIO", "EROFS", "ESTALE", "ETIMEDOUT",
     )
 }  # fmt: skip
-#: the same in errors of other kinds, such as those of torch and of threads
-_MACHINE_ERRORS = (
+#: messages of the same in other errors, such as those of torch and of threads
+_MACHINE_MESSAGES = (
     "allocate memory", "out of memory", "No space left on device", "can't start new thread",
 )  # fmt: skip
 
 
 def peak_mib() -> float:
-    """The most memory that this process has had resident, in MiB."""
-    # ru_maxrss of a process begins with what the one that started it had
+    """Return the largest resident memory of this process, in MiB."""
+    # ru_maxrss of a process begins with that of its parent
     try:
         rows = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
         return next(int(row.split()[1]) for row in rows if row.startswith("VmHWM:")) / 1024
@@ -59,7 +59,7 @@ def peak_mib() -> float:
 
 
 def digest(parameters: Mapping[str, Any]) -> str:
-    """SHA-256 over names, types, shapes and bytes of all parameters, sorted by name."""
+    """Return the SHA-256 over names, types, shapes and bytes of all parameters, sorted by name."""
     digest = hashlib.sha256()
     for name in sorted(parameters):
         array = parameters[name]
@@ -69,22 +69,22 @@ def digest(parameters: Mapping[str, Any]) -> str:
 
 
 class Accident(Exception):
-    """The machine has failed a training; says how."""
+    """The machine has failed a training; the message says how."""
 
 
 def check_machine(error: BaseException) -> None:
-    """Accident if an error says that the machine has failed, and not the framework."""
+    """Raise Accident if an error, or one of its causes, is a failure of the machine."""
     chain: list[BaseException] = []
-    each: BaseException | None = error
-    while each is not None and each not in chain:
-        chain.append(each)
-        is_machine_error = isinstance(each, RuntimeError) and any(
-            text in str(each) for text in _MACHINE_ERRORS
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        is_machine_error = isinstance(cause, RuntimeError) and any(
+            text in str(cause) for text in _MACHINE_MESSAGES
         )
-        machine = isinstance(each, OSError) and each.errno in _OF_MACHINE
-        if machine or is_machine_error or isinstance(each, MemoryError):
-            raise Accident(f"{type(each).__name__}: {each}")
-        each = each.__cause__ or each.__context__
+        machine = isinstance(cause, OSError) and cause.errno in _MACHINE_ERRNOS
+        if machine or is_machine_error or isinstance(cause, MemoryError):
+            raise Accident(f"{type(cause).__name__}: {cause}")
+        cause = cause.__cause__ or cause.__context__
 
 
 class _Watch:
@@ -96,25 +96,25 @@ class _Watch:
         self._evaluator, self._keeper = evaluator, keeper
         self._progress = progress
         self._total = protocol["total_steps"]
-        every = protocol["evaluate_every"]
-        # the evaluation after the training is made when it has ended, not here
-        self._evaluations = list(range(every, self._total, every))
+        interval = protocol["evaluate_every"]
+        # the last evaluation comes after the training
+        self._evaluations = list(range(interval, self._total, interval))
         self._started = time.perf_counter()
         self._cpu_started = time.process_time()
         self.curve: list[list[Any]] = []
         #: CPU seconds of the training up to each evaluation, and of the evaluation itself
         self.curve_cpu_seconds: list[list[float]] = []
         self._critic_cpu_seconds = 0.0
-        #: of the processes before this one, in MiB
+        #: of the earlier processes of this training, in MiB
         self.peak_mib = 0.0
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Wall and CPU seconds of all that has been done, also by the processes before this one."""
+        """Return wall and CPU seconds so far, with those of earlier processes of this training."""
         return time.perf_counter() - self._started, time.process_time() - self._cpu_started
 
-    def kept(self) -> dict[str, Any]:
-        """What another process that goes on with the training has to know."""
+    def state(self) -> dict[str, Any]:
+        """Return the state for a process that continues the training."""
         wall, cpu = self.seconds
         return {
             "wall_seconds": wall,
@@ -125,29 +125,31 @@ class _Watch:
             "curve_cpu_seconds": self.curve_cpu_seconds,
         }
 
-    def goes_on(self, steps: int, kept: Mapping[str, Any]) -> None:
-        """Go on from what another process has kept after so many steps."""
-        self._started -= kept["wall_seconds"]
-        self._cpu_started -= kept["cpu_seconds"]
-        self._keeper.cpu_seconds = kept["keeping_cpu_seconds"]
-        self.peak_mib = kept["peak_mib"]
-        self.curve, self.curve_cpu_seconds = kept["curve"], kept["curve_cpu_seconds"]
+    def resume(self, steps: int, state: Mapping[str, Any]) -> None:
+        """Continue from the state of an earlier process after so many steps."""
+        self._started -= state["wall_seconds"]
+        self._cpu_started -= state["cpu_seconds"]
+        self._keeper.cpu_seconds = state["keeping_cpu_seconds"]
+        self.peak_mib = state["peak_mib"]
+        self.curve, self.curve_cpu_seconds = state["curve"], state["curve_cpu_seconds"]
         self._evaluations = [evaluation for evaluation in self._evaluations if evaluation > steps]
         self._report(steps)
 
     @property
     def evaluation_cpu_seconds(self) -> float:
-        """Of all evaluations so far, and of asking the critic."""
+        """Return CPU seconds of all evaluations so far, and of assessing the critic."""
         return self._critic_cpu_seconds + sum(spent for _, spent in self.curve_cpu_seconds)
 
     def checkpoints(self) -> list[int]:
+        """Return the steps at which the adapter calls this object."""
         step = max(1, self._total // PROGRESS_REPORTS)
         return sorted(set(self._evaluations) | set(range(step, self._total, step)))
 
     def evaluate(self, steps: int, policy: Any) -> list[Any]:
+        """Evaluate a policy after so many steps; return the episodes."""
         started = time.process_time()
-        besides = self.evaluation_cpu_seconds + self._keeper.cpu_seconds
-        training = started - self._cpu_started - besides
+        other_seconds = self.evaluation_cpu_seconds + self._keeper.cpu_seconds
+        training = started - self._cpu_started - other_seconds
         episodes = self._evaluator.episodes(policy)
         evaluation = time.process_time() - started
         self.curve_cpu_seconds.append([round(training, 2), round(evaluation, 2)])
@@ -155,6 +157,7 @@ class _Watch:
         return episodes
 
     def assess(self, episodes: list[Any], value: Any, discount: float) -> dict[str, Any]:
+        """Return the accuracy of a critic; see ``critic.assess``."""
         from rlregress.inside.critic import assess
 
         started = time.process_time()
@@ -173,7 +176,7 @@ class _Watch:
         wall, _ = self.seconds
         report = {"steps": steps, "total_steps": self._total, "wall_seconds": round(wall, 1)}
         temporary = self._progress.with_suffix(".tmp")
-        # a full disk is no error of the training
+        # a full disk must not end the training
         with suppress(OSError):
             temporary.write_text(json.dumps(report), encoding="utf-8")
             os.replace(temporary, self._progress)
@@ -181,7 +184,7 @@ class _Watch:
 
 @dataclass
 class _Outcome:
-    """What came of a training; ``failure``: the end of the traceback that it ended in."""
+    """The results of a training; ``failure``: the end of its traceback, if an error ended it."""
 
     failure: str = ""
     final: list[float] = field(default_factory=list)
@@ -192,11 +195,11 @@ class _Outcome:
 
 
 class _Run:
-    """One training of a cell: begun, or continued from a checkpoint, evaluated and described.
+    """One training of a cell: started, or continued from a checkpoint, evaluated and described.
 
     Args:
-        progress: file that says how far it is; drafts of checkpoints are written beside it.
-        checkpoint: what the training is continued from, if it is there, and kept in.
+        progress: file with the progress; drafts of checkpoints are written beside it.
+        checkpoint: file that the training continues from, if it exists, and is saved to.
     """
 
     def __init__(self, job: dict[str, Any], progress: Path, checkpoint: Path) -> None:
@@ -213,9 +216,9 @@ class _Run:
         self._adapter = frameworks.get(self._cell["framework"])
         portable = job["arithmetic"] == PORTABLE
         algorithm = self._cell["algorithm"]
-        # digests along the way serve runs that are repeated on other machines
+        # digests along the way are for runs that are repeated on other machines
         self._trail = Trail(algorithm, self._adapter.code.folders()) if portable else None
-        # a part of a trail is none
+        # a trail covers the whole training or is useless
         self._no_resume = self._adapter.train.no_resume_reason() or (
             "a replay is done at once" if self._trail else ""
         )
@@ -226,8 +229,8 @@ class _Run:
         self._episodes = Episodes()
         self._evaluator = Evaluator(self._make_env, self._protocol["evaluation_episodes"])
         self._watch = _Watch(self._evaluator, self._protocol, progress, self._keeper)
-        self._begun_anew = ""
-        #: of all processes that have done a part of it
+        self._restart_reason = ""
+        #: of all processes that have done a part of the training
         self._story: dict[str, Any] = {
             "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "machines": [machine.described()],
@@ -240,33 +243,33 @@ class _Run:
         return gymnasium.make(self._cell["environment"])
 
     def _resume(self) -> Any:
-        """Go on from the checkpoint; what the adapter has kept in it, None if there is none."""
+        """Continue from the checkpoint; return the adapter's part of it, None if there is none."""
         from rlregress.inside import machine, pickled
 
         head: Mapping[str, Any] = {}
-        kept = None
+        state = None
         if not self._no_resume:
-            head, kept, self._begun_anew = self._keeper.take()
-        self._keeper.more = self._beside
-        if kept is None:
+            head, state, self._restart_reason = self._keeper.take()
+        self._keeper.more = self._describe_state
+        if state is None:
             return None
-        self._episodes, self._story = kept["episodes"], kept["story"]
+        self._episodes, self._story = state["episodes"], state["story"]
         self._story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
         self._story["machines"].append(machine.described())
-        self._watch.goes_on(head["steps"], kept["watch"])
-        pickled.set_random_state(kept["random"])
-        return kept["training"]
+        self._watch.resume(head["steps"], state["watch"])
+        pickled.set_random_state(state["random"])
+        return state["training"]
 
-    def _beside(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Of a checkpoint, what its head says, and what it holds beside the training."""
-        values = {
+    def _describe_state(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Return the head of a checkpoint, and its content beside the training."""
+        head = {
             "attempt": self._progress.parent.name,
             "host": platform.node(),
             "total_steps": self._protocol["total_steps"],
             "wall_seconds": round(self._watch.seconds[0], 1),
         }
-        held = {"episodes": self._episodes, "watch": self._watch.kept(), "story": self._story}
-        return values, held
+        content = {"episodes": self._episodes, "watch": self._watch.state(), "story": self._story}
+        return head, content
 
     def train(self) -> _Outcome:
         """Train and evaluate; an error of the framework is an outcome.
@@ -278,7 +281,7 @@ class _Run:
 
         request = TrainingRequest(
             algorithm=self._cell["algorithm"],
-            make_env=self._counted_env,
+            make_env=self._make_watched_env,
             hyperparameters=self._job["hyperparameters"],
             total_steps=self._protocol["total_steps"],
             seed=self._job["seed"],
@@ -290,22 +293,22 @@ class _Run:
         self._progress.with_suffix(BEGUN).touch()
         outcome = _Outcome()
         try:
-            # whoever tells one that cannot be kept to stop is not to wait
             if self._trail is not None:
-                # Python's generator, which some frameworks leave as a process begins
+                # some frameworks do not seed Python's generator
                 random.seed(self._job["seed"])
+            # a training without checkpoints must end at once when it is stopped
             with nullcontext() if self._no_resume else self._keeper, self._trail or nullcontext():
                 trained = self._adapter.train.train(request)
             self._evaluate(trained, outcome)
         except Exception as error:
             check_machine(error)
-            # a training that ends in an error is a result; it is judged as a failed run
+            # a training that ends in an error is a result, a failed run
             outcome.failure = traceback.format_exc(limit=-6)
         return outcome
 
-    def _counted_env(self) -> Any:
-        made = self._make_env()
-        return self._episodes.counted(self._trail.observed(made) if self._trail else made)
+    def _make_watched_env(self) -> Any:
+        environment = self._make_env()
+        return self._episodes.watch(self._trail.watch(environment) if self._trail else environment)
 
     def _evaluate(self, trained: Any, outcome: _Outcome) -> None:
         import numpy as np
@@ -333,8 +336,9 @@ class _Run:
         failure, watch = outcome.failure, self._watch
         wall, cpu = watch.seconds
         self._evaluator.close()
-        ended = [[at, finite_or_none(r), length] for at, r, length in self._episodes.ended]
-        late = None if failure else late_return(self._episodes.ended, outcome.steps)
+        finished = self._episodes.finished
+        episodes = [[at, finite_or_none(r), length] for at, r, length in finished]
+        late = None if failure else late_return(finished, outcome.steps)
         return {
             "schema": SCHEMA,
             "job": self._job,
@@ -343,8 +347,8 @@ class _Run:
             "failure": failure,
             "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
             "curve_cpu_seconds": watch.curve_cpu_seconds,
-            "episodes": ended,
-            "learning_curve": learning_curve(ended, self._protocol["total_steps"]),
+            "episodes": episodes,
+            "learning_curve": learning_curve(episodes, self._protocol["total_steps"]),
             "final_return": None if failure else float(np.mean(outcome.final)),
             "episode_returns": [finite_or_none(r) for r in outcome.final],
             "training_return": late,
@@ -355,7 +359,7 @@ class _Run:
             "parameters_sha256": outcome.parameters,
             "platform": self._describe_platform(),
             "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},
-            "attempt": {"continued": self._story["continued"], "begun_anew": self._begun_anew},
+            "attempt": {"continued": self._story["continued"], "begun_anew": self._restart_reason},
             "time": self._describe_time(wall, cpu, outcome.steps),
         }
 
@@ -366,10 +370,11 @@ class _Run:
 
         # a framework may have set another number of threads
         described = {
-            **machine.together(self._story["machines"]), "torch_threads": torch.get_num_threads()
-        }  # fmt: skip
+            **machine.join_descriptions(self._story["machines"]),
+            "torch_threads": torch.get_num_threads(),
+        }
         if self._trail:
-            # what the libraries compute with, and not what they were asked for
+            # as the libraries report it, and not as the variables ask for it
             reported = arithmetic.report_arithmetic()
             described["arithmetic"] = arithmetic.explain_native(reported) or PORTABLE
         return described
@@ -388,11 +393,10 @@ class _Run:
 
 
 def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]:
-    """Train and evaluate as ``job`` says; returns the content of a run record.
+    """Train and evaluate as ``job`` says; return the content of a run record.
 
     Args:
-        progress: file that says how far it is; drafts of checkpoints are written beside it.
-        checkpoint: what the training is continued from, if it is there, and kept in.
+        progress, checkpoint: as of ``_Run``.
     """
     # before the clock of the training starts
     import gymnasium  # noqa: F401
@@ -407,19 +411,20 @@ def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point; the exit status is 0 when a record was written, whatever it says."""
+    """Do the run of a job; return 0 if its record was written, even if the training failed."""
     job_path, checkpoint_path, record_path = map(Path, arguments)
     job = json.loads(job_path.read_text(encoding="utf-8"))
     from rlregress import frameworks
     from rlregress.inside.identity import sources
 
-    here = sources(frameworks.get(job["cell"]["framework"]))
-    for module, digest in job["sources"].items():
-        found = here.get(module)
-        if found != digest:
+    digests = sources(frameworks.get(job["cell"]["framework"]))
+    for module, expected in job["sources"].items():
+        observed = digests.get(module)
+        if observed != expected:
             print(
                 f"the worker of {job['cell']['framework']} would train other code than planned: "
-                f"'{module}' has the digest {found}, expected {digest}; was it changed meanwhile?"
+                f"'{module}' has the digest {observed}, expected {expected}; was it changed "
+                "meanwhile?"
             )
             return NOT_DONE
     from rlregress import files

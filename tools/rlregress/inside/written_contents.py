@@ -1,4 +1,4 @@
-"""What a file consists of, by its type, in items that two versions are compared by.
+"""Contents of files as items that can be compared, by the type of the file.
 
 Files are read in the process that wrote them: pickles run code when they are loaded.
 """
@@ -27,7 +27,7 @@ import torch
 
 from rlregress.inside import events, leaves, process_tree
 
-#: kind of content -> what of it is compared. A table of docs/evidence.md is made of these.
+#: kind of content -> its compared items. A table of docs/evidence.md is generated from it.
 COMPARED = {
     "text, JSON": "each line",
     "`*.csv`": "each row and column, with its quotes",
@@ -38,7 +38,7 @@ COMPARED = {
     "gzip": "what is packed",
     "anything else": "a digest of all bytes",
 }
-#: what is the same although it differs. The second table of the page.
+#: differences that are ignored, for the list on that page.
 MASKED = (
     "numbers named time, t, fps, sps, seconds, elapsed, wall, ETA or t_start, and the padding of a "
     "text that shows one",
@@ -49,7 +49,7 @@ MASKED = (
     "progress bars, and warnings of Python and torch",
 )
 
-#: names of numbers that no two runs have in common.
+#: names of numbers that differ between any two runs.
 _TIME = re.compile(
     r"(^|[_ ])(t|time|fps|sps|seconds|secs|elapsed|wall|duration|eta|date)([_ ]|$)",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ _MASKS = tuple(
         (r"(?<!\d)(?<!\d\.)1[6-9]\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?(?!\d)", "time"),
         (rf"{_NUMBER}\s?(?:ms|s|sec|secs|seconds|minutes|steps/s|it/s|fps)\b", "duration"),
         (rf"\b{_UUID}\b", "UUID"),
-        (r"\b0x[0-9a-fA-F]{5,}\b", "address"),
+        (r"(?<![0-9A-Za-z])0x[0-9a-fA-F]{5,}\b", "address"),
         (r"\b[pP][iI][dD][ =:]*\d+", "pid"),
         (r"(?<=\.py:)\d+|(?<=\.py\", line )\d+", "line"),
     )
@@ -81,42 +81,42 @@ _UNIQUE = re.compile(rf"\d\d[-_:]?\d\d[-_:]?\d\d[-_.]\d{{6}}(?!\d)|{_UUID}")
 _UNSTEADY = re.compile(
     r"^.*\d+%\|.*$\n?|^.*\.py:\d+: \w*Warning: .*\n(?:  .*\n)?|^\[W\d[^\]\n]*\].*\n?", re.MULTILINE
 )
-#: a cell of a table, with its quotes, and what ends it.
+#: a cell of a table, with its quotes, and its separator.
 _CELL = re.compile(r'((?:"(?:[^"]|"")*"|[^,\r\n])*)(,|\r?\n|\r|\Z)')
 #: parts of a file of Stable-Baselines3 that say where it was written.
 _SYSTEM = re.compile(r"_\w+_version|system_info\.txt")
-#: lines longer than this are not searched for what is masked.
+#: longer lines are not masked.
 _LONG = 20_000
 #: levels of archives in archives.
 _DEEP = 4
 
-#: folders and files of this process that got a random name.
+#: folders and files of this process with random names.
 TEMPORARY: list[str] = []
 
-#: name of an item, and a leaf as ``leaves`` makes it: kind, and words or numbers.
+#: name of an item, and its leaf as of ``leaves``: kind, and words or numbers.
 Item = tuple[str, tuple[str, Any]]
 
 
 def is_time(name: str) -> bool:
-    """Whether the last word of a name, such as ``time/fps``, says that it is a time."""
+    """Return whether the last part of a name, such as ``time/fps``, names a time."""
     return bool(_TIME.search(name.rpartition("/")[2]))
 
 
 def masked(text: str) -> str:
-    """Return a text without what differs between any two runs."""
+    """Return a text with masks for all that differs between any two runs."""
     shows_time = False
 
-    def named(found: Any) -> str:
+    def mask_time(match: Any) -> str:
         nonlocal shows_time
-        if not is_time(found.group(1).strip()):
-            return str(found.group(0))
+        if not is_time(match.group(1).strip()):
+            return str(match.group(0))
         shows_time = True
-        return f"{found.group(1)}{found.group(2)}<time>"
+        return f"{match.group(1)}{match.group(2)}<time>"
 
     lines = []
     for line in _without_folders(_UNSTEADY.sub("", text)).split("\n"):
         if len(line) <= _LONG:
-            line = _NAMED.sub(named, line)
+            line = _NAMED.sub(mask_time, line)
             for pattern, instead in _MASKS:
                 line = pattern.sub(instead, line)
         lines.append(line)
@@ -126,7 +126,7 @@ def masked(text: str) -> str:
 
 
 def masked_path(path: str) -> str:
-    """Return the name of a file without what differs between any two runs."""
+    """Return the path of a file with masks for all that differs between any two runs."""
     name = _without_folders(path)
     for pattern, instead in _MASKS:
         name = pattern.sub(instead, name)
@@ -135,11 +135,11 @@ def masked_path(path: str) -> str:
 
 @cache
 def folders() -> tuple[tuple[Any, str], ...]:
-    """Return patterns of paths that differ between runs, each with what is put in its place."""
+    """Return patterns of paths that differ between runs, each with its replacement."""
     paths = {os.path.abspath(path) for path in (*sys.path, sys.prefix) if path}
-    known = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
+    packages = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
     folder = os.path.realpath(tempfile.gettempdir())
-    # of a command: its name has the number of a process
+    # the folder of a command has the number of a process in its name
     outer = os.path.dirname(folder) if process_tree.folder_owner(folder) else folder
     temporary = re.escape(folder)
     random_name = temporary + "/tmp[a-z0-9_]{8}"  # noqa: S108 - a pattern
@@ -150,14 +150,14 @@ def folders() -> tuple[tuple[Any, str], ...]:
             (re.escape(os.getcwd()) + "/" if os.getcwd() != "/" else r"(?!)", ""),
             (random_name, "<temporary>"),
             (temporary, outer),
-            *((rf"{path}(?=[/\s\"':]|$)", instead) for path, instead in known),
+            *((rf"{path}(?=[/\s\"':]|$)", instead) for path, instead in packages),
             (rf"\b{host}\b" if len(host) > 3 else r"(?!)", "<host>"),
         )
     )
 
 
 def is_of_this_run(path: str) -> bool:
-    """Whether no other run writes a path: below the folder for temporary files, by its name."""
+    """Return whether no other run writes a path: a temporary one, with a unique name."""
     inside = path.startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
     return inside and (
         _without_folders(path).startswith("<temporary>") or bool(_UNIQUE.search(path))
@@ -174,47 +174,47 @@ def _without_folders(text: str) -> str:
 
 
 def items(name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
-    """Return everything that a file consists of.
+    """Yield all items of a file.
 
     Args:
-        name: of the file; a table is known by the end of it.
+        name: of the file; its ending shows a table.
     """
     try:
         yield from list(_items(name, content, depth))
-    except Exception as error:  # whatever a damaged file, or a class in it, raises
+    except Exception as error:  # a damaged file, or a class in it, may raise any
         digest = hashlib.blake2b(content, digest_size=8).hexdigest()
         yield "bytes", ("bytes", f"{len(content)} bytes, digest {digest}, {type(error).__name__}")
 
 
 def _items(name: str, content: bytes, depth: int) -> Iterator[Item]:
     if content[:4] == b"PK\x03\x04" and depth < _DEEP:
-        yield from _of_zip(content, depth)
+        yield from _read_zip(content, depth)
     elif content[:2] == b"\x1f\x8b" and depth < _DEEP:
         yield from _items(name.rpartition(".gz")[0], gzip.decompress(content), depth + 1)
     elif content[:6] == b"\x93NUMPY":
-        yield from _of_value("array", np.load(io.BytesIO(content), allow_pickle=True))
+        yield from _read_value("array", np.load(io.BytesIO(content), allow_pickle=True))
     elif "tfevents" in name:
-        yield from _of_tensorboard(content)
+        yield from _read_tensorboard(content)
     elif content[:1] == b"\x80" and content[-1:] == b".":
-        # of this very process
-        yield from _of_value("value", pickle.loads(content))  # noqa: S301
+        # pickled by this process
+        yield from _read_value("value", pickle.loads(content))  # noqa: S301
     elif content[:2] == b"\x80\x02":
-        yield from _of_torch(content)
+        yield from _read_torch(content)
     else:
         text = content.decode()
         if "\0" in text:
             raise ValueError("it is no text")
-        yield from _of_table(text) if name.endswith((".csv", ".tsv")) else _of_text(text)
+        yield from _read_table(text) if name.endswith((".csv", ".tsv")) else _read_text(text)
 
 
-def _of_text(text: str) -> Iterator[Item]:
+def _read_text(text: str) -> Iterator[Item]:
     for number, line in enumerate(masked(text).split("\n"), 1):
         if line:
             yield f"line {number}", ("text", line)
     yield "end", ("text", "ends with a line break" if text[-1:] == "\n" else "")
 
 
-def _of_table(text: str) -> Iterator[Item]:
+def _read_table(text: str) -> Iterator[Item]:
     names: list[str] = []
     row, number, place = 1, 0, 0
     rows: list[str] = []
@@ -244,37 +244,38 @@ def _of_table(text: str) -> Iterator[Item]:
         rows, row = [], row + 1
 
 
-def _of_zip(content: bytes, depth: int) -> Iterator[Item]:
+def _read_zip(content: bytes, depth: int) -> Iterator[Item]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
         if any(name.endswith("/data.pkl") for name in names):
-            yield from _of_torch(content)
+            yield from _read_torch(content)
             return
         for name in names:
             if _SYSTEM.fullmatch(name):
                 continue
             inner = archive.read(name)
-            found = _of_settings(inner) if name == "data" else items(name, inner, depth + 1)
-            for where, leaf in found:
+            settings = name == "data"
+            parts = _read_settings(inner) if settings else items(name, inner, depth + 1)
+            for where, leaf in parts:
                 yield f"{name}: {where}", leaf
 
 
-def _of_settings(content: bytes) -> Iterator[Item]:
+def _read_settings(content: bytes) -> Iterator[Item]:
     for name, value in json.loads(content).items():
         packed = value.get(":serialized:") if isinstance(value, dict) else None
         if packed is not None:
-            # of this very process
+            # pickled by this process
             value = pickle.loads(b64decode(packed))  # noqa: S301
-        yield from _of_value(name, "<time>" if is_time(name) else value)
+        yield from _read_value(name, "<time>" if is_time(name) else value)
 
 
-def _of_torch(content: bytes) -> Iterator[Item]:
-    # of this very process
+def _read_torch(content: bytes) -> Iterator[Item]:
+    # pickled by this process
     value = torch.load(io.BytesIO(content), map_location="cpu", weights_only=False)  # noqa: S614
-    yield from _of_value("value", value)
+    yield from _read_value("value", value)
 
 
-def _of_value(name: str, value: Any) -> Iterator[Item]:
+def _read_value(name: str, value: Any) -> Iterator[Item]:
     for path, (kind, leaf) in leaves.described(value, name).items():
         if is_time((re.findall(r"[\w/ -]+", path) or [""])[-1]):
             yield path, (kind, "<time>")
@@ -287,7 +288,7 @@ def _of_value(name: str, value: Any) -> Iterator[Item]:
 # -- TensorBoard: records of protocol buffers ------------------------------------------------------
 
 
-def _of_tensorboard(content: bytes) -> Iterator[Item]:
+def _read_tensorboard(content: bytes) -> Iterator[Item]:
     """Source: tensorflow/core/util/event.proto, and lib/io/record_writer.h for the records."""
     place, counts = 0, {}  # type: int, dict[str, int]
     while place + 12 <= len(content):
@@ -298,10 +299,12 @@ def _of_tensorboard(content: bytes) -> Iterator[Item]:
         step = next((value for number, value in fields if number == 2), 0)
         for _, summary in (field for field in fields if field[0] == 5):
             for _, value in _fields(summary):
-                yield from _of_summary(_fields(value), step, counts)
+                yield from _read_summary(_fields(value), step, counts)
 
 
-def _of_summary(fields: list[tuple[int, Any]], step: int, counts: dict[str, int]) -> Iterator[Item]:
+def _read_summary(
+    fields: list[tuple[int, Any]], step: int, counts: dict[str, int]
+) -> Iterator[Item]:
     tag = b"".join(value for number, value in fields if number == 1).decode()
     name = f"{tag}, step {step}"
     counts[name] = counts.get(name, 0) + 1
@@ -320,7 +323,7 @@ def _of_summary(fields: list[tuple[int, Any]], step: int, counts: dict[str, int]
 def _fields(message: bytes) -> list[tuple[int, Any]]:
     """Return numbers and values of the fields of a protocol buffer."""
     place = 0
-    found: list[tuple[int, Any]] = []
+    fields: list[tuple[int, Any]] = []
 
     def varint() -> int:
         nonlocal place
@@ -336,43 +339,43 @@ def _fields(message: bytes) -> list[tuple[int, Any]]:
     while place < len(message):
         number, kind = divmod(varint(), 8)
         if kind == 0:
-            found.append((number, varint()))
+            fields.append((number, varint()))
             continue
         length = {1: 8, 5: 4}.get(kind, -1)
         length = varint() if length < 0 else length
-        found.append((number, message[place : place + length]))
+        fields.append((number, message[place : place + length]))
         place += length
-    return found
+    return fields
 
 
 # -- parts of events -------------------------------------------------------------------------------
 
-#: items of a file that are kept one by one; the others have one part together.
-_KEPT = 2000
-#: characters of a line that are kept.
+#: items of a file with a part each; the others have one part together.
+_SINGLE_ITEMS = 2000
+#: characters of a line that a part shows.
 _SHOWN = 200
 
 
-def parts_of(found: Iterator[Item]) -> dict[str, Any]:
+def parts_of(file_items: Iterator[Item]) -> dict[str, Any]:
     """Return items as parts of an event; see ``events``."""
     parts: dict[str, Any] = {}
-    rest: list[Any] = []
-    for name, (kind, value) in found:
+    further: list[Any] = []
+    for name, (kind, value) in file_items:
         if not isinstance(value, np.ndarray):
-            added = {name: _of_words(value if kind == "text" else f"{kind} {value!r}")}
+            added = {name: _words_part(value if kind == "text" else f"{kind} {value!r}")}
         else:
             added = {name: events.part_of_type(value, kind)}
-        if len(parts) < _KEPT:
+        if len(parts) < _SINGLE_ITEMS:
             parts.update(added)
         else:
-            rest += added.values()
-    if rest:
-        parts[f"the rest, {len(rest)} items"] = events.joined(rest)
+            further += added.values()
+    if further:
+        parts[f"the rest, {len(further)} items"] = events.joined(further)
     return parts
 
 
-def _of_words(text: str) -> Any:
-    """Return a part that is words, with the numbers in them: they may round."""
+def _words_part(text: str) -> Any:
+    """Return a part of words, with the numbers in them, which may differ by rounding."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
     _, norm, values, shadow, _, _ = events.parts_of([np.array(numbers)])

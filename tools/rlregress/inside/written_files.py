@@ -1,7 +1,7 @@
-"""What a training writes: files, and what it prints. Events of the kinds "file" and "printed".
+"""Files that a training writes and lines that it prints: events of kinds "file" and "printed".
 
-An audit hook sees each file that Python opens for writing, renames or removes. A file that is
-written once more, or removed, is copied before. At the end all are read, by ``written_contents``.
+An audit hook reports each file that Python opens for writing, renames or removes. A file that is
+written again, or removed, is copied before. At the end ``written_contents`` reads all of them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 import torch
 
-from rlregress.inside import written_contents
+from rlregress.inside import audit_events, written_contents
 from rlregress.inside.events import Event, in_words
 from rlregress.model.recorded_traces import LOST
 from rlregress.probing.framework_errors import through
 
-#: what is compared beside the contents, and what is not. docs/evidence.md shows both.
+#: compared beside the contents, and not compared: docs/evidence.md shows both.
 COMPARED = {
     "files": "name, how often it was written anew, content at each time",
     "standard output and error": "each line, of the process and of those that it starts",
@@ -42,127 +42,112 @@ NOT_COMPARED = (
 _LARGEST = 256 << 20
 #: bytes that are copied of all files.
 _ROOM = 1 << 30
-#: bytes of what is printed that are compared.
+#: printed bytes that are compared.
 _PRINTED = 16 << 20
-#: times that one file is copied; after them only its last content is compared.
+#: copies of one file; of later ones only the last content is compared.
 _COPIES = 50
 _IGNORED = ("__pycache__", ".cache", ".config")
-#: a folder of torch for what it compiles, made when it is imported.
+#: a folder of torch for compiled code, which an import creates.
 _COMPILED = "torchinductor_"
 _OUTSIDE = ("/dev/", "/proc/", "/sys/")
 _STREAMS = {1: "standard output", 2: "standard error"}
 #: flags of a file that is opened for writing.
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
-#: what the audit hook tells; a hook cannot be taken away.
-_current: WrittenFiles | None = None
-_hooked = False
-
-
-def _hear(event: str, given: tuple[Any, ...]) -> None:
-    # of each event of the interpreter: what is not meant must cost nothing
-    if _current is not None and event in _HEARD:
-        _current.hear(event, given)
-
 
 class WrittenFiles:
-    """Notes what is written while it is entered; use it as a context manager.
+    """Notes written files and printed lines; use it as a context manager.
 
     Args:
         output: the trace, which is no file of the training.
     """
 
     def __init__(self, output: str) -> None:
-        self._own = [_whole(output + end) for end in ("", ".tmp", ".error")]
+        self._own = [_real_path(output + end) for end in ("", ".tmp", ".error")]
         self._process = os.getpid()
-        #: path -> where in it the training began to write: behind what others had written.
+        #: path -> position at which the training began to write, behind earlier content.
         self._files: dict[str, int] = {}
-        #: in the order in which files were written first.
+        #: path -> contents, in the order in which files were written first.
         self._copies: dict[str, list[Any]] = {}
         self._room = _ROOM
         self._folders: set[str] = set()
         self._printed: dict[int, int] = {}
         self._lock = -1
         self._failure = ""
-        self._hearing = False
+        self._is_noting = False
 
     def __enter__(self) -> WrittenFiles:
-        global _current, _hooked
         _flush_streams()
-        # before anything is heard: to look for the temporary folder takes a lock
+        # before the hook: Python writes a file to find the temporary folder, under a lock
         written_contents.folders.cache_clear()
         written_contents.folders()
         for number in _STREAMS:
             if stat.S_ISREG(os.fstat(number).st_mode):
                 self._printed[number] = os.lseek(number, 0, os.SEEK_CUR)
-        _current = self
-        if not _hooked:
-            sys.addaudithook(_hear)
-            _hooked = True
+        self._stop_listening = audit_events.listen(self.note, *_HANDLERS)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        global _current
-        _current = None
+        self._stop_listening()
 
     def install(self, recorder: Any) -> None:
-        """See the files that ``torch.save`` writes, which are not opened by Python."""
+        """Note the files of ``torch.save``, which Python does not open."""
         original = torch.save
 
-        def save(*given: Any, **options: Any) -> Any:
-            target = given[1] if len(given) > 1 else options.get("f")
+        def save(*arguments: Any, **options: Any) -> Any:
+            target = arguments[1] if len(arguments) > 1 else options.get("f")
             if isinstance(target, (str, os.PathLike)):
-                self.hear("open", (target, "w", os.O_WRONLY | os.O_TRUNC))
-            return through(original, *given, **options)
+                self.note("open", (target, "w", os.O_WRONLY | os.O_TRUNC))
+            return through(original, *arguments, **options)
 
         recorder.replace(torch, "save", save)
 
     # -- while the training runs -------------------------------------------------------------
 
-    def hear(self, event: str, given: tuple[Any, ...]) -> None:
-        """Note what is about to be done to a file."""
-        if self._hearing or os.getpid() != self._process:
+    def note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note an operation on a file before it is done."""
+        if self._is_noting or os.getpid() != self._process:
             return
-        self._hearing = True
+        self._is_noting = True
         try:
-            _HEARD[event](self, *given)
+            _HANDLERS[event](self, *arguments)
         except (OSError, TypeError, ValueError):
-            # no path, or one that is not there: what is about to be done raises its own error
+            # no path, or it does not exist: the operation raises its own error
             pass
         except Exception as error:
             # a recorder's failure must not end a training
             self._failure = f"this suite failed: {type(error).__name__}: {error}"
         finally:
-            self._hearing = False
+            self._is_noting = False
 
     def _open(self, path: Any, mode: Any, flags: int) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)) or not (flags or 0) & WRITES:
             return
-        path = _whole(path)
+        path = _real_path(path)
         if self._is_ignored(path) or os.path.isdir(path):
             return
-        self._alone(path)
+        self._lock_out_others(path)
         if path in self._files and flags & os.O_TRUNC:
             self._copy(path)
         elif path not in self._files:
-            there = os.path.getsize(path) if os.path.isfile(path) else 0
-            self._files[path] = there if flags & os.O_APPEND else 0
+            size = os.path.getsize(path) if os.path.isfile(path) else 0
+            self._files[path] = size if flags & os.O_APPEND else 0
             self._copies.setdefault(path, [])
 
     def _mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
-        path = _whole(path)
+        path = _real_path(path)
         if folder == -1 and not self._is_ignored(path) and not os.path.exists(path):
-            self._alone(path)
+            self._lock_out_others(path)
             self._folders.add(path)
 
     def _remove(self, path: Any, folder: int = -1) -> None:
-        path = _whole(path)
+        path = _real_path(path)
         if folder == -1 and self._is_new(path):
             self._copy(path)
             self._files.pop(path, None)
 
     def _rename(self, old: Any, new: Any, *_: Any) -> None:
-        old, new = _whole(old), _whole(new)
+        old, new = _real_path(old), _real_path(new)
         if new in self._files:
             self._copy(new)
         if os.path.isdir(old):
@@ -174,14 +159,14 @@ class WrittenFiles:
             self._copies.setdefault(new, [])
 
     def _name_at_random(self, path: Any) -> None:
-        written_contents.TEMPORARY.append(_whole(path))
+        written_contents.TEMPORARY.append(_real_path(path))
 
     def _rmtree(self, path: Any, folder: Any = None) -> None:
-        for found in self._within(_whole(path)):
-            self._remove(found)
+        for file in self._list_new(_real_path(path)):
+            self._remove(file)
 
-    def _alone(self, path: str) -> None:
-        """Wait until no other recording writes into folders that both versions share."""
+    def _lock_out_others(self, path: str) -> None:
+        """Wait until no other recording writes into folders that the versions share."""
         if self._lock < 0 and not written_contents.is_of_this_run(path):
             self._lock = os.open(os.getcwd(), os.O_RDONLY | os.O_CLOEXEC)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -193,13 +178,13 @@ class WrittenFiles:
         return any(part in _IGNORED or part.startswith(_COMPILED) for part in parts)
 
     def _is_new(self, path: str) -> bool:
-        """Whether the training has written a file: it opened it, or made its folder."""
+        """Return whether the training has written a file: it opened it, or created its folder."""
         if path in self._files:
             return True
         below = any(path.startswith(folder + os.sep) for folder in self._folders)
         return below and not self._is_ignored(path) and os.path.isfile(path)
 
-    def _within(self, folder: str) -> list[str]:
+    def _list_new(self, folder: str) -> list[str]:
         """Return the files below a folder that the training has written."""
         paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
         return [path for path in sorted(paths) if self._is_new(path)]
@@ -225,13 +210,13 @@ class WrittenFiles:
         except OSError as error:
             return f"it cannot be read: {error.strerror}"
 
-    # -- afterwards --------------------------------------------------------------------------
+    # -- after the training ------------------------------------------------------------------
 
     def events(self) -> list[Event]:
-        """Return what was written as events, and let others write."""
+        """Return an event for each written content, and let others write."""
         _flush()
         for folder in sorted(self._folders):
-            self._files.update((path, self._files.get(path, 0)) for path in self._within(folder))
+            self._files.update((path, self._files.get(path, 0)) for path in self._list_new(folder))
         for path in self._files:
             self._copy(path)
         printed = dict(self._read_printed())
@@ -239,24 +224,26 @@ class WrittenFiles:
             os.close(self._lock)
         folders = [written_contents.masked_path(folder) for folder in self._folders]
         folders.sort(key=len, reverse=True)
-        found = [
+        written = [
             _event("file", _name(path, folders), path, content)
             for path, copies in self._copies.items()
             for content in copies
             if content is not None
         ]
-        found += [_event("printed", name, name, text) for name, text in printed.items()]
-        return [*found, _event("file", "a file", "", self._failure)] if self._failure else found
+        written += [_event("printed", name, name, text) for name, text in printed.items()]
+        if self._failure:
+            written.append(_event("file", "a file", "", self._failure))
+        return written
 
     def _read_printed(self) -> Iterator[tuple[str, Any]]:
         for number, name in _STREAMS.items():
             if number not in self._printed:
                 yield name, "it is no file"
                 continue
-            begun = self._printed[number]
-            length = os.lseek(number, 0, os.SEEK_CUR) - begun
+            start = self._printed[number]
+            length = os.lseek(number, 0, os.SEEK_CUR) - start
             try:
-                text = os.pread(number, min(length, _PRINTED), begun)
+                text = os.pread(number, min(length, _PRINTED), start)
             except OSError:
                 yield name, "it is not open for reading"
                 continue
@@ -264,7 +251,7 @@ class WrittenFiles:
                 yield name, text
 
 
-_HEARD: dict[str, Any] = {
+_HANDLERS: dict[str, Any] = {
     "open": WrittenFiles._open,
     "os.mkdir": WrittenFiles._mkdir,
     "os.remove": WrittenFiles._remove,
@@ -275,21 +262,21 @@ _HEARD: dict[str, Any] = {
 }
 
 
-def _whole(path: Any) -> str:
+def _real_path(path: Any) -> str:
     return os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(os.fsdecode(path)))),
                         os.path.basename(os.fsdecode(path)))  # fmt: skip
 
 
 def _name(path: str, folders: list[str]) -> str:
-    """Return the name of a file without what differs between any two runs.
+    """Return the name of a file with masks for all that differs between any two runs.
 
     Args:
-        folders: that the training made, the longest first, as ``masked_path`` names them: the name
-            of a temporary folder may end with a number by chance.
+        folders: that the training created, the longest first, as ``masked_path`` names them: the
+            name of a temporary folder may end with a number by chance.
     """
     name = written_contents.masked_path(path)
     for folder in folders:
-        # the number of a run, one more each time
+        # it ends with the number of the run, one more each time
         if name.startswith(folder + os.sep):
             head = folder.rstrip("0123456789")
             if head.endswith("_") and head != folder:
@@ -313,7 +300,7 @@ def _flush_streams() -> None:
 
 
 def _flush() -> None:
-    """Write what files that are still open have not yet written."""
+    """Flush the files that are still open."""
     _flush_streams()
     for file in open_files():
         with contextlib.suppress(Exception):
@@ -322,13 +309,13 @@ def _flush() -> None:
 
 def open_files() -> list[Any]:
     """Return the files of this process that are open for writing, and writers of TensorBoard."""
-    found = []
-    for thing in gc.get_objects():
-        kind = type(thing)
-        # not isinstance, which asks proxies, and is slow of an abstract class
+    files = []
+    for value in gc.get_objects():
+        kind = type(value)
+        # not isinstance, which calls proxies, and is slow for an abstract class
         if _io._IOBase in kind.__mro__:
             with contextlib.suppress(Exception):
-                found += [thing] if not thing.closed and thing.writable() else []
+                files += [value] if not value.closed and value.writable() else []
         elif kind.__name__ == "EventFileWriter":
-            found.append(thing)
-    return found
+            files.append(value)
+    return files

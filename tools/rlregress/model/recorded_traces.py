@@ -289,7 +289,9 @@ class Divergence:
     @property
     def types(self) -> str:
         """In words, which types differ; empty: none, or other events."""
-        if self.a is None or self.b is None or self.part not in self.b.parts:
+        if self.a is None or self.b is None:
+            return ""
+        if self.part not in self.a.parts or self.part not in self.b.parts:
             return ""
         return describe_other_types(self.a.parts[self.part].types, self.b.parts[self.part].types)
 

@@ -93,8 +93,12 @@ def _block(block: Block, equal: int) -> list[str]:
 
 
 def _checkpoint(old: Event, new: Event) -> list[str]:
-    parts = [name for name, part in old.parts.items() if part.digest != new.parts[name].digest]
-    values = [f"{name} {explain.value(old, name)} -> {explain.value(new, name)}" for name in parts]
+    digests = [{name: part.digest for name, part in event.parts.items()} for event in (old, new)]
+    values = [
+        f"{name} {explain.value(old, name) or 'none'} -> {explain.value(new, name) or 'none'}"
+        for name in {**old.parts, **new.parts}
+        if digests[0].get(name) != digests[1].get(name)
+    ]
     return [f"later, {explain.event(old)}: {'; '.join(values)}"]
 
 

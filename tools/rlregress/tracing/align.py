@@ -1,4 +1,4 @@
-"""Which events of two traces belong together, where one side has events that the other has not."""
+"""Alignment of two traces where one side has events that the other one lacks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from rlregress.model.recorded_traces import Event, difference
 
-#: events to look ahead for the place where both sides go on alike.
+#: events to search ahead for the place from which both sides are the same.
 WINDOW = 400
 #: equal events in a row that make an alignment believable.
 AGREEING = 3
-#: kinds whose numbers depend on what was learned; draws of a generator are alike in any case.
+#: kinds whose numbers depend on what was learned; draws of a generator are the same in any case.
 _ALIGNED = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
 def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
-    """The parts that differ, in the order in which one follows from the other, and by how much."""
+    """Return the parts that differ, causes before effects, and by how much."""
     differences = []
     for name, part in a.parts.items():
         new_part = b.parts.get(name)
@@ -24,11 +24,12 @@ def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
             differences.append((name, math.inf))
         elif part.digest != new_part.digest:
             differences.append((name, difference(part, new_part)))
-    return differences
+    # such as an observation that only the new version returns at the end of an episode
+    return differences + [(name, math.inf) for name in b.parts if name not in a.parts]
 
 
 def event_difference(a: Event, b: Event) -> tuple[str, float]:
-    """The first part that differs, and by how much; ("", 0) if none does."""
+    """Return the first part that differs, and by how much; ("", 0) if none does."""
     return next(iter(event_differences(a, b)), ("", 0.0))
 
 
@@ -42,11 +43,11 @@ def similar(a: Event, b: Event, limit: float) -> bool:
 def resume(
     a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float, both: bool
 ) -> tuple[int, int] | None:
-    """The nearest places from which both sides go on alike, or None.
+    """Return the nearest places from which both sides are the same, or None.
 
     Args:
-        i, j: where the two do not go on alike.
-        limit: how far apart alike events may be: 0 for bits.
+        i, j: the places where the two differ.
+        limit: difference up to which events count as the same: 0 for bits.
         both: whether events may be skipped on both sides, not only on one.
     """
     for skipped in range(1, WINDOW):

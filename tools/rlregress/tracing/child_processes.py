@@ -1,4 +1,4 @@
-"""Processes of a recording or a question: ended with the command, and at its deadline."""
+"""Processes of recordings and probes, which end with the command, or at its deadline."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Deadline:
     """When all that a command starts is ended; every wait for a process of it takes this.
 
     Attributes:
-        minutes: that the command may take; 0: there is no limit.
+        minutes: limit of the command; 0: there is none.
         at: in seconds since the epoch; infinite: never.
-        cut: in words, what was not done because of it.
+        cut: in words, the tasks that were skipped because of it.
     """
 
     def __init__(self, minutes: float = 0.0, start_time: float = 0.0) -> None:
@@ -37,7 +37,7 @@ class Deadline:
 
     @property
     def reason(self) -> str:
-        """In words, why something was not checked."""
+        """Return in words why something was not checked."""
         return f"{MINUTES} {self.minutes:g} were over"
 
 
@@ -130,7 +130,7 @@ def call(
     folder: Path | str | None,
     until: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end and keep what it says.
+    """Run a command to its end, and return what it prints.
 
     Args:
         until: a time that may come before the deadline of the whole command.

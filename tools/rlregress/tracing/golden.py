@@ -59,7 +59,7 @@ class _Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """What events of one kind, name and place have in common."""
+    """Kind, name, place and parts that many events have in common."""
 
     kind: Annotated[str, datafiles.one_of(trace_reader.KINDS)]
     name: Line
@@ -84,7 +84,7 @@ class Values:
 
 @dataclass(frozen=True, kw_only=True)
 class Golden:
-    """What a golden file holds.
+    """The content of a golden file.
 
     Attributes:
         script: the name of its file.

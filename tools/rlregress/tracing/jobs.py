@@ -1,4 +1,4 @@
-"""What is recorded: a script, or a built-in training of a framework, as the job of a recorder."""
+"""Jobs of a recorder: a script, or a built-in training of a framework."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def build_job(
     packages: Sequence[str],
     steps: int,
 ) -> dict[str, Any]:
-    """The job of a command line.
+    """Return the job of a command line.
 
     Raises:
         UserError: neither or both of a script and a framework; a script or an algorithm that does
@@ -55,7 +55,7 @@ def build_job(
 def build_script_job(
     script: Path, arguments: Sequence[str], packages: Sequence[str], steps: int
 ) -> dict[str, Any]:
-    """The job of a script; UserError if there is none."""
+    """Return the job of a script; raise UserError if there is none."""
     if script.is_dir():
         raise UserError(f"{script} is a folder; expected a Python file, the script of a training")
     if not script.is_file():

@@ -1,20 +1,25 @@
-"""How far rounding goes is measured, by copies of the old version that differ by nothing else.
+"""Rounding, measured by copies of the old version that differ in the last bits alone.
 
 Where two traces first differ by little, the old version is recorded again, several times, with the
-numbers of that event moved by one unit in the last place, up or down at random. Departures of the
-new version up to a few times those of the copies, within the same update, are rounding. From where
-a copy does something else than the old version, rounding decides, and nothing more is compared.
+numbers of that event moved by one unit in the last place, up or down at random. Deviations of the
+new version up to a few times those of the copies, within the same update, are rounding. From the
+event on at which a copy does something else than the old version, nothing more is compared.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
 from rlregress.tracing.align import event_differences
-from rlregress.tracing.trace_comparison import EXACT, GROWN, INCIDENTAL, KINDS
+from rlregress.tracing.trace_comparison import (
+    EXACT,
+    GROWN,
+    INCIDENTAL,
+    KINDS,
+    find_other_words,
+)
 
 #: copies of the old version, and how many times further than those the new one may go.
 COPIES, FURTHER = 8, 4.0
@@ -23,9 +28,9 @@ _SMALL, _UNIT = 1e-4, 1e-6
 
 
 def find_rounding_start(comparison: Comparison) -> int | None:
-    """The number of the old version's event at which rounding may begin; None: it explains nothing.
+    """Return the number of the old event at which rounding may begin; None: it explains nothing.
 
-    Of a difference in what is logged, or in names, types or shapes, it does not.
+    It explains no difference in logs, names, types or shapes.
     """
     first = comparison.rounding or comparison.first
     if comparison.verdict == "equal" or first is None or first.a is None or first.b is None:
@@ -40,23 +45,24 @@ def find_rounding_start(comparison: Comparison) -> int | None:
 def measure_rounding(
     comparison: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]
 ) -> Comparison:
-    """A comparison of two traces, with rounding measured.
+    """Return a comparison of two traces with rounding measured.
 
     Args:
-        found: without.
-        copies: of the old version, with the numbers of event ``begin(found)`` moved.
+        comparison: without it.
+        copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
     old, new = _main(a), _main(b)
-    departs = _departs(old, new, _limits(old, [_main(copy) for copy in copies]))
+    complete = [copy for copy in copies if _is_complete(copy, a)]
+    if not complete:
+        return comparison
+    limits = _limits(old, [_main(copy) for copy in complete])
+    departs = _departs(old, new, limits)
     if departs is None:
-        if (
-            comparison.trains_the_same
-            and comparison.first is not None
-            and math.isinf(comparison.first.gap)
-        ):
-            # no rounding changes the words of a file, or whether there is one
-            return comparison
         first = comparison.rounding or comparison.first
+        # where a copy does something else, what it writes from there on is other, too
+        words = _find_other_words(a, b, complete) if len(limits) == len(old) else None
+        if words is not None:
+            return replace(comparison, verdict="diverged", first=words, rounding=first)
         return replace(comparison, verdict="close", first=first, rounding=None, growth=())
     number, part = departs
     if comparison.verdict == "diverged" or not part:
@@ -65,6 +71,22 @@ def measure_rounding(
     before = tuple(old[max(0, number - 3) : number])
     first = Divergence(kind=KINDS.get((x.kind, part), "data"), part=part, a=x, b=y, before=before)
     return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
+
+
+def _find_other_words(a: Trace, b: Trace, copies: Sequence[Trace]) -> Divergence | None:
+    """Return the first incidental event that differs by more than numbers, and in no copy."""
+    in_copies = {key for copy in copies for key in find_other_words(a, copy)}
+    divergences = find_other_words(a, b)
+    return next((d for key, d in divergences.items() if key not in in_copies), None)
+
+
+def _is_complete(copy: Trace, old: Trace) -> bool:
+    """Return whether a copy was recorded as far as the old version.
+
+    Where an error or a time limit ends a copy, rounding has decided nothing.
+    """
+    is_cut = bool(copy.header.get("stopped")) and len(copy.events) < len(old.events)
+    return bool(copy.failure) == bool(old.failure) and not is_cut
 
 
 def _main(trace: Trace) -> list[Event]:
@@ -98,7 +120,7 @@ def _limits(old: Sequence[Event], copies: Sequence[Sequence[Event]]) -> list[flo
 def _departs(
     old: Sequence[Event], new: Sequence[Event], limits: Sequence[float]
 ) -> tuple[int, str] | None:
-    """The first event, and its part, beyond the limits; no part: it is another event."""
+    """Return the first event, and its part, beyond the limits; no part: it is another event."""
     for number, limit in enumerate(limits):
         if number >= len(new) or old[number].key != new[number].key:
             return number, ""

@@ -10,6 +10,7 @@ side only.
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,6 +23,8 @@ from rlregress.tracing.align import event_difference, event_differences, resume
 CLOSE = 1e-6
 #: what it may grow to in a few hundred updates before it is a difference of its own.
 GROWN = 1e-2
+#: the largest relative difference of two numbers.
+_FINITE = sys.float_info.max
 #: rounding grows by less than this factor from one event to the next.
 JUMP = 1e3
 #: steps of optimisers, equal on both sides, after which an extra event is no suspect any more.
@@ -66,14 +69,16 @@ class _Walk:
 
     def __init__(self, a: Trace, b: Trace) -> None:
         (events_a, self.end_a), (events_b, self.end_b) = _split(a.events), _split(b.events)
-        self.a, beside_a = _split_common(events_a, events_b)
-        self.b, beside_b = _split_common(events_b, events_a)
+        self.a, exclusive_a = _split_common(events_a, events_b)
+        self.b, exclusive_b = _split_common(events_b, events_a)
         self.i = self.j = self.compared = self.equal = 0
-        self.extra = [("A", event) for event in beside_a] + [("B", event) for event in beside_b]
+        self.extra = [("A", event) for event in exclusive_a] + [
+            ("B", event) for event in exclusive_b
+        ]
         self.losses = _Losses(events_a, events_b)
         # a generated call of one side alone is of a name or an option that the other side lacks
         generated = a.is_generated and b.is_generated and any(e.is_answer for e in self.a)
-        self.interface = None if generated else _output_divergence(beside_a, beside_b)
+        self.interface = None if generated else _output_divergence(exclusive_a, exclusive_b)
         self.rounding: Divergence | None = None
         self.worst = 0.0
         #: the first extra event that trains something: acquitted if networks end alike.
@@ -83,14 +88,14 @@ class _Walk:
         self.since = 0
 
     def heads(self) -> tuple[Event | None, Event | None]:
-        """The next event of either side."""
+        """Return the next event of either side."""
         return (
             self.a[self.i] if self.i < len(self.a) else None,
             self.b[self.j] if self.j < len(self.b) else None,
         )
 
     def divergence_here(self, kind: str, part: str) -> Divergence:
-        """A difference of the next events."""
+        """Return a difference of the next events."""
         x, y = self.heads()
         return Divergence(
             kind=kind, part=part, a=x, b=y, before=tuple(self.a[max(0, self.i - 3) : self.i])
@@ -165,7 +170,7 @@ class _Walk:
         return self.rounding is None and self.interface is None
 
     def _next(self) -> Divergence | None:
-        """Go on by one event or one alignment; the divergence if there is no going on."""
+        """Advance by one event or one alignment; return the divergence if neither is possible."""
         x, y = self.heads()
         if x is not None and y is not None and _comparable(x, y):
             self._note_types(x, y, tuple(self.a[max(0, self.i - 3) : self.i]))
@@ -182,7 +187,7 @@ class _Walk:
         return self._diverged(self.divergence_here("order", ""), math.inf)
 
     def _worst(self, x: Event, y: Event) -> tuple[str, float]:
-        """The first part that no rounding explains, or else the first that differs at all.
+        """Return the first part that no rounding explains, or else the first that differs at all.
 
         Values of other names, types or shapes are others in any case: later events show whether
         the numbers diverge.
@@ -303,7 +308,7 @@ def _comparable(x: Event, y: Event) -> bool:
 
 
 def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
-    """The events, and the last one if it is of the networks as the training leaves them."""
+    """Return the events before the final networks, and that event, if there is one."""
     if events and events[-1].kind == "final":
         return events[:-1], events[-1]
     return events, None
@@ -316,9 +321,10 @@ _NAMED = (("reset", "step"), ("output",), ("loss",))
 def _split_common(
     events: Sequence[Event], other_events: Sequence[Event]
 ) -> tuple[list[Event], list[Event]]:
-    """Events without those that the other side never has, by name, and these.
+    """Split events into those whose names the other side has, too, and the others.
 
-    Environments, outputs and losses: unless the other side has none of the kind at all.
+    Environments, outputs and losses have names. Environments count as common if the other side has
+    none at all.
     """
     common, exclusive = list(events), []
     for kinds in _NAMED:
@@ -340,7 +346,7 @@ def _output_divergence(a: Sequence[Event], b: Sequence[Event]) -> Divergence | N
 
 
 def _first(events: Sequence[Event]) -> Event | None:
-    """The next event that shows how networks begin, if it comes before anything is done."""
+    """Return the next event of new parameters, if no step and no update comes before it."""
     for event in events:
         if event.kind == "parameters":
             return event
@@ -465,7 +471,7 @@ def _steady(
 def _with_incidental(
     comparison: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]
 ) -> Comparison:
-    """The comparison, with what events of one kind say beside it."""
+    """Return the comparison with the differences of incidental events of one kind."""
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
@@ -486,13 +492,31 @@ def _with_incidental(
     return replace(comparison, compared=count, equal=comparison.equal + len(a))
 
 
+def find_other_words(a: Trace, b: Trace) -> dict[tuple[str, str], Divergence]:
+    """Return incidental events that differ by more than finite numbers: kind, name -> first one.
+
+    Such as other words in a file, a log entry that only one version has, or another type.
+    """
+    unsteady = a.unsteady | b.unsteady
+    old, new = (_steady(side.events, unsteady) for side in (a, b))
+    divergences: dict[tuple[str, str], Divergence] = {}
+    for kind in INCIDENTAL:
+        events = [[event for event in side if event.kind == kind] for side in (old, new)]
+        for x, y in _by_name(events[0], events[1], needs_same_length=kind == "module"):
+            event_of_name = x or y
+            assert event_of_name is not None
+            part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, _FINITE)
+            if math.isinf(gap):
+                divergence = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
+                divergences.setdefault((kind, event_of_name.key[1]), divergence)
+    return divergences
+
+
 def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
     """Return the first differing part; for written output, the first beyond rounding."""
     if kind not in WRITTEN:
         return event_difference(x, y)
-    # a line that only one version has is a difference, too
     differing = event_differences(x, y)
-    differing += [(name, math.inf) for name in y.parts if name not in x.parts]
     beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
     return (beyond or differing or [("", 0.0)])[0]
 
@@ -500,16 +524,17 @@ def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
 def _by_name(
     a: Sequence[Event], b: Sequence[Event], needs_same_length: bool
 ) -> Iterator[tuple[Event | None, Event | None]]:
-    """Events of one name, one after the other, in the order in which A has the names.
+    """Yield pairs of events of one name, in the order in which the old version has the names.
 
     Args:
-        whole: of names that both sides have as often; a module may be put into another.
+        needs_same_length: leave out names with more events on one side: a module may be put into
+            another one.
     """
-    of_names: dict[str, tuple[list[Event], list[Event]]] = {}
+    by_name: dict[str, tuple[list[Event], list[Event]]] = {}
     for number, side in enumerate((a, b)):
         for event in side:
-            of_names.setdefault(event.key[1], ([], []))[number].append(event)
-    for first, second in of_names.values():
+            by_name.setdefault(event.key[1], ([], []))[number].append(event)
+    for first, second in by_name.values():
         if not needs_same_length or len(first) == len(second):
             yield from zip_longest(first, second)
 
@@ -550,7 +575,7 @@ class _Losses:
 
 
 def _stepping(events: Sequence[Event]) -> list[tuple[Event, str]]:
-    """Each loss with the number of the optimiser that steps next."""
+    """Return each loss with the number of the optimiser that steps next."""
     number, losses = "", []
     for event in reversed(events):
         if event.kind == "optimizer":

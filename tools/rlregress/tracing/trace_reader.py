@@ -48,7 +48,7 @@ _READ: WeakValueDictionary[bytes, Event] = WeakValueDictionary()
 
 
 def failed(message: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
-    """In place of a trace, how the process that was to record it ended."""
+    """Return a trace without events for a process that ended before it wrote one."""
     message = message or "the process ended without a trace"
     header = {"failure": message, "error": dict(error), "seeded": [], "lines": {}}
     return Trace(header=header, events=())
@@ -107,11 +107,11 @@ class _Elsewhere:
 
 @dataclass(frozen=True, kw_only=True)
 class _Header:
-    """What is read of the first line of a trace whoever recorded it."""
+    """The fields of the first line of a trace that are read, whoever recorded it."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    schema: Annotated[int, expected(str(SCHEMA), lambda number: number == SCHEMA)]
     failure: str
     seeded: tuple[Line, ...]
     lines: Mapping[Line, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
@@ -121,7 +121,7 @@ class _Header:
 
 
 def load(path: Path) -> Trace:
-    """The trace in a file.
+    """Return the trace in a file.
 
     Raises:
         UserError: the file is missing, damaged, or of another version of the format.
@@ -230,7 +230,7 @@ def part_of(
 
 @lru_cache(maxsize=1 << 12)
 def _in_one_line(text: str) -> str:
-    """Words as they are shown: an error that a framework answers with may have several lines."""
+    """Return printable words in one line: an error of a framework may have several lines."""
     return "".join(
         character if character.isprintable() else " " for character in " ".join(text.split())
     )

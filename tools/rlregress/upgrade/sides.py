@@ -314,7 +314,7 @@ def _killed(training: Training, signal: str, message: str) -> Trace:
     packages = tuple(
         training.job.get("packages") or frameworks.get(training.owner).framework.modules
     )
-    return trace_reader.failed(text, error_origin.of_signal(signal, message, script, packages))
+    return trace_reader.failed(text, error_origin.describe_crash(signal, message, script, packages))
 
 
 def _advance(counted: bool, kept: bool = False) -> None:

@@ -93,7 +93,7 @@ def changed(*pairs: tuple[str, str]) -> str:
 
 
 def recorded_here(
-    text: str, folder: Path, named: Sequence[int] = (), moved: tuple[int, int] | None = None
+    text: str, folder: Path, named: Sequence[int] = (), nudged: tuple[int, int] | None = None
 ) -> tuple[Any, dict[str, Any]]:
     """The recorder and the names of a script that ran in this process."""
     from rlregress.inside.events import Places
@@ -104,6 +104,6 @@ def recorded_here(
     names: dict[str, Any] = {"__name__": "traced"}
     # a recording looks for garbage at fixed events: not among what was there before it
     gc.freeze()
-    with Recorder(Places([str(script)]), named=named, moved=moved) as recorder:
+    with Recorder(Places([str(script)]), named=named, nudged=nudged) as recorder:
         exec(compile(text, str(script), "exec"), names)
     return recorder, names

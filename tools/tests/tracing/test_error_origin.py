@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from rlregress.inside import error_origin, events
-from rlregress.inside.error_origin import OTHER, RECORDER, SUITE, TRACED
+from rlregress.inside.error_origin import RECORDER, SUITE, TRACED, UNKNOWN
 from rlregress.inside.recorder import Recorder
 from rlregress.probing import framework_errors, toys
 from rlregress.probing.framework_errors import through
@@ -81,7 +81,7 @@ def test_the_innermost_frame_decides(theirs: Any) -> None:
     """Torch and others raise for who calls them; the recorder does not."""
     assert origin(theirs, theirs.fails) == TRACED
     assert origin(theirs, lambda: theirs.calls(int, "x")) == TRACED
-    assert origin(theirs, lambda: int("x"), hooked=False) == OTHER
+    assert origin(theirs, lambda: int("x"), hooked=False) == UNKNOWN
     assert origin(theirs, lambda: theirs.calls(events.write, "/none/such", {}, [])) == RECORDER
     assert origin(theirs, lambda: theirs.calls(toys.Ends, False, "none")) == SUITE
 
@@ -133,7 +133,7 @@ def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
     """The innermost frames of the traced code, and of who called it, functions qualified."""
     with pytest.raises(ValueError, match="x") as failed:
         theirs.Environment().step(0)
-    origin = error_origin.found(failed.value, events.Places([theirs.__file__]))
+    origin = error_origin.describe_error(failed.value, events.Places([theirs.__file__]))
     line = MODULE.splitlines().index('        return int("x"), 0.0, False, False, {}') + 1
     assert origin == {
         "type": "ValueError",

@@ -1,4 +1,4 @@
-"""Which lines count as reached, and how a script is compiled."""
+"""Which functions, lines and branches count as executed, however Python reports them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import threading
 
 import pytest
 
-from rlregress.inside import trace_worker
+from rlregress.inside import lines
 from rlregress.inside.events import Places
-from rlregress.inside.lines import Lines
 
 MODULE = """
 class Some:
@@ -20,111 +19,240 @@ class Some:
         if self.low > self.high:
             return 0
         return 1
+
+    @property
+    def rate(self):
+        def inner():
+            return self.low
+        return inner()
+
+double = lambda x: 2 * x
+
+
+def values():
+    return [i for i in steps()]
+
+
+def steps():
+    yield 1
 """
 
 
-def lines_of(folder, text, call):
-    """Line numbers reached, and all that count, of a module that is run by a thread or here."""
-    path = folder / "module.py"
-    path.write_text(text, encoding="utf-8")
-    lines = Lines(Places([str(path)]))
-    names = {"__name__": "module"}
-    before = sys.gettrace()
-    with lines:
-        exec(compile(text, str(path), "exec"), names)
-        call(names)
-    assert sys.gettrace() is None
-    sys.settrace(before)
-    return lines.executed()["module.py"]
+@pytest.fixture(params=lines.BACK_ENDS)
+def record(request, tmp_path):
+    """Run a source text as a module, call something with its names, return what was executed."""
+
+    def record(text, call=lambda names: None, within=None, name="module", file="module.py"):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        executed = lines.Lines(Places([str(tmp_path / "module.py")]), within, request.param)
+        names = {"__name__": name}
+        before = sys.gettrace()
+        with executed:
+            exec(compile(text, str(path), "exec"), names)
+            call(names)
+        assert sys.gettrace() is before
+        return executed
+
+    return record
 
 
-def test_lines_of_classes_do_not_count(tmp_path):
-    """A class only defines things: what counts are the functions that are entered."""
-    assert lines_of(tmp_path, MODULE, lambda n: n["Some"]().reach()) == ([7, 9], [7, 8, 9])
+def test_lines_of_classes_do_not_count(record):
+    """A class only defines things: what counts are the functions that are called."""
+    executed = record(MODULE, lambda names: names["Some"]().reach())
+    assert executed.executed() == {"module.py": ([7, 9], [7, 8, 9])}
+    assert executed.functions() == {"module.py": ["Some.reach"]}
+    assert executed.is_whole
 
 
-def test_lines_reached_by_a_thread_count(tmp_path):
-    """A function that only another thread enters is reached."""
+def test_what_a_thread_executes_counts(record):
+    """A function that only another thread calls was executed, and nothing escaped."""
 
     def call(names):
         thread = threading.Thread(target=names["Some"]().reach)
         thread.start()
         thread.join()
 
-    assert lines_of(tmp_path, MODULE, call) == ([7, 9], [7, 8, 9])
+    executed = record(MODULE, call)
+    assert executed.executed() == {"module.py": ([7, 9], [7, 8, 9])}
+    assert executed.is_whole
 
 
-def test_lines_are_noted_within_the_functions_that_are_named(tmp_path):
-    """Of others it is known that they are entered."""
-    path = tmp_path / "module.py"
+def test_functions_have_qualified_names(record):
+    """A comprehension belongs to its function, a generator is executed when it is run."""
+    assert record(MODULE, lambda names: names["Some"]().rate).functions() == {
+        "module.py": ["Some.rate", "Some.rate.inner"]
+    }
+    held = []
+    assert record(MODULE, lambda names: held.append(names["steps"]())).functions() == {}
+    assert record(MODULE, lambda names: names["values"]()).functions() == {
+        "module.py": ["steps", "values"]
+    }
+
+
+def test_functions_of_other_files_do_not_count(record):
+    """A file whose path only begins like that of the traced code is another one."""
+    call = lambda names: names["Some"]().reach()  # noqa: E731
+    assert record(MODULE, call, file="module.py_more/module.py").functions() == {}
+
+
+def test_functions_of_a_file_that_is_gone_are_executed(record, tmp_path):
+    """They have no name, as nothing parses their source, and still are among the executed ones."""
+
+    def call(names):
+        (tmp_path / "module.py").unlink()
+        names["values"]()
+
+    assert record(f"# gone\n{MODULE}", call).functions() == {"module.py": [""]}
+
+
+def test_a_lambda_of_an_imported_module_is_no_body(record):
+    """It runs, and the body of the module did not run as a script."""
+    for name, functions in (("module", {}), ("__main__", {"module.py": ["<module>"]})):
+        executed = record(MODULE, lambda names: names["double"](2), name=name)
+        assert executed.functions() == functions
+
+
+def test_lines_are_noted_within_the_functions_that_are_named(record):
+    """Of others it is known that they are called."""
     text = f"{MODULE}\n\ndef other():\n    return Some().reach()\n"
-    path.write_text(text, encoding="utf-8")
-    for within, executed in (
-        ([("module.py", "other")], {"module.py": ([13], [13])}),
+    for within, executed_lines in (
+        ([("module.py", "other")], {"module.py": ([29], [29])}),
         ([("elsewhere.py", "other")], {}),
         ([], {}),
     ):
-        names = {"__name__": "module"}
-        with Lines(Places([str(path)]), within) as lines:
-            exec(compile(text, str(path), "exec"), names)
-            names["other"]()
-        assert lines.executed() == executed
-        assert lines.functions() == {"module.py": ["Some.reach", "other"]}
-        assert lines.branches() == {}
+        executed = record(text, lambda names: names["other"](), within)
+        assert executed.executed() == executed_lines
+        assert executed.functions() == {"module.py": ["Some.reach", "other"]}
+        assert executed.branches() == {}
 
 
-def test_the_main_module_counts(tmp_path):
-    """The statements of a script do things; those of its classes define them."""
-    path = tmp_path / "script.py"
-    path.write_text(MODULE, encoding="utf-8")
-    with Lines(Places([str(path)])) as lines:
-        exec(compile(MODULE, str(path), "exec"), {"__name__": "__main__"})
-    assert lines.executed()["script.py"] == ([2], [2])
+def test_lines_add_up_over_several_times(record):
+    """Lines that ran in any call are executed, and what ran in between is not."""
+    text = "def used(x):\n    if x:\n        return 1\n    return 2\ndef unused():\n    return 3\n"
+    held = {}
+    executed = record(text, lambda names: (held.update(names), names["used"](1)))
+    held["unused"]()
+    assert executed.executed() == {"module.py": ([2, 3], [2, 3, 4])}
+    with executed:
+        held["used"](0)
+    assert executed.executed() == {"module.py": ([2, 3, 4], [2, 3, 4])}
 
 
-def test_the_body_of_a_script_is_named(tmp_path):
+def test_the_body_of_a_script_is_named(record):
     """It is a function named <module>, also behind a function on its first line."""
-    text = "def used(x):\n    return x\nif used(1):\n    y = 2\n"
-    path = tmp_path / "script.py"
-    path.write_text(text, encoding="utf-8")
-    with Lines(Places([str(path)]), [("script.py", "<module>")]) as lines:
-        exec(compile(text, str(path), "exec"), {"__name__": "__main__"})
-    assert lines.functions() == {"script.py": ["<module>", "used"]}
-    assert lines.executed() == {"script.py": ([1, 3, 4], [1, 3, 4])}
-    assert lines.branches() == {"script.py": [(3, True, False, "used(1)")]}
+    text = "def used(x):\n    return x\nif used(1):\n    y = 2\nclass Some:\n    low = 1\n"
+    executed = record(text, within=[("module.py", "<module>")], name="__main__")
+    assert executed.functions() == {"module.py": ["<module>", "used"]}
+    assert executed.executed() == {"module.py": ([1, 3, 4, 5], [1, 3, 4, 5])}
+    assert executed.branches() == {"module.py": [(3, True, False, "used(1)")]}
 
 
-def test_a_lambda_of_an_imported_module_is_no_body(tmp_path):
-    """It runs, and the body of the module did not run as a script."""
-    text = "double = lambda x: 2 * x\n"
-    path = tmp_path / "module.py"
-    path.write_text(text, encoding="utf-8")
-    for name, functions in (("module", {}), ("__main__", {"module.py": ["<module>"]})):
-        with Lines(Places([str(path)])) as lines:
-            names = {"__name__": name}
-            exec(compile(text, str(path), "exec"), names)
-            names["double"](2)
-        assert lines.functions() == functions
+def _ignore(*_):
+    """Trace nothing."""
+
+
+def _replace_tracer():
+    sys.settrace(None)
+
+
+def _replace_tracer_for_a_while():
+    before = sys.gettrace()
+    sys.settrace(_ignore)
+    sys.settrace(before)
+
+
+def _replace_tracer_of_new_threads(tracer=_ignore):
+    before = threading.gettrace()
+    threading.settrace(tracer)
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+    threading.settrace(before)
+
+
+def _remove_tracer_of_new_threads():
+    _replace_tracer_of_new_threads(None)
+
+
+def _replace_tracer_in_a_thread():
+    thread = threading.Thread(target=lambda: sys.settrace(None))
+    thread.start()
+    thread.join()
+
+
+SUSPENDED = """
+from rlregress.inside.events import untraced
+
+def hidden():
+    return 1
+
+def outer(x):
+    if x:
+        untraced(hidden)()
+    return x
+"""
+
+
+def test_code_behind_a_suspended_tracer_counts(record):
+    """The recorder's own work hides nothing that runs after it."""
+    executed = record(SUSPENDED, lambda names: names["outer"](1))
+    assert executed.executed()["module.py"][0][-3:] == [8, 9, 10]
+    assert executed.branches() == {"module.py": [(8, True, False, "x")]}
+    assert "outer" in executed.functions()["module.py"]
+    assert executed.is_whole
 
 
 @pytest.mark.parametrize(
-    "source",
+    "replace",
     [
-        b"\xef\xbb\xbfword = '\xc3\xa4'\n",
-        b"# -*- coding: latin-1 -*-\nword = '\xe4'\n",
-        b"def f(x: int): pass\nassert f.__annotations__ == {'x': int}\nword = '\\xe4'\n",
+        _replace_tracer,
+        _replace_tracer_for_a_while,
+        _replace_tracer_of_new_threads,
+        _remove_tracer_of_new_threads,
+        _replace_tracer_in_a_thread,
     ],
-    ids=["byte-order-mark", "coding", "annotations"],
 )
-def test_a_script_is_compiled_as_python_would(tmp_path, monkeypatch, source):
-    """Its coding is its own, and the recorder's future statements are not its."""
-    path = tmp_path / "script.py"
-    path.write_bytes(source)
-    monkeypatch.setattr(sys, "argv", [])
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    trace_worker._script({"script": str(path)})(None)
-    assert sys.modules["__main__"].word == "\xe4"
+def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path, replace):
+    """Whoever sets another tracer, for however long, may hide code that ran meanwhile."""
+    executed = lines.Lines(Places([str(tmp_path)]), (), lines.BACK_ENDS[-1])
+    before = sys.gettrace(), threading.gettrace(), threading.settrace
+    with executed:
+        replace()
+    assert executed.header()["noted"] is False
+    assert (sys.gettrace(), threading.gettrace(), threading.settrace) == before
+    with executed:
+        pass
+    assert executed.is_whole
+
+
+def test_a_tracer_of_others_does_not_hide_what_is_monitored(tmp_path):
+    """From Python 3.12 on only the loss of its number ends what is noted."""
+    if lines.BACK_ENDS[0] is lines.BACK_ENDS[-1]:
+        pytest.skip("this Python has no sys.monitoring")
+    for end, is_whole in ((_replace_tracer, True), (_free_tools, False)):
+        with lines.Lines(Places([str(tmp_path)]), ()) as executed:
+            end()
+        assert executed.is_whole is is_whole
+
+
+def _free_tools():
+    for tool in range(6):
+        sys.monitoring.free_tool_id(tool)
+
+
+def test_a_tracer_is_put_back_after_an_error(tmp_path):
+    """That of a debugger is there again afterwards."""
+    before = sys.gettrace()
+    try:
+        sys.settrace(_ignore)
+        with pytest.raises(ZeroDivisionError), lines.Lines(Places([str(tmp_path)])):
+            raise ZeroDivisionError
+        tracer = sys.gettrace()
+    finally:
+        sys.settrace(before)
+    assert tracer is _ignore
 
 
 BRANCHES = """
@@ -147,6 +275,12 @@ def last(x):
         x += 1
 
 
+def nested(depth):
+    if depth and nested(depth - 1):
+        return True
+    return False
+
+
 def raising(x):
     try:
         if x.nothing:
@@ -156,22 +290,20 @@ def raising(x):
 """
 
 
-def branches_of(folder, call):
+@pytest.fixture
+def branches_of(record):
     """Text of a condition -> whether it has held, and whether it has failed."""
-    path = folder / "module.py"
-    path.write_text(BRANCHES, encoding="utf-8")
-    lines, names = Lines(Places([str(path)])), {"__name__": "module"}
-    with lines:
-        exec(compile(BRANCHES, str(path), "exec"), names)
-        call(names)
-    rows = lines.branches().get("module.py", [])
-    return {text: (went_true, failed) for _, went_true, failed, text in rows}
+
+    def branches_of(call):
+        rows = record(BRANCHES, call).branches().get("module.py", [])
+        return {text: (held, failed) for _, held, failed, text in rows}
+
+    return branches_of
 
 
-def test_a_branch_that_goes_one_way_only_is_told(tmp_path):
+def test_a_branch_that_goes_one_way_only_is_reported(branches_of):
     """A condition that never holds, one that never fails, and one that does both."""
-    branches = branches_of(tmp_path, lambda n: [n["clip"](x) for x in (1, 4)])
-    assert branches == {
+    assert branches_of(lambda names: [names["clip"](x) for x in (1, 4)]) == {
         "low is not None": (False, True),
         "x > 5 and x < 7": (False, True),
         "x > 3": (True, True),
@@ -179,29 +311,25 @@ def test_a_branch_that_goes_one_way_only_is_told(tmp_path):
     }
 
 
-def test_a_condition_over_several_lines_holds(tmp_path):
+def test_a_condition_over_several_lines_holds(branches_of):
     """The step from its last line into the body counts, and no step inside it."""
-    branches = branches_of(tmp_path, lambda n: n["clip"](6, 0))
+    branches = branches_of(lambda names: names["clip"](6, 0))
     assert branches["x > 5 and x < 7"] == (True, False)
     assert branches["low is not None"] == (True, False)
 
 
-def test_a_condition_that_ends_a_function_fails(tmp_path):
+def test_a_condition_that_ends_a_function_fails(branches_of):
     """Returning from the condition itself is the other way."""
-    assert branches_of(tmp_path, lambda n: n["last"](0)) == {"x": (False, True)}
+    assert branches_of(lambda names: names["last"](0)) == {"x": (False, True)}
 
 
-def test_an_error_in_a_condition_is_no_way(tmp_path):
+def test_an_error_in_a_condition_is_no_way(branches_of):
     """It went neither into the body nor past it."""
-    assert branches_of(tmp_path, lambda n: n["raising"](1)) == {}
+    assert branches_of(lambda names: names["raising"](1)) == {}
 
 
-def test_functions_that_were_entered_are_named(tmp_path):
-    """By their qualified names."""
-    path = tmp_path / "module.py"
-    path.write_text(MODULE, encoding="utf-8")
-    lines, names = Lines(Places([str(path)])), {"__name__": "module"}
-    with lines:
-        exec(compile(MODULE, str(path), "exec"), names)
-        names["Some"]().reach()
-    assert lines.functions() == {"module.py": ["Some.reach"]}
+def test_calls_of_one_function_within_each_other_are_told_apart(branches_of):
+    """A test of one call does not continue in a line of another one."""
+    assert branches_of(lambda names: names["nested"](1)) == {
+        "depth and nested(depth - 1)": (False, True)
+    }

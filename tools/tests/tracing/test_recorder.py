@@ -344,3 +344,14 @@ def test_what_was_imported_by_name_before_is_recorded(tmp_path, monkeypatch):
         early.draw()
     assert [event["name"] for event in recorder.events] == ["torch.randn"]
     assert early.randn is before
+
+
+@pytest.mark.parametrize("kind", ["reset", "step", "data", "backward", "write", "optimizer"])
+def test_nudged_numbers_are_no_event(recording, tmp_path, kind):
+    """A copy that differs by rounding has the same events, and other numbers after the nudge."""
+    original = recording[0].events
+    number = [event["kind"] for event in original].index(kind)
+    nudged = recorded_here(TRAINING, tmp_path, nudged=(number, 1))[0].events
+    assert [(e["kind"], e["name"]) for e in nudged] == [(e["kind"], e["name"]) for e in original]
+    assert nudged[: number + 1] == original[: number + 1]
+    assert nudged[-1]["parts"] != original[-1]["parts"]

@@ -51,6 +51,50 @@ def test_what_departs_as_far_as_the_copies_is_close(new, copies, without, measur
     assert rounding.measure_rounding(comparison, OLD, new, copies).verdict == measured
 
 
+@pytest.mark.parametrize("copies", [[trace(1 + 1e-7, 1.0, 1.0)], []])
+@pytest.mark.parametrize("header", [{"failure": "killed"}, {"failure": "", "stopped": True}])
+def test_a_copy_that_was_ended_early_explains_nothing(copies, header):
+    """Neither alone nor beside others: an error or a time limit ended it, and not rounding."""
+    new, ended = trace(1 + 5e-7, 1.0, 9.0), Trace(header=header, events=OLD.events[:1])
+    comparison = compare(OLD, new)
+    assert rounding.measure_rounding(comparison, OLD, new, [ended, *copies]).verdict == "diverged"
+
+
+def with_row(training, text, number=0.0):
+    """A training that also writes a row of a file."""
+    row = Part(digest=f"{text} {number}", norm=number, values=(number,), text=f"{text} {number}")
+    index = len(training.events)
+    written = Event(index=index, kind="file", name="progress.csv", file="", line=0, function="",
+                    parts={"row 1": row})  # fmt: skip
+    return Trace(header=training.header, events=(*training.events, written))
+
+
+@pytest.mark.parametrize(
+    ("old_row", "new_row", "copy_row", "verdict"),
+    [
+        # numbers of a file may round as those of the training, words may not
+        (("loss", 1.0), ("loss", 2.0), ("loss", 1.0), "close"),
+        (("loss", 1.0), ("loss,loss", 1.0), ("loss", 1.0), "diverged"),
+        # unless rounding decides on them
+        (("loss", 1.0), ("best", 1.0), ("other", 1.0), "close"),
+    ],
+)
+def test_rounding_explains_no_other_words(old_row, new_row, copy_row, verdict):
+    """A training that rounds and also writes something else is a change."""
+    old, new, copy = (
+        with_row(training, *row)
+        for training, row in (
+            (OLD, old_row),
+            (trace(1 + 5e-7, 1.0, 1.03), new_row),
+            (trace(1 + 1e-7, 1.0, 1.008), copy_row),
+        )
+    )
+    measured = rounding.measure_rounding(compare(old, new), old, new, [copy])
+    assert measured.verdict == verdict
+    if verdict == "diverged":
+        assert (measured.first.kind, measured.rounding.a.index) == ("files", 0)
+
+
 def test_a_large_difference_is_not_taken_for_rounding():
     """No copy is recorded for it."""
     assert rounding.find_rounding_start(compare(OLD, trace(1.001, 1.0, 1.0))) is None
@@ -80,7 +124,7 @@ def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
     assert begin is not None
     assert begin == rounding.find_rounding_start(compare(old, wrong))
     copies = [
-        recorded(f"copy {seed}", changed(), moved=(begin, seed)) for seed in range(rounding.COPIES)
+        recorded(f"copy {seed}", changed(), nudged=(begin, seed)) for seed in range(rounding.COPIES)
     ]
     assert rounding.COPIES >= 8
     assert all(compare(old, copy).verdict != "equal" for copy in copies)

@@ -473,6 +473,25 @@ def test_a_generated_call_of_one_side_only_is_no_difference(a, b, verdict):
         assert all(f"only {side} has" in text for side, _ in comparison.extra)
 
 
+@pytest.mark.parametrize("kind", ["output", "step", "loss", "file", "log"])
+def test_a_part_of_one_version_only_is_a_difference(kind):
+    """An observation, a line of a file or a loss that only one version has is reported."""
+    parts = {name: Part(digest="1", norm=1.0, values=(1.0,)) for name in ("first", "second")}
+    (answer,) = shown("x", file="f.py").events
+    few, all_parts = (
+        replace(shown(), events=(replace(answer, kind=kind, parts={n: parts[n] for n in listed}),))
+        for listed in (("first",), ("first", "second"))
+    )
+    for old, new, values in (
+        (few, all_parts, ("nothing", "1")),
+        (all_parts, few, ("1", "nothing")),
+    ):
+        comparison = compare(old, new)
+        assert (comparison.verdict, comparison.first.part) == ("diverged", "second")
+        lines = [line for line in explain.divergence(comparison.first) if "second" in line]
+        assert [line.rpartition(" ")[2] for line in lines] == list(values)
+
+
 def test_answers_after_an_extra_draw_are_compared():
     """A draw of one side only does not hide that answers at the end have other numbers."""
     a, b = shown("first", "last"), shown("first", "last")

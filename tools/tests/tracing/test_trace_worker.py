@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from rlregress import cli
 from rlregress.cli import trace as traces_command
 from rlregress.errors import UserError
+from rlregress.inside import trace_worker
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
 from rlregress.tracing import child_processes, recording_processes
@@ -204,3 +206,23 @@ def test_what_follows_two_dashes_belongs_to_the_script():
     """An option of ours among them is the script's own."""
     arguments = ["upgrade", "--script", "x.py", "--", "--cleanrl", "folder"]
     assert cli._take_common(arguments) == arguments
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"\xef\xbb\xbfword = '\xc3\xa4'\n",
+        b"# -*- coding: latin-1 -*-\nword = '\xe4'\n",
+        b"def f(x: int): pass\nassert f.__annotations__ == {'x': int}\nword = '\\xe4'\n",
+    ],
+    ids=["byte-order-mark", "coding", "annotations"],
+)
+def test_a_script_is_compiled_as_python_would(tmp_path, monkeypatch, source):
+    """Its coding is its own, and the recorder's future statements are not its."""
+    path = tmp_path / "script.py"
+    path.write_bytes(source)
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    trace_worker._script({"script": str(path)})(None)
+    assert sys.modules["__main__"].word == "\xe4"

@@ -31,26 +31,26 @@ class Countdown(gymnasium.Env):
 def test_every_episode_has_its_return_and_its_length():
     """Episodes of 3 and of 2 steps, side by side: steps are those of both environments."""
     episodes = Episodes()
-    both = [episodes.counted(Countdown(3)), episodes.counted(Countdown(2, truncated=True))]
+    both = [episodes.watch(Countdown(3)), episodes.watch(Countdown(2, truncated=True))]
     for environment in both:
         environment.reset(seed=0)
     for _ in range(3):
         for environment in both:
             if environment.step(0)[2:4] != (False, False):
                 environment.reset()
-    assert episodes.ended == [(4, 3.0, 2), (5, 6.0, 3)]
+    assert episodes.finished == [(4, 3.0, 2), (5, 6.0, 3)]
 
 
 def test_an_episode_that_is_cut_off_by_a_reset_does_not_count():
     """What a reset breaks off has no return, and adds nothing to the next episode."""
     episodes = Episodes()
-    environment = episodes.counted(Countdown(2))
+    environment = episodes.watch(Countdown(2))
     environment.reset()
     environment.step(0)
     environment.reset()
     environment.step(0)
     environment.step(0)
-    assert episodes.ended == [(3, 3.0, 2)]
+    assert episodes.finished == [(3, 3.0, 2)]
 
 
 def _through(environment, steps):
@@ -63,7 +63,7 @@ def _through(environment, steps):
 def test_the_latest_episodes_are_those_of_the_last_third():
     """Of six episodes of two steps the last two are kept whole, with their final observation."""
     episodes = Episodes()
-    _through(episodes.counted(Countdown(2, truncated=True)), 12)
+    _through(episodes.watch(Countdown(2, truncated=True)), 12)
     latest = episodes.latest()
     assert len(latest) == 2
     for episode in latest:
@@ -74,14 +74,14 @@ def test_the_latest_episodes_are_those_of_the_last_third():
 def test_no_more_than_ten_episodes_are_kept():
     """Forty episodes ended in the last third, and ten are there."""
     episodes = Episodes()
-    _through(episodes.counted(Countdown(1)), 120)
+    _through(episodes.watch(Countdown(1)), 120)
     assert [episode.terminated for episode in episodes.latest()] == [True] * 10
 
 
 def test_at_least_the_last_episode_is_there():
     """One that ended before the last third is better than none; then one that is running."""
     episodes = Episodes()
-    environment = episodes.counted(Countdown(10))
+    environment = episodes.watch(Countdown(10))
     assert episodes.latest() == []
     _through(environment, 4)
     (running,) = episodes.latest()

@@ -11,8 +11,8 @@ ONE = {"cpu": "A", "instructions": "AVX2", "python": "3.11.7", "torch_threads": 
 
 def test_what_two_machines_have_in_common_is_told_once():
     """A run that was continued elsewhere names both, where they differ."""
-    assert machine.together([ONE, ONE]) == ONE
-    both = machine.together([ONE, ONE | {"cpu": "B", "torch_threads": 2}])
+    assert machine.join_descriptions([ONE, ONE]) == ONE
+    both = machine.join_descriptions([ONE, ONE | {"cpu": "B", "torch_threads": 2}])
     assert both == ONE | {"cpu": "A and B", "torch_threads": "1 and 2"}
 
 

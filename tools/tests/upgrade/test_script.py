@@ -14,8 +14,6 @@ import pytest
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
 from rlregress.inside import trace_worker
-from rlregress.inside.events import Places
-from rlregress.inside.lines import Lines
 from rlregress.tracing import jobs
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import affected, cached_folders, cascade, sides
@@ -178,22 +176,6 @@ def test_the_packages_that_differ_are_among_what_is_traced():
     assert script_training(job, imports).job["distributions"] == ["typer"]
     assert trace_worker.modules_of("typer") == ["typer"]
     assert trace_worker.modules_of("no-such-release") == []
-
-
-def test_lines_are_counted_once_and_by_function(tmp_path):
-    """Lines that were reached in any call, of functions that were entered at all."""
-    text = "def used(x):\n    if x:\n        return 1\n    return 2\ndef unused():\n    return 3\n"
-    path = tmp_path / "module.py"
-    path.write_text(text)
-    names = {"__name__": "module"}
-    exec(compile(text, str(path), "exec"), names)
-    lines = Lines(Places([str(path)]))
-    with lines:
-        names["used"](1)
-    assert lines.executed() == {"module.py": ([2, 3], [2, 3, 4])}
-    with lines:
-        names["used"](0)
-    assert lines.executed() == {"module.py": ([2, 3, 4], [2, 3, 4])}
 
 
 @pytest.mark.nightly

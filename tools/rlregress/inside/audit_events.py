@@ -1,0 +1,37 @@
+"""Listeners to audit events of the interpreter, which can be removed: an audit hook cannot.
+
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+#: called with the name of an event and its arguments.
+Listener = Callable[[str, tuple[Any, ...]], None]
+
+_listeners: dict[str, tuple[Listener, ...]] = {}
+_is_installed = False
+
+
+def listen(listener: Listener, *events: str) -> Callable[[], None]:
+    """Call a listener at each of these events; return a function that ends this."""
+    global _is_installed
+    for event in events:
+        _listeners[event] = (*_listeners.get(event, ()), listener)
+    if not _is_installed:
+        _is_installed = True
+        sys.addaudithook(_audit)
+
+    def stop() -> None:
+        for event in events:
+            _listeners[event] = tuple(x for x in _listeners[event] if x != listener)
+
+    return stop
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    for listener in _listeners.get(event, ()):
+        listener(event, arguments)
