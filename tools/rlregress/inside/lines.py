@@ -65,7 +65,7 @@ class Lines:
             all. Of others it is noted that they are entered, which costs little.
 
     Attributes:
-        is_whole: nothing has taken its place until it was left.
+        is_whole: nothing has taken its place until it was left, in no thread and not for a while.
     """
 
     def __init__(self, places: Places, within: Iterable[tuple[str, str]] | None = None) -> None:
@@ -81,15 +81,18 @@ class Lines:
         self._noted: list[CodeType] = []
         self._scripts: set[str] = set()
         self._tests: dict[str, dict[int, source.Test]] = {}
+        self._changes = 0
         self.is_whole = False
 
     def __enter__(self) -> Lines:
+        loading.watch()
         threading.settrace(self._call)
         sys.settrace(self._call)
+        self._changes = loading.Tracers.changes
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.is_whole = sys.gettrace() == self._call
+        self.is_whole = sys.gettrace() == self._call and loading.Tracers.changes == self._changes
         sys.settrace(None)
         threading.settrace(None)
 
@@ -132,16 +135,16 @@ class Lines:
         self._open[id(code)] = self._left[id(code)]
         return self._left[id(code)]
 
-    def _function(self, code: CodeType) -> tuple[str, str]:
-        """File below its root, and qualified name."""
+    def _function(self, code: CodeType) -> tuple[str, str | None]:
+        """File below its root, and qualified name; "": its source cannot be read."""
         of_file = source.of_file(code.co_filename)
-        name = of_file.function(code.co_firstlineno) if of_file is not None else ""
+        name: str | None = of_file.function(code.co_firstlineno) if of_file is not None else ""
         if code.co_name == "<module>":
             # its first line may be that of a function
             name = code.co_name
         elif name == "<module>" and code.co_filename not in self._scripts:
             # a lambda of a module that is imported is no body of a script
-            name = ""
+            name = None
         return str(self._places.name(code.co_filename)), name
 
     def _branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
@@ -180,11 +183,14 @@ class Lines:
         return {file: (sorted(hit[file]), sorted(lines)) for file, lines in every.items() if lines}
 
     def functions(self) -> dict[str, list[str]]:
-        """File below its root -> qualified names of the functions that were entered."""
+        """File below its root -> qualified names of the functions that were entered.
+
+        "" is among them where one has no name, as the file cannot be parsed.
+        """
         by_file: dict[str, set[str]] = {}
         for code in self._called:
             file, name = self._function(code)
-            if name:
+            if name is not None:
                 by_file.setdefault(file, set()).add(name)
         return {file: sorted(names) for file, names in by_file.items()}
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import io
 import pickle
 import re
+import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -32,6 +34,7 @@ from rlregress.model.code import (
 )
 from rlregress.source import UNREADABLE, below, first_line
 from rlregress.tracing import child_processes
+from rlregress.upgrade.name_origins import find_origins, parse_with_origins
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PIECES = (*_FUNCTIONS, ast.ClassDef)
@@ -53,12 +56,19 @@ WORDS = frozenset(
 #: what a message may be made with.
 _WORDING = frozenset({"str", "repr", "len", "format", "join", "type"})
 #: decorators that only a type checker reads.
-_TYPING = frozenset({"override", "overload", "final"})
+_TYPING = frozenset(
+    f"{module}.{name}"
+    for module in ("typing", "typing_extensions")
+    for name in ("override", "overload", "final")
+)
+_OVERLOAD = frozenset({"typing.overload", "typing_extensions.overload"})
 #: decorators that do not read the annotations of what they decorate.
 _BLIND = _TYPING | {
-    "property", "setter", "getter", "deleter", "staticmethod", "classmethod", "abstractmethod",
-    "contextmanager", "wraps", "lru_cache", "cache", "cached_property", "no_grad", "inference_mode",
+    "builtins.property", "builtins.staticmethod", "builtins.classmethod", "abc.abstractmethod",
+    "contextlib.contextmanager", "functools.wraps", "functools.lru_cache", "functools.cache",
+    "functools.cached_property", "torch.no_grad", "torch.inference_mode",
 }  # fmt: skip
+_ACCESSORS = frozenset({"setter", "getter", "deleter"})
 #: names of a module that say its version and its authors.
 _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 #: who prints or logs, in the words of its name.
@@ -244,14 +254,16 @@ def _of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
         return [{} if text is None else of_text(text) for text in texts]
     there = [text for text in texts if text is not None]
     try:
-        trees = [ast.parse(text) for text in there]
+        trees = [parse_with_origins(text) for text in there]
         of_functions: list[dict[str, list[list[bytes]]]] = [{}, {}]
         for text, tree, by_name in zip(there, trees, of_functions, strict=True):
+            # the same bytes are another text in another coding
+            coding = tokenize.detect_encoding(io.BytesIO(text).readline)[0].encode()
             lines = text.splitlines()
             for name, node in _pieces(tree):
                 if isinstance(node, _FUNCTIONS):
                     first, last = _lines(node)
-                    by_name.setdefault(name, []).append(lines[first - 1 : last])
+                    by_name.setdefault(name, []).append([coding, *lines[first - 1 : last]])
         old, new = of_functions
         same = {name for name in old if old[name] == new.get(name)}
         return [_of_tree(tree, same) for tree in trees]
@@ -263,9 +275,12 @@ def _of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
 def of_text(text: bytes) -> Mapping[str, Function]:
     """Return the pieces of a source text by qualified name; unreadable text is one module."""
     try:
-        return _of_tree(ast.parse(text), frozenset())
+        return _of_tree(parse_with_origins(text), frozenset())
     except UNREADABLE:
-        return {MODULE: Function(name=MODULE, first=1, last=1, code=repr(text), whole=repr(text))}
+        unread = repr(text)
+        return {
+            MODULE: Function(name=MODULE, first=1, last=1, code=unread, spoken=unread, whole=unread)
+        }
 
 
 def _of_tree(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
@@ -282,15 +297,16 @@ def _of_tree(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
         if name in same:
             pieces[name] = replace(known, last=last)
             continue
-        # before its own statements lose what is inside them, then annotations and words
+        # before its own statements lose what is inside them, then annotations, then words
         defines, acts = tuple(_definitions(node.body, "")), _acts(node)
-        whole = known.whole + _whole(node)
+        whole, spoken, code = _whole(node), _spoken(node), _code(node)
         pieces[name] = Function(
             name=name,
             first=known.first,
             last=last,
-            code=known.code + _code(node),
-            whole=whole,
+            code=known.code + code,
+            spoken=known.spoken + spoken,
+            whole=known.whole + whole,
             defines=known.defines + defines,
             acts=known.acts or acts,
         )
@@ -337,10 +353,13 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 def _for_types(node: _Function) -> bool:
     # that of typing takes no arguments
-    return any(
-        not isinstance(decorator, ast.Call) and _last_name(decorator) == "overload"
-        for decorator in node.decorator_list
-    )
+    return any(_is_of(decorator, _OVERLOAD) for decorator in node.decorator_list)
+
+
+def _is_of(decorator: ast.expr, known: Collection[str]) -> bool:
+    """Whether an expression is one of some names, wherever it comes from."""
+    origins = find_origins(decorator)
+    return bool(origins) and origins <= set(known)
 
 
 def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
@@ -363,7 +382,17 @@ def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
         return False
     if isinstance(node, ast.ClassDef):
         return bool(node.bases or node.keywords or node.decorator_list)
-    return any(_last_name(decorator) not in _BLIND for decorator in node.decorator_list)
+    return not all(_is_blind(decorator, node.name) for decorator in node.decorator_list)
+
+
+def _is_blind(decorator: ast.expr, decorated: str) -> bool:
+    """Whether a decorator is known not to read annotations, nor to do anything beside."""
+    if isinstance(decorator, ast.Call):
+        return _is_of(decorator.func, _BLIND)
+    if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
+        # of the property of its own name, which is above it
+        return isinstance(decorator.value, ast.Name) and decorator.value.id == decorated
+    return _is_of(decorator, _BLIND)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -375,31 +404,18 @@ def _whole(node: ast.Module | ast.ClassDef | _Function) -> str:
     """All that its text says; functions and classes are taken out of the blocks inside it."""
     own = copy.copy(node)
     own.body = [child for child in node.body if not isinstance(child, _PIECES)]
-    return ast.dump(_Own().outside(own))
-
-
-class _Own(ast.NodeTransformer):
-    """Takes functions and classes out of what is around them."""
-
-    def outside(self, node: ast.AST) -> ast.AST:
-        """The node, without those inside it."""
-        return self.generic_visit(node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A piece by itself."""
-
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+    return ast.dump(_Own().generic_visit(own))
 
 
 def head(node: ast.ClassDef | _Function) -> str:
     """Its kind, decorators, arguments or bases, without types where nothing reads them."""
     lines = [type(node).__name__]
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) or _last_name(decorator) not in _TYPING:
+        if not _is_of(decorator, _TYPING):
             lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
-    typed = any(_last_name(decorator_) not in _BLIND for decorator_ in node.decorator_list)
+    typed = _acts(node)
     lines.append(ast.dump(node.args if typed else _without_types(_copied(node.args))))
     lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
     return "\n".join(lines)
@@ -408,11 +424,10 @@ def head(node: ast.ClassDef | _Function) -> str:
 def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
     """What it does itself, without words and types, which are taken out of its statements."""
     lines = [] if isinstance(node, ast.Module) else [head(node)]
-    # a class may be made of its annotations
-    made_of_types = isinstance(node, ast.ClassDef) and _acts(node)
+    doing = _Doing(*_of_its_kind(node))
     imports: list[ast.stmt] = []
     for child in node.body:
-        made = _Doing(made_of_types, isinstance(node, ast.Module)).visit(child)
+        made = doing.visit(child)
         if isinstance(made, (ast.Import, ast.ImportFrom)):
             imports += _single(made)
             continue
@@ -421,6 +436,19 @@ def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
         if made is not None:
             lines.append(ast.dump(made))
     return "\n".join([*lines, *_sorted(imports)])
+
+
+def _spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
+    """What it does and says when it runs, without docstrings and types."""
+    lines = [] if isinstance(node, ast.Module) else [head(node)]
+    saying = _Saying(*_of_its_kind(node))
+    made = (saying.visit(_copied(x)) for x in node.body if not isinstance(x, _PIECES))
+    return "\n".join([*lines, *(ast.dump(statement) for statement in made if statement)])
+
+
+def _of_its_kind(node: ast.AST) -> tuple[bool, bool]:
+    """Return whether annotations count, as a class is made of them, and whether it is a module."""
+    return isinstance(node, ast.ClassDef) and _acts(node), isinstance(node, ast.Module)
 
 
 def doing(child: ast.stmt) -> ast.AST | None:
@@ -485,11 +513,13 @@ def only_words(node: ast.Expr) -> bool:
     call = node.value
     if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
         return False
+    # of any other object it may be a method that computes, and a function of the module's own
+    speakers = [origin.rpartition(".")[0] for origin in find_origins(call.func)]
     if isinstance(call.func, ast.Attribute):
-        # of any other object it may be a method that computes
-        speaker = ast.unparse(call.func.value).rpartition(".")[2].lower()
-        if not any(word in speaker for word in _SPEAKERS):
-            return False
+        speakers = [ast.unparse(call.func.value)]
+    last_words = {speaker.rpartition(".")[2].lower() for speaker in speakers} - {"builtins"}
+    if not all(any(word in last for word in _SPEAKERS) for last in last_words):
+        return False
     return computes_nothing([*call.args, *call.keywords])
 
 
@@ -504,8 +534,24 @@ def _only_text(nodes: Iterable[ast.AST]) -> bool:
     )
 
 
-class _Doing(ast.NodeTransformer):
-    """Leaves what computes something.
+class _Own(ast.NodeTransformer):
+    """Takes functions and classes out of what is around them: they are pieces by themselves."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A piece by itself."""
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Blocks that are left empty stay blocks."""
+        made = super().generic_visit(node)
+        if isinstance(getattr(made, "body", None), list) and not made.body:  # type: ignore[attr-defined]
+            made.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return made
+
+
+class _Saying(_Own):
+    """Leaves what computes or says something when it runs.
 
     Args:
         typed: annotations without a value count, too.
@@ -515,26 +561,9 @@ class _Doing(ast.NodeTransformer):
     def __init__(self, typed: bool = False, module: bool = False) -> None:
         self._typed, self._module = typed, module
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A piece by itself."""
-
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
-
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Docstrings and words to the user go."""
-        if isinstance(node.value, ast.Constant) or only_words(node):
-            return None
-        return self.generic_visit(node)
-
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """That an error is raised counts, not what it says."""
-        if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
-            node.exc = node.exc.func
-        return self.generic_visit(node)
-
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """That something is asserted counts, not what it says."""
-        return ast.Assert(test=node.test, msg=None)
+        """Docstrings go."""
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         """A version is a name for what is compared here."""
@@ -560,9 +589,20 @@ class _Doing(ast.NodeTransformer):
             node.body = [ast.Pass()]
         return self.generic_visit(node)
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Blocks that are left empty stay blocks."""
-        made = super().generic_visit(node)
-        if isinstance(getattr(made, "body", None), list) and not made.body:  # type: ignore[attr-defined]
-            made.body = [ast.Pass()]  # type: ignore[attr-defined]
-        return made
+
+class _Doing(_Saying):
+    """Leaves what computes something."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Docstrings and words to the user go."""
+        return None if only_words(node) else super().visit_Expr(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """That an error is raised counts, not what it says."""
+        if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
+            node.exc = node.exc.func
+        return self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """That something is asserted counts, not what it says."""
+        return ast.Assert(test=node.test, msg=None)

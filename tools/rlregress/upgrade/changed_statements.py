@@ -18,6 +18,7 @@ from functools import lru_cache
 from rlregress.model.code import BODY, MODULE, Changed
 from rlregress.source import UNREADABLE
 from rlregress.upgrade import changed_functions
+from rlregress.upgrade.name_origins import parse_with_origins
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -133,7 +134,7 @@ def _with_context(
 def _parsed(text: bytes) -> ast.Module | None:
     """Return the tree of a text; None: it cannot be read."""
     try:
-        return ast.parse(text)
+        return parse_with_origins(text)
     except UNREADABLE:
         return None
 

@@ -182,7 +182,7 @@ def _record(
 ) -> Recorded:
     difference = None
     if selects:
-        files = [file.file for file in both.found.files if not file.without_effect]
+        files = {file.file: file.without_effect for file in both.found.files}
         difference = training_selection.find_difference(both.found.pieces, files)
     lines = own.noted(both.options.keep is not None)
     return recordings.record(both.sides, trainings, lines, difference, own.differing, both.options)

@@ -9,7 +9,7 @@ from rlregress.upgrade import changed_functions
 
 BASE = '''
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 __all__ = ["Agent"]
 if TYPE_CHECKING:
@@ -241,9 +241,9 @@ def test_a_method_that_is_gone_from_a_class_that_stays_counts(tmp_path):
 
 def test_variants_that_only_a_type_checker_reads_are_no_functions(tmp_path):
     """What stands under @overload is never run."""
-    text = "def f(x):\n    return x\n"
+    text = "from typing import overload\ndef f(x):\n    return x\n"
     variant = "@overload\ndef f(x: int) -> int: ...\n"
-    assert differ(tmp_path, text, variant + text) == []
+    assert differ(tmp_path, text, text.replace("def", f"{variant}def", 1)) == []
 
 
 def test_a_file_that_cannot_be_read_is_a_changed_module(tmp_path):
@@ -300,6 +300,15 @@ SMALL = {
         "def f():\n    raise SystemExit(0)\n", "def f():\n    raise SystemExit(1)\n", {"f"}),
     "the cause of an error": (
         "def f():\n    raise V('a') from g()\n", "def f():\n    raise V('a')\n", {"f"}),
+    "a function that only has the name of one that prints": (
+        "from own import print\ndef f(x):\n    print(x)\n",
+        "from own import print\ndef f(x):\n    print(-x)\n", {"f"}),
+    "an own function that only has the name of a warning's": (
+        "def warn(x):\n    return x\ndef f(x):\n    warn(x)\n",
+        "def warn(x):\n    return x\ndef f(x):\n    warn(-x)\n", {"f"}),
+    "an annotation that a property of another module may read": (
+        "from own import property\n@property\ndef f(x: int):\n    pass\n",
+        "from own import property\n@property\ndef f(x: str):\n    pass\n", {"f"}),
     "a method that only has the name of a log's": (
         "def f(s, x):\n    s.stats.info(x)\n", "def f(s, x):\n    s.stats.info(-x)\n", {"f"}),
 }  # fmt: skip

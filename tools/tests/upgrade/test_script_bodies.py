@@ -71,7 +71,7 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
                 (("A", checkout), ("B", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
-    difference = training_selection.find_difference(changed_functions.changed(*folders), ())
+    difference = training_selection.find_difference(changed_functions.changed(*folders), {})
     assert difference.files == {f"cleanrl/{name}.py"}
     known = {training.name: training for training in compared_trainings.every(CleanRL())}
     other = "td3" if name != "td3_continuous_action" else "sac"
