@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading  # also before what it imports is replaced
 import tokenize
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
@@ -45,6 +46,7 @@ _INSTALLED = tuple(
     os.path.join(_STANDARD_LIBRARY, name) for name in ("site-packages", "dist-packages")
 )
 _IMPORT = "<frozen importlib."
+_SHOWING = frozenset({warnings.__file__, traceback.__file__})
 
 _watching = False
 _run: set[str] = set()
@@ -104,7 +106,7 @@ def watch() -> None:
         def noted_getlines(file: str, *arguments: Any) -> list[str]:
             # also of a file that it has read before
             frame = sys._getframe(1)
-            if not _is_warning(frame) and not _is_of_suite(frame):
+            if not _is_shown(frame) and not _is_of_suite(frame):
                 with contextlib.suppress(OSError):
                     _sources.add(os.path.abspath(file))
             return read_lines(file, *arguments)
@@ -205,9 +207,9 @@ def _is_cached(frame: Any) -> bool:
     return "getlines" in names
 
 
-def _is_warning(frame: Any) -> bool:
-    """Whether a line is read to show it with a warning."""
-    return frame.f_back is not None and _file_of(frame.f_back) == warnings.__file__
+def _is_shown(frame: Any) -> bool:
+    """Whether a line is read to show it in a warning or a stack: its function runs, and counts."""
+    return frame.f_back is not None and _file_of(frame.f_back) in _SHOWING
 
 
 def _is_of_suite(frame: Any) -> bool:

@@ -418,6 +418,18 @@ def test_what_is_looked_at_says_nothing_of_other_code(case: str, tmp_path: Path)
     assert _difference(*roots).executed_by(trace) == []
 
 
+def test_a_line_that_is_shown_is_of_a_function_that_runs(tmp_path: Path) -> None:
+    """Warnings and stacks read the file, and its other functions have no effect."""
+    shows = "import traceback, warnings\n    warnings.warn('x')\n    traceback.format_stack()"
+    roots = _looking(tmp_path, f"{shows}\n    return 1", None, None)
+    for number, root in enumerate(roots):
+        with (root / "agent.py").open("a", encoding="utf-8") as file:
+            file.write(f"\ndef idle():\n    return {number}\n")
+    with pytest.warns(UserWarning, match="x"):
+        _, trace = _train(roots[1])
+    assert _difference(*roots).executed_by(trace) == []
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
