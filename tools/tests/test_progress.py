@@ -196,7 +196,7 @@ def test_what_follows_a_difference_counts_by_the_chance_of_one():
     maybe, certain = (
         {
             stage.name: stage
-            for stage in expected_stages.of_trainings([(1, 8, differs, True)], options)
+            for stage in expected_stages.list_training_stages([(1, 8, differs, True)], options)
         }
         for differs in (False, True)
     )

@@ -186,7 +186,7 @@ def _documented_of(id: str, variant: str, known: dict[str, list[Expectation]]) -
 def histories() -> Pages:
     """Upgrade checks of real releases: a page for each framework, a row for each change."""
     pages: Pages = {}
-    for name in known_changes.known():
+    for name in known_changes.list_frameworks():
         title, pairs, judged = (
             frameworks.get(name).framework.title,
             known_changes.pairs(name),

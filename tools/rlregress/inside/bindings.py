@@ -160,11 +160,13 @@ def _member_values(
     Raises:
         Misfit: a member comes or goes, or is a number or a text by itself.
     """
-    members = owner.__members__
+    members: Mapping[str, Any] = owner.__members__
     for name in sorted(wanted):
         if name not in members or name not in then:
             raise Misfit(f"{name} of {owner.__name__} is a member of one version only")
-        if owner._member_type_ is not object or not isinstance(then[name], (*_PRIMITIVE, tuple)):
+        if vars(owner)["_member_type_"] is not object or not isinstance(
+            then[name], (*_PRIMITIVE, tuple)
+        ):
             raise Misfit(f"{name} of {owner.__name__} is more than a member with a value")
         if not _matches(members[name]._value_, now.get(name, _ABSENT)):
             raise Misfit(f"{name} of {owner.__name__} is not what its statements give")
@@ -213,7 +215,8 @@ def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Ite
 
 def _with_subclasses(owner: type) -> Iterator[type]:
     yield owner
-    for kind in type.__subclasses__(owner):
+    subclasses: list[type] = type.__subclasses__(owner)
+    for kind in subclasses:
         yield from _with_subclasses(kind)
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import dis
+import functools
 import gc
 import linecache
 import os
@@ -46,6 +48,11 @@ _INSTALLED = tuple(
     os.path.join(_STANDARD_LIBRARY, name) for name in ("site-packages", "dist-packages")
 )
 _IMPORT = "<frozen importlib."
+#: attributes of code that tell its arguments, its name and its kind.
+_OF_DEFINITION = frozenset(
+    ["co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_varnames", "co_name"]
+    + ["co_qualname", "co_filename", "co_firstlineno", "co_flags"]
+)
 _SHOWING = frozenset({warnings.__file__, traceback.__file__})
 
 _watching = False
@@ -84,7 +91,7 @@ def watch() -> None:
     if not _watching:
         _watching = True
         sys.addaudithook(_audit)
-        sys.meta_path.insert(0, _Sought)  # type: ignore[arg-type]  # it makes no modules
+        sys.meta_path.insert(0, _Sought)
         # threads of ``threading`` are started by what it has imported of that name
         start_thread = _thread.start_new_thread
 
@@ -100,7 +107,7 @@ def watch() -> None:
             Tracers.changes += 1
             set_tracer_of_threads(tracer)
 
-        threading.settrace = counted_settrace
+        threading.settrace = counted_settrace  # type: ignore[assignment]
         read_lines = linecache.getlines
 
         def noted_getlines(file: str, *arguments: Any) -> list[str]:
@@ -111,7 +118,7 @@ def watch() -> None:
                     _sources.add(os.path.abspath(file))
             return read_lines(file, *arguments)
 
-        linecache.getlines = noted_getlines
+        linecache.getlines = noted_getlines  # type: ignore[assignment]
 
 
 def _audit(event: str, given: tuple[Any, ...]) -> None:
@@ -153,8 +160,7 @@ def _note_attribute(_: str, given: tuple[Any, ...]) -> None:
     if given[1] != "__code__" or type(given[0]) is not FunctionType:
         return
     frame = sys._getframe(2)
-    # the arguments of a function are of its definition
-    if frame.f_code.co_name != "_signature_from_function" and not _is_of_suite(frame):
+    if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_of_suite(frame):
         # to read the attribute would come here again
         code = next(x for x in gc.get_referents(given[0]) if type(x) is CodeType)
         _codes[id(code)] = code
@@ -187,9 +193,22 @@ def _file_of(frame: Any) -> str:
     return str(frame.f_code.co_filename)
 
 
+@functools.cache
+def _reads_definition(code: CodeType, offset: int) -> bool:
+    """Whether an instruction reads of a function's code only what its definition decides on.
+
+    A function that becomes a generator has another definition; see ``training_selection``.
+    """
+    if code.co_name == "_signature_from_function":
+        return True
+    following = (step for step in dis.get_instructions(code) if step.offset > offset)
+    step = next(following, None)
+    return step is not None and step.opname == "LOAD_ATTR" and step.argval in _OF_DEFINITION
+
+
 def _is_import(frame: Any) -> bool:
     """Whether a file is read to import it: a loader can also be asked for its source."""
-    names = []
+    names: list[str] = []
     while frame is not None and len(names) < 3 and _file_of(frame).startswith(_IMPORT):
         names.append(frame.f_code.co_name)
         frame = frame.f_back
@@ -200,7 +219,7 @@ def _is_cached(frame: Any) -> bool:
     """Whether ``linecache`` opens a file for one of its callers, who is noted."""
     while frame is not None and _file_of(frame) == tokenize.__file__:
         frame = frame.f_back
-    names = []
+    names: list[str] = []
     while frame is not None and _file_of(frame) == linecache.__file__:
         names.append(frame.f_code.co_name)
         frame = frame.f_back

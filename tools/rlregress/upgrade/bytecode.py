@@ -28,7 +28,11 @@ def keep(overlay: Path, python: str = "") -> None:
     """
     distributions = distribution_metadata.in_folder(overlay).values()
     stores = {_store(overlay, x, python): [*_modules(overlay, x)] for x in distributions}
-    new = {store: paths for store, paths in stores.items() if cached_folders.ready(store) is None}
+    new = {
+        store: paths
+        for store, paths in stores.items()
+        if cached_folders.read_ready_record(store) is None
+    }
     _compile([path for paths in new.values() for path in paths], python)
     for store, paths in stores.items():
         compiled = [(path, _compiled(path, python)) for path in paths]
@@ -36,10 +40,10 @@ def keep(overlay: Path, python: str = "") -> None:
             _fill(store, [(store / p.relative_to(overlay), p) for _, p in compiled if p.exists()])
             continue
         for _, path in compiled:
-            kept = store / path.relative_to(overlay)
-            if kept.exists() and not path.exists():
+            stored = store / path.relative_to(overlay)
+            if stored.exists() and not path.exists():
                 path.parent.mkdir(exist_ok=True)
-                os.link(kept, path)
+                os.link(stored, path)
 
 
 def _store(overlay: Path, distribution: importlib.metadata.Distribution, python: str) -> Path:
@@ -73,10 +77,10 @@ def _compile(paths: list[Path], python: str) -> None:
 
 def _fill(store: Path, pairs: list[tuple[Path, Path]]) -> None:
     def make(target: Path) -> dict[str, Any]:
-        for kept, path in pairs:
-            here = target / kept.relative_to(store)
-            here.parent.mkdir(parents=True, exist_ok=True)
-            os.link(path, here)
+        for stored, path in pairs:
+            target_path = target / stored.relative_to(store)
+            target_path.parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, target_path)
         return {"modules": len(pairs)}
 
-    cached_folders.made(store, make)
+    cached_folders.make_once(store, make)

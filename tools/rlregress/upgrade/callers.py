@@ -80,8 +80,8 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
                 continue
             if not kind and not _is_of_module(call, name, file, function.file, source):
                 continue
-            held = f" if {' and '.join(call.conditions)}" if call.conditions else ""
-            sentences.append(f"may be called by {call.where or 'the module'} ({file}){held}")
+            condition = f" if {' and '.join(call.conditions)}" if call.conditions else ""
+            sentences.append(f"may be called by {call.where or 'the module'} ({file}){condition}")
             if len(dict.fromkeys(sentences)) >= _LISTED:
                 return list(dict.fromkeys(sentences))
     return list(dict.fromkeys(sentences))
@@ -125,8 +125,10 @@ class _Sources:
         names = source.kinds.get(call.on, set()) | {call.on}
         if call.on in ("self", "cls", "super"):
             names = {around}
-        found = {of for name in names for of in self._classes(name, file)}
-        return any(own in self._of(kind) or kind in self._of(own) for kind in found)
+        kinds = {kind for name in names for kind in self._classes(name, file)}
+        return any(
+            own in self._with_ancestors(kind) or kind in self._with_ancestors(own) for kind in kinds
+        )
 
     def _classes(self, name: str, file: str) -> Iterator[_Class]:
         """The classes that a name of a file stands for."""
@@ -138,18 +140,18 @@ class _Sources:
                 if _hands_out(module, home):
                     yield home, theirs
 
-    def _of(self, kind: _Class) -> set[_Class]:
+    def _with_ancestors(self, kind: _Class) -> set[_Class]:
         """A class and its bases, as far as the packages have them."""
         if kind not in self._ancestors:
-            known: set[_Class] = set()
-            left = [kind]
-            while left:
-                file, name = left.pop()
-                if (file, name) not in known and file in self.files:
-                    known.add((file, name))
+            ancestors: set[_Class] = set()
+            waiting = [kind]
+            while waiting:
+                file, name = waiting.pop()
+                if (file, name) not in ancestors and file in self.files:
+                    ancestors.add((file, name))
                     for base in self.files[file].classes.get(name, ()):
-                        left += self._classes(base, file)
-            self._ancestors[kind] = known
+                        waiting += self._classes(base, file)
+            self._ancestors[kind] = ancestors
         return self._ancestors[kind]
 
 

@@ -75,13 +75,13 @@ _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 _SPEAKERS = ("log", "warn")
 
 
-def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
+def find_changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
     """Functions that differ between the packages of two sides.
 
     Args:
         a, b: folders of the packages on either side.
     """
-    one, other = files(a), files(b)
+    one, other = map_sources(a), map_sources(b)
     differing: list[Changed] = []
     classes: list[set[str]] = [set(), set()]
     for file in sorted(set(one) | set(other)):
@@ -89,8 +89,8 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
             child_processes.check_time()
-            sides = _of_both(texts)
-            differing += _compared(file, paths, sides)
+            sides = _read_both(texts)
+            differing += _compare_file(file, paths, sides)
             for known, side in zip(classes, sides, strict=True):
                 known |= set(side)
     # of a class that has moved to another file, too
@@ -98,7 +98,7 @@ def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
     marked = [replace(function, within=_class(function) in stayed) for function in differing]
     # read once: of a package that has moved to another folder, every module is new
     imported = {word for path in one.values() for word in _import_words(path)}
-    return _with_moved([replace(piece, awaited=_awaited(piece, imported)) for piece in marked])
+    return _with_moved([replace(piece, awaited=_is_awaited(piece, imported)) for piece in marked])
 
 
 def _class(function: Changed) -> str:
@@ -112,7 +112,7 @@ def _import_words(path: Path) -> Iterator[bytes]:
             yield from re.findall(rb"\w+", line)
 
 
-def _awaited(piece: Changed, imported: Collection[bytes]) -> bool:
+def _is_awaited(piece: Changed, imported: Collection[bytes]) -> bool:
     """Whether code of the old version names what only the new version has.
 
     A function that hides a builtin or an imported one, a module that an import tries to find.
@@ -143,17 +143,17 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
     new = _by_name(
         function for function in differing if function.how == ADDED and not function.at_import
     )
-    left = {piece.key: piece for piece in differing}
+    remaining = {piece.key: piece for piece in differing}
     for name in sorted(set(gone) & set(new)):
         for removed, added in _pairs(gone[name], new[name]):
             if not _still_named(removed):
-                del left[removed.key]
-            del left[added.key]
+                del remaining[removed.key]
+            del remaining[added.key]
             if removed.a is not None and added.b is not None:
                 # the same code may mean something else among the names of another file
                 how = MOVED if removed.a.code == added.b.code else CHANGED
                 paths = removed.paths[0], added.paths[1]
-                left[added.key] = Changed(
+                remaining[added.key] = Changed(
                     file=added.file,
                     name=name,
                     how=how,
@@ -162,7 +162,7 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
                     paths=paths,
                     was=removed.file,
                 )
-    return [left[key] for key in sorted(left)]
+    return [remaining[key] for key in sorted(remaining)]
 
 
 def _still_named(gone: Changed) -> bool:
@@ -193,7 +193,7 @@ def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Ch
         yield gone[0], new[0]
 
 
-def files(folders: Sequence[str]) -> dict[str, Path]:
+def map_sources(folders: Sequence[str]) -> dict[str, Path]:
     """File below the folder of its package -> path, of all sources."""
     return {
         str(path.relative_to(Path(folder).parent)): path
@@ -203,7 +203,7 @@ def files(folders: Sequence[str]) -> dict[str, Path]:
     }
 
 
-def _compared(
+def _compare_file(
     file: str,
     paths: tuple[Path | None, Path | None],
     sides: Sequence[Mapping[str, Function]],
@@ -238,25 +238,25 @@ def _reordered(old: Function, new: Function) -> bool:
     shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
         name_.rpartition(" ")[2] for name_ in new.defines
     }
-    kept = [
+    orders = [
         [name_ for name_ in side.defines if name_.rpartition(" ")[2] in shared]
         for side in (old, new)
     ]
-    return kept[0] != kept[1]
+    return orders[0] != orders[1]
 
 
-def _of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
+def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
     """Return the pieces of both versions of a file; None: that version does not have it.
 
     Of functions with the same lines in both, the code is left out: it need not be compared.
     """
     if None in texts:
-        return [{} if text is None else of_text(text) for text in texts]
-    there = [text for text in texts if text is not None]
+        return [{} if text is None else read_pieces(text) for text in texts]
+    versions = [text for text in texts if text is not None]
     try:
-        trees = [parse_with_origins(text) for text in there]
-        of_functions: list[dict[str, list[list[bytes]]]] = [{}, {}]
-        for text, tree, by_name in zip(there, trees, of_functions, strict=True):
+        trees = [parse_with_origins(text) for text in versions]
+        lines_by_function: list[dict[str, list[list[bytes]]]] = [{}, {}]
+        for text, tree, by_name in zip(versions, trees, lines_by_function, strict=True):
             # the same bytes are another text in another coding
             coding = tokenize.detect_encoding(io.BytesIO(text).readline)[0].encode()
             lines = text.splitlines()
@@ -264,18 +264,18 @@ def _of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
                 if isinstance(node, _FUNCTIONS):
                     first, last = _lines(node)
                     by_name.setdefault(name, []).append([coding, *lines[first - 1 : last]])
-        old, new = of_functions
+        old, new = lines_by_function
         same = {name for name in old if old[name] == new.get(name)}
-        return [_of_tree(tree, same) for tree in trees]
+        return [_take_apart(tree, same) for tree in trees]
     except UNREADABLE:
-        return [of_text(text) for text in there]
+        return [read_pieces(text) for text in versions]
 
 
 @lru_cache(maxsize=4096)
-def of_text(text: bytes) -> Mapping[str, Function]:
+def read_pieces(text: bytes) -> Mapping[str, Function]:
     """Return the pieces of a source text by qualified name; unreadable text is one module."""
     try:
-        return _of_tree(parse_with_origins(text), frozenset())
+        return _take_apart(parse_with_origins(text), frozenset())
     except UNREADABLE:
         unread = repr(text)
         return {
@@ -283,7 +283,7 @@ def of_text(text: bytes) -> Mapping[str, Function]:
         }
 
 
-def _of_tree(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
+def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
     """Return the pieces of a tree, which is taken apart for it.
 
     Args:
@@ -299,7 +299,7 @@ def _of_tree(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
             continue
         # before its own statements lose what is inside them, then annotations, then words
         defines, acts = tuple(_definitions(node.body, "")), _acts(node)
-        whole, spoken, code = _whole(node), _spoken(node), _code(node)
+        whole, spoken, code = _dump_whole(node), _dump_spoken(node), _dump_code(node)
         pieces[name] = Function(
             name=name,
             first=known.first,
@@ -353,13 +353,13 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 def _for_types(node: _Function) -> bool:
     # that of typing takes no arguments
-    return any(_is_of(decorator, _OVERLOAD) for decorator in node.decorator_list)
+    return any(_comes_from(decorator, _OVERLOAD) for decorator in node.decorator_list)
 
 
-def _is_of(decorator: ast.expr, known: Collection[str]) -> bool:
+def _comes_from(decorator: ast.expr, names: Collection[str]) -> bool:
     """Whether an expression is one of some names, wherever it comes from."""
     origins = find_origins(decorator)
-    return bool(origins) and origins <= set(known)
+    return bool(origins) and origins <= set(names)
 
 
 def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
@@ -388,11 +388,11 @@ def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
 def _is_blind(decorator: ast.expr, decorated: str) -> bool:
     """Whether a decorator is known not to read annotations, nor to do anything beside."""
     if isinstance(decorator, ast.Call):
-        return _is_of(decorator.func, _BLIND)
+        return _comes_from(decorator.func, _BLIND)
     if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
         # of the property of its own name, which is above it
         return isinstance(decorator.value, ast.Name) and decorator.value.id == decorated
-    return _is_of(decorator, _BLIND)
+    return _comes_from(decorator, _BLIND)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -400,18 +400,18 @@ def _last_name(node: ast.expr) -> str:
     return ast.unparse(called).rpartition(".")[2]
 
 
-def _whole(node: ast.Module | ast.ClassDef | _Function) -> str:
+def _dump_whole(node: ast.Module | ast.ClassDef | _Function) -> str:
     """All that its text says; functions and classes are taken out of the blocks inside it."""
     own = copy.copy(node)
     own.body = [child for child in node.body if not isinstance(child, _PIECES)]
     return ast.dump(_Own().generic_visit(own))
 
 
-def head(node: ast.ClassDef | _Function) -> str:
+def dump_head(node: ast.ClassDef | _Function) -> str:
     """Its kind, decorators, arguments or bases, without types where nothing reads them."""
     lines = [type(node).__name__]
     for decorator in node.decorator_list:
-        if not _is_of(decorator, _TYPING):
+        if not _comes_from(decorator, _TYPING):
             lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
@@ -421,37 +421,37 @@ def head(node: ast.ClassDef | _Function) -> str:
     return "\n".join(lines)
 
 
-def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
+def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
     """What it does itself, without words and types, which are taken out of its statements."""
-    lines = [] if isinstance(node, ast.Module) else [head(node)]
-    doing = _Doing(*_of_its_kind(node))
+    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
+    doing = _Doing(*_stripping_options(node))
     imports: list[ast.stmt] = []
     for child in node.body:
-        made = doing.visit(child)
-        if isinstance(made, (ast.Import, ast.ImportFrom)):
-            imports += _single(made)
+        stripped = doing.visit(child)
+        if isinstance(stripped, (ast.Import, ast.ImportFrom)):
+            imports += _single(stripped)
             continue
         lines += _sorted(imports)
         imports = []
-        if made is not None:
-            lines.append(ast.dump(made))
+        if stripped is not None:
+            lines.append(ast.dump(stripped))
     return "\n".join([*lines, *_sorted(imports)])
 
 
-def _spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
+def _dump_spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
     """What it does and says when it runs, without docstrings and types."""
-    lines = [] if isinstance(node, ast.Module) else [head(node)]
-    saying = _Saying(*_of_its_kind(node))
-    made = (saying.visit(_copied(x)) for x in node.body if not isinstance(x, _PIECES))
-    return "\n".join([*lines, *(ast.dump(statement) for statement in made if statement)])
+    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
+    saying = _Saying(*_stripping_options(node))
+    stripped = (saying.visit(_copied(x)) for x in node.body if not isinstance(x, _PIECES))
+    return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
 
 
-def _of_its_kind(node: ast.AST) -> tuple[bool, bool]:
+def _stripping_options(node: ast.AST) -> tuple[bool, bool]:
     """Return whether annotations count, as a class is made of them, and whether it is a module."""
     return isinstance(node, ast.ClassDef) and _acts(node), isinstance(node, ast.Module)
 
 
-def doing(child: ast.stmt) -> ast.AST | None:
+def strip_words(child: ast.stmt) -> ast.AST | None:
     """A copy of a statement that keeps what computes something; None: it computes nothing."""
     if isinstance(child, _PIECES):
         return None
@@ -491,9 +491,11 @@ def _copied(node: _Node) -> _Node:
 
 
 def _without_types(arguments: ast.arguments) -> ast.arguments:
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    given += [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    for arg in given:
+    all_arguments = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    all_arguments += [
+        argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
+    ]
+    for arg in all_arguments:
         arg.annotation = None
     return arguments
 
@@ -544,10 +546,10 @@ class _Own(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """Blocks that are left empty stay blocks."""
-        made = super().generic_visit(node)
-        if isinstance(getattr(made, "body", None), list) and not made.body:  # type: ignore[attr-defined]
-            made.body = [ast.Pass()]  # type: ignore[attr-defined]
-        return made
+        visited = super().generic_visit(node)
+        if isinstance(getattr(visited, "body", None), list) and not visited.body:  # type: ignore[attr-defined]
+            visited.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return visited
 
 
 class _Saying(_Own):

@@ -74,7 +74,7 @@ def difference(piece: Changed) -> Difference:
     spans: list[tuple[int, int]] = []
     raising: list[tuple[int, int]] = []
     unmeasured = 0
-    every: list[list[Statement]] = [[], []]
+    differing: list[list[Statement]] = [[], []]
     codes = [[(statement.where, statement.code) for statement in side] for side in (old, new)]
     matcher = difflib.SequenceMatcher(None, codes[0], codes[1], autojunk=False)
     for how, begin, end, first, last in matcher.get_opcodes():
@@ -82,14 +82,14 @@ def difference(piece: Changed) -> Difference:
             continue
         gone, come = old[begin:end], new[first:last]
         did = {statement.where for statement in gone if not statement.raises}
-        every[0] += gone
-        every[1] += come
+        differing[0] += gone
+        differing[1] += come
         if how == "delete":
             come = _with_context(gone, new, first)
             unmeasured += not come
         for number, inner_statement in enumerate(come):
-            known = gone[number] if len(gone) == len(come) and how == "replace" else None
-            same = known is not None and (known.where, known.certain) == (
+            replaced = gone[number] if len(gone) == len(come) and how == "replace" else None
+            same = replaced is not None and (replaced.where, replaced.certain) == (
                 inner_statement.where,
                 inner_statement.certain,
             )
@@ -104,7 +104,7 @@ def difference(piece: Changed) -> Difference:
         spans=tuple(spans),
         raising=tuple(raising),
         unmeasured=unmeasured,
-        binds=_rebound(*every),
+        binds=_rebound(*differing),
     )
 
 
@@ -228,8 +228,8 @@ def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> I
 
 
 def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[Statement]:
-    made = changed_functions.doing(changed_functions.without_blocks(node))
-    if made is None:
+    stripped = changed_functions.strip_words(changed_functions.without_blocks(node))
+    if stripped is None:
         return
     inner = [statement for _, inside, _ in _blocks(node) for statement in inside
              if isinstance(statement, ast.stmt)]  # fmt: skip
@@ -241,9 +241,9 @@ def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[
         first=node.lineno,
         last=max(last, node.lineno),
         where=where,
-        code=ast.dump(made),
+        code=ast.dump(stripped),
         # of the copy: this changes it
-        certain=ast.dump(_Certain().visit(made)),
+        certain=ast.dump(_Certain().visit(stripped)),
         shares=node.lineno == line,
         binds=frozenset(_bound(node)),
         raises=raises,
@@ -252,14 +252,14 @@ def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[
 
 def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
     """Decorators, arguments and bases. They act whenever the piece runs; defaults may not."""
-    code = changed_functions.head(node)
+    code = changed_functions.dump_head(node)
     certain = code
     if not isinstance(node, ast.ClassDef):
         certain_part = copy.copy(node)
         certain_part.args = copy.copy(node.args)
         certain_part.args.defaults = []
         certain_part.args.kw_defaults = [None for _ in node.args.kwonlyargs]
-        certain = changed_functions.head(certain_part)
+        certain = changed_functions.dump_head(certain_part)
     last = node.end_lineno or node.lineno
     names = frozenset([node.name])
     # any line of it

@@ -23,7 +23,7 @@ from rlregress.tracing import child_processes, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.coverage import Users
-from rlregress.upgrade.delta_debugging import change_of, rebound
+from rlregress.upgrade.delta_debugging import find_rebound_names, list_old_code
 from rlregress.upgrade.sides import Sides
 
 #: of a command, with a duration in ``baselines/durations.toml``.
@@ -88,7 +88,7 @@ def called(
     differing = [execution.function for execution in executions if _callable(execution.function)]
     differing += [execution.function for execution in executed if execution.function.at_import
                   and execution.function.key in callees]  # fmt: skip
-    job = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
+    job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
              "uses": _as_jobs(uses)}  # fmt: skip
 
     def work(part: Sequence[Training], side: Side) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _uses(
     """Executed function -> pieces that give names which it reads another value."""
     found: dict[_Key, list[Changed]] = {}
     for piece in pieces:
-        names = rebound(piece)
+        names = find_rebound_names(piece)
         every = (
             {key for keys in users.of(piece, names).values() for key in keys} if names else set()
         )
@@ -169,7 +169,7 @@ def _as_jobs(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
 
 
 def _texts(piece: Changed) -> Iterable[dict[str, str]]:
-    for change in change_of([piece]):
+    for change in list_old_code([piece]):
         yield {"file": piece.file, "name": piece.name, "text": str(change["text"])}
 
 

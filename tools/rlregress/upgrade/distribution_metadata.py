@@ -85,10 +85,12 @@ def required(
 def _holding(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
     # the readable ones whose markers hold; these are then gone
     requirements = [r for r in map(readable, rows) if r is not None]
-    held = [r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})]
-    for requirement in held:
+    applicable = [
+        r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})
+    ]
+    for requirement in applicable:
         requirement.marker = None
-    return tuple(held)
+    return tuple(applicable)
 
 
 def admits(specifier: SpecifierSet, version: str) -> bool:

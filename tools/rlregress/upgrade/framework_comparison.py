@@ -44,15 +44,18 @@ class FrameworkDifferences:
     ) -> None:
         self.adapter, self.prints = adapter, prints
         versions = [side.versions.get(adapter.framework.packages[0], "") for side in prints]
-        later = attribution.of_other_versions(adapter, *versions)
-        self.details = side_fingerprints.compared(*prints, later)
+        later = attribution.find_cells_of_other_versions(adapter, *versions)
+        self.details = side_fingerprints.compare_fingerprints(*prints, later)
         self.defaults = tuple(side_fingerprints.changed_defaults(*prints))
         self.unread = tuple(side_fingerprints.unread(*prints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
-            key: attribution.standing(adapter, d, versions[1]) for key, d in changed.items()
+            key: attribution.describe_documentation(adapter, d, versions[1])
+            for key, d in changed.items()
         }
-        self.documented = {key: attribution.documented(adapter, d) for key, d in changed.items()}
+        self.documented = {
+            key: attribution.find_documented(adapter, d) for key, d in changed.items()
+        }
         self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
         others = find_unowned([adapter], found) if code else []
         #: those that its trainings may run, too: of packages that are no framework's.
@@ -72,13 +75,13 @@ class FrameworkDifferences:
     def answers(self) -> list[str]:
         """What its probes say, in words."""
         details = self.details
-        counted = (
+        counts = (
             f"{details.probed} of {details.all} details probed on both versions, "
             f"{len(details.changed)} differ; "
         )
         return [
-            f"{self.name}: {counted if details.all else ''}{len(self.defaults)} changed defaults",
-            *early_answers.of_probes(details.changed, self.defaults),
+            f"{self.name}: {counts if details.all else ''}{len(self.defaults)} changed defaults",
+            *early_answers.describe_probes(details.changed, self.defaults),
         ]
 
     @property
@@ -87,10 +90,10 @@ class FrameworkDifferences:
         old, new = self.prints
         details: dict[tuple[str, str], list[str]] = {}
         for key, answer in new.found.items():
-            other = old.found.get(key)
-            if answer.observed is None or other is None or other.observed is None:
+            old_answer = old.found.get(key)
+            if answer.observed is None or old_answer is None or old_answer.observed is None:
                 continue
-            for function in answer.called | other.called:
+            for function in answer.called | old_answer.called:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
@@ -119,9 +122,9 @@ def _owns(adapter: Adapter, piece: Changed) -> bool:
     )
 
 
-def find_unowned(adapters: Iterable[Adapter], found: Inventory) -> list[Changed]:
+def find_unowned(adapters: Iterable[Adapter], inventory: Inventory) -> list[Changed]:
     """Return pieces of packages that are none of these frameworks'."""
-    return [piece for piece in found.pieces if not any(_owns(x, piece) for x in adapters)]
+    return [piece for piece in inventory.pieces if not any(_owns(x, piece) for x in adapters)]
 
 
 def compare_framework(
@@ -160,7 +163,7 @@ def compare_framework(
         *attribution.explaining_functions(
             causes.values(), own.details.changed, own.differing, executions
         ),
-        *attribution.shown_functions(executions),
+        *attribution.choose_functions(executions),
     ]
     pieces = both.list_pieces(executions, ran, own.name)
     made = replace(
@@ -171,7 +174,7 @@ def compare_framework(
         executions=tuple(executions),
         causes=causes,
         proof=both.inject_faults(executions, recorded.held, trainings, new),
-        hunks=attribution.side_by_side(listed, recordings.lines_of(new)),
+        hunks=attribution.pair_lines(listed, recordings.map_executed_lines(new)),
         costs=costs,
     )
     return made, ran
@@ -188,14 +191,14 @@ def _record(
     return recordings.record(both.sides, trainings, lines, difference, own.differing, both.options)
 
 
-def _causes_of_divergence(held: Iterable[Traced], causes: Mapping[str, Cause]) -> list[Cause]:
+def _causes_of_divergence(traced: Iterable[Traced], causes: Mapping[str, Cause]) -> list[Cause]:
     """Return the culprits of trainings that train otherwise.
 
     Of what is close, or differs in logs, a culprit may do more than round, or no more than that.
     """
     return [
         causes[training.name]
-        for training in held
+        for training in traced
         if training.name in causes
         and training.comparison.verdict == "diverged"
         and not training.comparison.trains_the_same

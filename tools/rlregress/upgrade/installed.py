@@ -45,10 +45,10 @@ def why_no_release(package: str) -> str:
         path = distribution.locate_file(file)
         try:
             with open(str(path), "rb") as opened:
-                found = hashlib.new(file.hash.mode, opened.read()).digest()
+                digest = hashlib.new(file.hash.mode, opened.read()).digest()
         except OSError:
             return f"{file} is gone"
-        if urlsafe_b64encode(found).rstrip(b"=").decode() != file.hash.value.rstrip("="):
+        if urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value.rstrip("="):
             return f"{file} is not as it was installed"
     return ""
 
@@ -61,18 +61,18 @@ def is_release(row: str) -> bool:
 def holds(row: str) -> bool:
     """Whether the version that a pinned requirement asks for is installed, whatever its files."""
     requirement = Requirement(row)
-    here = version(requirement.name)
+    installed_version = version(requirement.name)
     return (
-        here is not None
+        installed_version is not None
         and not requirement.url
-        and requirement.specifier.contains(here, prereleases=True)
+        and requirement.specifier.contains(installed_version, prereleases=True)
     )
 
 
 def pins() -> list[str]:
     """Pins of all that is installed now."""
-    there = distribution_metadata.by_name(importlib.metadata.distributions())
+    distributions = distribution_metadata.by_name(importlib.metadata.distributions())
     return [
-        f"{name}=={public(distribution_metadata.version_of(there[name]))}"
-        for name in sorted(there.keys() - {"pip", "setuptools", "wheel", "rlregress"})
+        f"{name}=={public(distribution_metadata.version_of(distributions[name]))}"
+        for name in sorted(distributions.keys() - {"pip", "setuptools", "wheel", "rlregress"})
     ]

@@ -60,17 +60,17 @@ def find(text: str) -> str:
 def _facts(python: str) -> tuple[list[int], str, str]:
     """Version as two numbers, version in whole, and tag of bytecode, of another interpreter."""
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             [python, "-I", "-c", _FACTS], capture_output=True, text=True, check=False, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{python} cannot be run: {error}") from None
     try:
-        numbers, full, tag = json.loads(ended.stdout)
+        numbers, full, tag = json.loads(completed.stdout)
         if f"{full}.".split(".")[:2] != list(map(str, numbers)):
             raise ValueError
     except (ValueError, TypeError):
-        why = last_words(ended.stderr) or "it does not answer as one"
+        why = last_words(completed.stderr) or "it does not answer as one"
         raise UserError(f"{python} is no Python that can make environments: {why}") from None
     return numbers, full, tag or full
 
@@ -106,13 +106,13 @@ def distributions(python: str) -> dict[str, str]:
         "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}]))"
     )
     # away from a folder that may hold metadata, too
-    ended = subprocess.run(
+    completed = subprocess.run(
         [python, "-c", code], capture_output=True, text=True, check=False, cwd="/"
     )
-    if ended.returncode:
-        output = last_words(ended.stderr)
+    if completed.returncode:
+        output = last_words(completed.stderr)
         raise UserError(f"the interpreter {python} cannot be used: {output}")
-    interpreter, versions = json.loads(ended.stdout)
+    interpreter, versions = json.loads(completed.stdout)
     return {"python": interpreter, **{canonicalize_name(k): v for k, v in versions.items()}}
 
 

@@ -152,7 +152,7 @@ def inventory(pair: Pair, a: Prepared, b: Prepared, until: float | None = None) 
     packages = _packages(pair, a, b, own)
     moved = [package for package in packages if package.old != package.new]
     folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
-    pieces = changed_functions.changed(*folders)
+    pieces = changed_functions.find_changed(*folders)
     public: list[PublicChange] = []
     for line in moved:
         # scripts, and what only one version has, offer no names to compare

@@ -105,7 +105,7 @@ def path_of(framework: str) -> Path:
     return suite.baselines() / "histories" / f"{framework}.toml"
 
 
-def known() -> tuple[str, ...]:
+def list_frameworks() -> tuple[str, ...]:
     """The frameworks that have a history."""
     folder = suite.baselines() / "histories"
     return tuple(path.stem for path in datafiles.list_files(folder, "*.toml"))
@@ -171,21 +171,21 @@ def read(path: Path) -> _History:
     """The history in a file; UserError as ``load``."""
     history: _History = datafiles.read(path, _History)
     places = datafiles.places(path, "change", len(history.change))
-    taken: dict[str, str] = {}
+    first_uses: dict[str, str] = {}
     for change, place in zip(history.change, places, strict=True):
         _check_order(place, change.before, change.release, history.releases)
-        if change.id in taken:
+        if change.id in first_uses:
             raise UserError(
                 f"{place}: key 'id' is '{change.id}', expected an id that no other entry has; "
-                f"{taken[change.id]} has it"
+                f"{first_uses[change.id]} has it"
             )
-        taken[change.id] = place
+        first_uses[change.id] = place
     return history
 
 
 def _existing(framework: str) -> Path:
-    if framework not in known():
-        raise UserError(f"no history of '{framework}'; {nearest(framework, known())}")
+    if framework not in list_frameworks():
+        raise UserError(f"no history of '{framework}'; {nearest(framework, list_frameworks())}")
     return path_of(framework)
 
 

@@ -40,27 +40,27 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 
 
-def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
+def find_names_gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
     """Return the lines that name what is gone or incompatible, as imports in both versions show.
 
     Args:
         names: dotted paths of public names that are gone or incompatible.
     """
-    found = search(script, names)
-    paths = sorted({path for line in found.lines for path in (line.dotted, _owner(line.name))
+    named = search(script, names)
+    paths = sorted({path for line in named.lines for path in (line.dotted, _owner(line.name))
                     if not path.startswith(".")})  # fmt: skip
     if not paths:
-        return found
+        return named
     old, new = sides.run(f"script-names-{state.key_of(paths)}", _imported, paths)
     try:
-        return confirmed(found, old.result(), new.result())
+        return confirm_lines(named, old.result(), new.result())
     except UserError as error:
-        unread = (*found.unread, f"what they import ({error})")
-        return replace(found, lines=(), unread=unread)
+        unread = (*named.unread, f"what they import ({error})")
+        return replace(named, lines=(), unread=unread)
 
 
-def _imported(side: Side, kept: Path, paths: Sequence[str]) -> Imported:
-    answers: Imported = side_process.run_module(side, _WORKER, {"names": paths}, kept)
+def _imported(side: Side, path: Path, paths: Sequence[str]) -> Imported:
+    answers: Imported = side_process.run_module(side, _WORKER, {"names": paths}, path)
     return answers
 
 
@@ -69,24 +69,27 @@ def _owner(name: str) -> str:
     return name.removesuffix(".__init__")
 
 
-def confirmed(found: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
+def confirm_lines(named: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
     """Return only the lines whose name the new version does not have, or has otherwise."""
     lines: list[NamedLine] = []
-    for line in found.lines:
-        known = not line.dotted.startswith(".")
+    for line in named.lines:
+        is_imported = not line.dotted.startswith(".")
         name = _owner(line.name)
-        path = line.dotted if known else name
+        path = line.dotted if is_imported else name
         error = new[path].get("error", "")
         if error and "error" not in old[path]:
-            why = error if known else f"if it is {line.name}: {error}"
-        elif known and line.name != line.dotted and not error and new[path] == new[name]:
+            why = error if is_imported else f"if it is {line.name}: {error}"
+        elif is_imported and line.name != line.dotted and not error and new[path] == new[name]:
             why = f"{line.name} is incompatible"
         else:
             continue
         # the first path that fails is why longer ones do
-        if not any((line.file, line.line) == (other.file, other.line) for other in lines):
+        if not any(
+            (line.file, line.line) == (confirmed_line.file, confirmed_line.line)
+            for confirmed_line in lines
+        ):
             lines.append(replace(line, why=why))
-    return replace(found, lines=tuple(lines))
+    return replace(named, lines=tuple(lines))
 
 
 def search(script: Path, names: Collection[str]) -> ScriptNames:
@@ -98,9 +101,9 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
         names: dotted paths, the package first.
     """
     folder, packages = script.parent, {name.partition(".")[0] for name in names}
-    files, unread, lines, left = [], [], [], [script]
-    while left:
-        path = left.pop(0)
+    files, unread, lines, waiting = [], [], [], [script]
+    while waiting:
+        path = waiting.pop(0)
         file = path.relative_to(folder).as_posix()
         try:
             text = path.read_text(encoding="utf-8")
@@ -109,7 +112,7 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
             unread.append(file)
             continue
         files.append(file)
-        found = {
+        uses = {
             (line, dotted, name)
             for line, dotted in _named(tree)
             for name in {dotted, *names}
@@ -118,16 +121,20 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
         rows = text.splitlines()
         lines += [
             NamedLine(name=name, file=file, line=line, text=rows[line - 1].strip(), dotted=dotted)
-            for line, dotted, name in sorted(found)
+            for line, dotted, name in sorted(uses)
         ]
-        known = {*files, *unread, *(of.relative_to(folder).as_posix() for of in left)}
+        met = {
+            *files,
+            *unread,
+            *(file_path.relative_to(folder).as_posix() for file_path in waiting),
+        }
         for imported in dict.fromkeys(_files_imported(tree, path.parent, folder, packages)):
-            if imported.relative_to(folder).as_posix() not in known:
-                left.append(imported)
+            if imported.relative_to(folder).as_posix() not in met:
+                waiting.append(imported)
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
 
 
-def unused(
+def find_unused(
     names: Iterable[str], own: Collection[Path], imported: Iterable[str], compared: Iterable[str]
 ) -> frozenset[str]:
     """Return the names that cannot be used: no word for them is written in anything that ran.
@@ -157,27 +164,29 @@ def unused(
                     texts += files
         heirs = _heirs(path for root in roots for path in below(root) if path.suffix == ".py")
         written = set(_WORD.findall(b"\n".join(texts)))
-        every = {name: _words(name, heirs) for name in names}
-        return frozenset(name for name, words in every.items() if words and not words & written)
+        words_by_name = {name: _words(name, heirs) for name in names}
+        return frozenset(
+            name for name, words in words_by_name.items() if words and not words & written
+        )
     except (OSError, *UNREADABLE):
         return frozenset()
 
 
-def files_of(script: Path, found: ScriptNames) -> list[Path]:
+def files_of(script: Path, named: ScriptNames) -> list[Path]:
     """Return the files of a script's user: those that ``search`` has read, and settings."""
-    beside = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
-    own = [script.parent / file for file in (*found.files, *found.unread)]
-    return [*own, *(path for path in beside if path.is_file())]
+    settings = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
+    own = [script.parent / file for file in (*named.files, *named.unread)]
+    return [*own, *(path for path in settings if path.is_file())]
 
 
-def unused_below(
+def find_unused_below(
     folder: Path,
     report: Path,
     names: Iterable[str],
     imported: Iterable[str],
     compared: Collection[str],
 ) -> frozenset[str]:
-    """Return the names that no file below a folder can use, as ``unused``.
+    """Return the names that no file below a folder can use, as ``find_unused``.
 
     If nothing there names a compared package, the user's files lie elsewhere: none is unused.
 
@@ -192,23 +201,25 @@ def unused_below(
             return frozenset()
     except OSError:
         return frozenset()
-    return unused(names, own, imported, compared)
+    return find_unused(names, own, imported, compared)
 
 
 def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
     """Words by which a caller uses a public name; none: by an operator, without a word."""
     *before, last = name.split(".")
     if last == "__init__":
-        classes = left = {before[-1]}
-        while left := {heir for of in left for heir in heirs.get(of, ())} - classes:
-            classes = classes | left
+        classes = heirs_found = {before[-1]}
+        while (
+            heirs_found := {heir for kind in heirs_found for heir in heirs.get(kind, ())} - classes
+        ):
+            classes = classes | heirs_found
         return {word.encode() for word in classes}
     return set() if last.startswith("__") else {last.encode()}
 
 
 def _heirs(files: Iterable[Path]) -> dict[str, set[str]]:
     """Class -> those that derive from it, and its other names."""
-    found: dict[str, set[str]] = {}
+    heirs: dict[str, set[str]] = {}
     for path in files:
         with contextlib.suppress(*UNREADABLE):
             for node in ast.walk(ast.parse(path.read_bytes())):
@@ -217,13 +228,17 @@ def _heirs(files: Iterable[Path]) -> dict[str, set[str]]:
                 if isinstance(node, ast.ClassDef):
                     names, bases = [node.name], node.bases
                 elif isinstance(node, ast.Assign):
-                    names = [of.id for of in node.targets if isinstance(of, ast.Name)]
+                    names = [target.id for target in node.targets if isinstance(target, ast.Name)]
                     bases = [node.value]
                 for base in bases:
-                    of = base.value if isinstance(base, ast.Subscript) else base
-                    known = of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
-                    found.setdefault(known, set()).update(names)
-    return found
+                    target = base.value if isinstance(base, ast.Subscript) else base
+                    base_name = (
+                        target.attr
+                        if isinstance(target, ast.Attribute)
+                        else getattr(target, "id", "")
+                    )
+                    heirs.setdefault(base_name, set()).update(names)
+    return heirs
 
 
 def _puts_names_together(tree: ast.Module) -> bool:
@@ -232,8 +247,8 @@ def _puts_names_together(tree: ast.Module) -> bool:
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else None
             called = node.func.id if isinstance(node.func, ast.Name) else called
-            given = node.args[_BY_NAME[called] :] if called in _BY_NAME else []
-            if not all(isinstance(argument, ast.Constant) for argument in given[:1]):
+            arguments = node.args[_BY_NAME[called] :] if called in _BY_NAME else []
+            if not all(isinstance(argument, ast.Constant) for argument in arguments[:1]):
                 return True
     return False
 
@@ -245,23 +260,23 @@ def _is(name: str, dotted: str) -> bool:
         dotted: begins with a point where it is not known what the attribute is of.
     """
     parts = _owner(name).split(".")
-    found = dotted.split(".")
-    return parts[-1] == found[-1] and found[0] in ("", parts[0])
+    dotted_parts = dotted.split(".")
+    return parts[-1] == dotted_parts[-1] and dotted_parts[0] in ("", parts[0])
 
 
 def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and dotted path of everything that a source names, every part of a path for itself."""
-    known = dict(_bound(tree))
+    imports = dict(_bound(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield node.lineno, str(node.module)
             yield from ((alias.lineno, f"{node.module}.{alias.name}") for alias in node.names)
-        elif isinstance(node, ast.Name) and node.id in known:
-            yield node.lineno, known[node.id]
+        elif isinstance(node, ast.Name) and node.id in imports:
+            yield node.lineno, imports[node.id]
         elif isinstance(node, ast.Attribute):
-            yield node.end_lineno or node.lineno, _dotted(node, known)
+            yield node.end_lineno or node.lineno, _dotted(node, imports)
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -276,19 +291,19 @@ def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _dotted(node: ast.Attribute, known: dict[str, str]) -> str:
+def _dotted(node: ast.Attribute, imports: dict[str, str]) -> str:
     """``a.b.c``, its root by its import; ``.c`` where that is a value of the script."""
-    names, of = [node.attr], node.value
-    while isinstance(of, ast.Attribute):
-        names.append(of.attr)
-        of = of.value
-    if isinstance(of, ast.Name) and of.id in known:
-        return ".".join([known[of.id], *reversed(names)])
+    names, value = [node.attr], node.value
+    while isinstance(value, ast.Attribute):
+        names.append(value.attr)
+        value = value.value
+    if isinstance(value, ast.Name) and value.id in imports:
+        return ".".join([imports[value.id], *reversed(names)])
     return f".{node.attr}"
 
 
 def _files_imported(
-    tree: ast.Module, here: Path, folder: Path, packages: Collection[str]
+    tree: ast.Module, package_folder: Path, folder: Path, packages: Collection[str]
 ) -> Iterator[Path]:
     """Files below the script's folder that a source imports, without the compared packages."""
     for node in ast.walk(tree):
@@ -296,7 +311,7 @@ def _files_imported(
         if isinstance(node, ast.Import):
             modules = [(folder, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = [here, *here.parents]
+            above = [package_folder, *package_folder.parents]
             base = above[min(node.level, len(above)) - 1] if node.level else folder
             stem = [node.module] if node.module else []
             modules = [(base, ".".join(stem))] if stem else []

@@ -35,15 +35,15 @@ def sentences(
     }
     if names := [name for name, is_lacking in lacks.items() if is_lacking]:
         yield f"{', '.join(names)}: its adapter has none"
-    every, chosen = (
-        {word for title in some for word in title.partition(" ")[0].split("_")}
-        for some in (titles, filter(options.chooses_scenario, titles))
+    all_titles, selected = (
+        {word for title in title_group for word in title.partition(" ")[0].split("_")}
+        for title_group in (titles, filter(options.chooses_scenario, titles))
     )
     for name in options.algorithms or (
         *adapter.framework.algorithms,
         *adapter.framework.behavior_only,
     ):
-        if not adapter.framework.is_about(name, chosen):
+        if not adapter.framework.is_about(name, selected):
             why = "only scenarios are built in, and none of them was chosen"
-            why = why if adapter.framework.is_about(name, every) else "none is built in"
+            why = why if adapter.framework.is_about(name, all_titles) else "none is built in"
             yield f"trainings of {name}: {why}; its details and defaults are compared"

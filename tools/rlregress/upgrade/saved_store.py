@@ -393,7 +393,7 @@ def _judged(
             compared.append([path, words, len(functions) - 1, numbers])
     entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
     written = {"functions": functions, "kinds": {kind.name: entry}}
-    (file,) = side_files.judged(written, other, newer=False)
+    (file,) = side_files.judge_kinds(written, other, newer=False)
     error = file.error.error if file.error else ""
     lost = {of.why for of in expected if of.error and of.error == error}
     # of what does not load nothing else can be known

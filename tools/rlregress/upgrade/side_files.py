@@ -40,7 +40,7 @@ UNIT, _SMALL = 2e-6, 1e-3
 _CONTINUED = 1e-2
 
 
-def compared(
+def compare_files(
     sides: tuple[Side, Side],
     folders: tuple[Path, Path],
     adapter: Adapter,
@@ -57,20 +57,20 @@ def compared(
         user: a file of the user, see ``inside.user_files``; None: there is none.
     """
     try:
-        return _compared(sides, folders, adapter, algorithms, both_ways, user)
+        return _compare(sides, folders, adapter, algorithms, both_ways, user)
     except OutOfTime as error:
         note_cut(f"old files of {adapter.full_name}")
-        return _lost(error, user)
+        return _report_no_answer(error, user)
 
 
-def _lost(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
+def _report_no_answer(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
     """What became of all files, and of the user's, where the old version gave no answers."""
     names = ["files", *([Path(user["file"]).name] if user is not None else [])]
-    lost = LoadError(when="start", error=str(error))
-    return [LoadedFile(name=name, own_error=lost) for name in names]
+    start_error = LoadError(when="start", error=str(error))
+    return [LoadedFile(name=name, own_error=start_error) for name in names]
 
 
-def _compared(
+def _compare(
     sides: tuple[Side, Side],
     folders: tuple[Path, Path],
     adapter: Adapter,
@@ -91,27 +91,27 @@ def _compared(
     except OutOfTime:
         raise
     except UserError as error:
-        return _lost(error, user)
+        return _report_no_answer(error, user)
     if not own["kinds"]:
         return []
     written["trusted"] = [name for name, kind in own["kinds"].items() if kind.get("trusted")]
-    given = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
+    reading = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
     try:
-        other = side_process.run_module(new, WORKER, given, files[1].with_suffix(".json"))
+        loaded = side_process.run_module(new, WORKER, reading, files[1].with_suffix(".json"))
     except OutOfTime:
         raise
     except UserError as error:
-        other = _ended(own, error)
-    found = list(judged(own, other, newer=False))
+        loaded = _make_error_answer(own, error)
+    results = list(judge_kinds(own, loaded, newer=False))
     if both_ways:
-        found += _back(old, own, other, files, written)
-    return found
+        results += _load_back(old, own, loaded, files, written)
+    return results
 
 
-def _back(
+def _load_back(
     old: Side,
     own: Mapping[str, Any],
-    other: Mapping[str, Any],
+    loaded: Mapping[str, Any],
     files: Sequence[Path],
     written: Mapping[str, Any],
 ) -> Iterator[LoadedFile]:
@@ -119,59 +119,68 @@ def _back(
     answers = []
     for folder, mark in ((f"{files[0]}-again", "own"), (str(files[1]), "new")):
         job = {**written, "files": folder, "write": False, "again": "", "user": None}
-        kept = files[0].with_name(f"{files[0].name}-{mark}.json")
+        answers_path = files[0].with_name(f"{files[0].name}-{mark}.json")
         try:
-            answers.append(side_process.run_module(old, WORKER, job, kept))
+            answers.append(side_process.run_module(old, WORKER, job, answers_path))
         except OutOfTime:
             raise
         except UserError as error:
-            answers.append(_ended(own, error))
-    loaded = {name for name, entry in other["kinds"].items() if entry.get("items")}
-    for file in judged(answers[0], answers[1], newer=True):
-        if file.name in loaded:
+            answers.append(_make_error_answer(own, error))
+    loadable = {name for name, entry in loaded["kinds"].items() if entry.get("items")}
+    for file in judge_kinds(answers[0], answers[1], newer=True):
+        if file.name in loadable:
             yield file
 
 
-def _ended(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
+def _make_error_answer(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
     """In place of answers of a process that gave none."""
     entry = {"error": str(error), "when": "start"}
     return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
 
 
-def judged(own: Mapping[str, Any], other: Mapping[str, Any], newer: bool) -> Iterator[LoadedFile]:
+def judge_kinds(
+    own: Mapping[str, Any], loaded: Mapping[str, Any], newer: bool
+) -> Iterator[LoadedFile]:
     """What became of every kind of file, from the answers of the version that wrote it first."""
     for name, entry in own["kinds"].items():
-        loaded = other["kinds"].get(name, {"unsupported": "the other version has no such kind"})
-        yield _file(name, entry, loaded, own["functions"], newer)
+        counterpart = loaded["kinds"].get(
+            name, {"unsupported": "the other version has no such kind"}
+        )
+        yield _file(name, entry, counterpart, own["functions"], newer)
 
 
 def _file(
     name: str,
     own: Mapping[str, Any],
-    other: Mapping[str, Any],
+    loaded: Mapping[str, Any],
     functions: Sequence[str],
     newer: bool,
 ) -> LoadedFile:
     trusted = bool(own.get("trusted"))
-    made = {"name": name, "way": own["way"], "newer": newer, "trusted": trusted}
-    own_error, error = _error(own), _error(other)
+    described = {"name": name, "way": own["way"], "newer": newer, "trusted": trusted}
+    own_error, error = _error(own), _error(loaded)
     unsupported = str(own.get("unsupported", ""))
     if unsupported or own_error is not None:
         # that the other version loads nothing says nothing: there may be no file
         written = own_error is not None and own_error.when in ("load", "use")
         return LoadedFile(
-            **made, unsupported=unsupported, own_error=own_error, error=error if written else None
+            **described,
+            unsupported=unsupported,
+            own_error=own_error,
+            error=error if written else None,
         )
-    if error is None and other.get("unsupported"):
-        error = LoadError(when="load", error=str(other["unsupported"]))
+    if error is None and loaded.get("unsupported"):
+        error = LoadError(when="load", error=str(loaded["unsupported"]))
     if error is not None and error.when == "use":
         # what was loaded before that may explain it
-        paths = {row[0] for row in other["items"][0]}
+        paths = {row[0] for row in loaded["items"][0]}
         until = [[row for row in rows if row[0] in paths] for rows in own["items"]]
-        return LoadedFile(**made, **_difference(until, other["items"][0], functions), error=error)
+        return LoadedFile(
+            **described, **_difference(until, loaded["items"][0], functions), error=error
+        )
     if error is not None:
-        return LoadedFile(**made, error=error)
-    return LoadedFile(**made, **_difference(own["items"], other["items"][0], functions))
+        return LoadedFile(**described, error=error)
+    return LoadedFile(**described, **_difference(own["items"], loaded["items"][0], functions))
 
 
 def _error(entry: Mapping[str, Any]) -> LoadError | None:
@@ -183,34 +192,34 @@ def _error(entry: Mapping[str, Any]) -> LoadError | None:
 
 
 def _difference(
-    own: Sequence[Sequence[Any]], other: Sequence[Any], functions: Sequence[str]
+    own: Sequence[Sequence[Any]], loaded: Sequence[Any], functions: Sequence[str]
 ) -> dict[str, Any]:
     """What ``LoadedFile`` holds of a comparison.
 
     An item that only the other version has is none that was loaded, and is not compared.
     """
     repeated = {path: words for path, words, *_ in own[-1]}
-    found = {path: (words, numbers) for path, words, _, numbers in other}
+    counterparts = {path: (words, numbers) for path, words, _, numbers in loaded}
     rows = [row for row in own[0] if repeated.get(row[0]) == row[1]]
-    differing = [row for row in rows if found.get(row[0], MISSING)[0] != row[1]]
-    made: dict[str, Any] = {
+    differing = [row for row in rows if counterparts.get(row[0], MISSING)[0] != row[1]]
+    result: dict[str, Any] = {
         "compared": len(rows),
         "unstable": tuple(row[0] for row in own[0] if repeated.get(row[0]) != row[1]),
         "differing": len(differing),
     }
     for path, words, *_ in rows:
         if path.startswith("mean return of episodes"):
-            made["played"] = f"{path}: {words} -> {found.get(path, MISSING)[0]}"
+            result["played"] = f"{path}: {words} -> {counterparts.get(path, MISSING)[0]}"
     if differing:
         path, words, number, _ = differing[0]
-        gaps = [_gap(row, found.get(row[0], MISSING)) for row in differing]
-        made.update(item=path, writer=words, reader=found.get(path, MISSING)[0])
-        small = [gap <= _grown(row[0]) for gap, row in zip(gaps, differing, strict=True)]
-        made.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
-    return made
+        gaps = [_measure_gap(row, counterparts.get(row[0], MISSING)) for row in differing]
+        result.update(item=path, writer=words, reader=counterparts.get(path, MISSING)[0])
+        small = [gap <= _rounding_limit(row[0]) for gap, row in zip(gaps, differing, strict=True)]
+        result.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
+    return result
 
 
-def _grown(path: str) -> float:
+def _rounding_limit(path: str) -> float:
     """What rounding may have grown to in an item."""
     continued = path.removeprefix("saved again: ").startswith("continued training")
     return _CONTINUED if continued else _SMALL
@@ -221,23 +230,23 @@ def is_computed(path: str) -> bool:
     return path.removeprefix("saved again: ").startswith(_COMPUTED)
 
 
-def _gap(row: Sequence[Any], found: Sequence[Any]) -> float:
+def _measure_gap(row: Sequence[Any], counterpart: Sequence[Any]) -> float:
     """How far an item that was computed is from that of the other version, relative to its size.
 
     Infinite of what was loaded, which rounding does not touch, and of what is no float.
     """
     path, words, _, numbers = row
-    kinds = [text.partition(":")[0] for text in (words, found[0])]
+    kinds = [text.partition(":")[0] for text in (words, counterpart[0])]
     if not is_computed(path) or not numbers or kinds[0] != kinds[1]:
         return math.inf
-    return distance(numbers, found[1])
+    return distance(numbers, counterpart[1])
 
 
-def distance(numbers: Sequence[Any], others: Sequence[Any]) -> float:
+def distance(numbers: Sequence[Any], other_numbers: Sequence[Any]) -> float:
     """How far the numbers of two items are apart, relative to the size of the first."""
-    if len(numbers) != len(others):
+    if len(numbers) != len(other_numbers):
         return math.inf
-    gaps = [abs(float(old) - float(new)) for old, new in zip(numbers, others, strict=True)]
+    gaps = [abs(float(old) - float(new)) for old, new in zip(numbers, other_numbers, strict=True)]
     if not all(map(math.isfinite, gaps)):
         return math.inf
     return max(gaps) / (abs(float(numbers[0])) + UNIT)

@@ -112,16 +112,16 @@ class Sides:
         def work(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
             a: dict[str, Trace] = {}
             b: dict[str, Trace] = {}
-            while left := [noting[training.name] for training in part if training.name not in b]:
+            while waiting := [noting[training.name] for training in part if training.name not in b]:
                 # of the time that is left, half for either version, as long as there is some
                 half = until and (time.time() + until) / 2
-                more = self._record_on("B", left, lines, "", half)
-                names = chosen(more)
+                recorded_now = self._record_on("B", waiting, lines, "", half)
+                names = chosen(recorded_now)
                 a |= self._record_on("A", [by_name[name] for name in names], lines, "", until)
-                for _ in range(len(more) - len(names)):
+                for _ in range(len(recorded_now) - len(names)):
                     _advance(True, kept=True)
-                b |= more
-                if not more:
+                b |= recorded_now
+                if not recorded_now:
                     break
             return a, b
 
@@ -182,11 +182,11 @@ class Sides:
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """The traces; where the two end differently, errors are tried again without recording."""
         differing = [t for t in trainings if t.name in a and t.name in b
-                     and not compared_trainings.same_end(a[t.name], b[t.name])]  # fmt: skip
+                     and not compared_trainings.ends_alike(a[t.name], b[t.name])]  # fmt: skip
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
             for label, side, traces in zip("AB", self._sides, (a, b), strict=True):
-                tried = [t for t in differing if compared_trainings.own_error(traces[t.name])]
+                tried = [t for t in differing if compared_trainings.has_own_error(traces[t.name])]
                 plain = [
                     replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
                 ]
@@ -195,7 +195,7 @@ class Sides:
                 {
                     **traces,
                     **{
-                        n: compared_trainings.confirmed(traces[n], t)
+                        n: compared_trainings.note_plain_end(traces[n], t)
                         for n, t in task.result().items()
                     },
                 }
@@ -302,7 +302,7 @@ def _script(training: Training, side: Side, path: Path, lines: Noted, until: flo
         part.replace(path)
     elif steps:
         raise child_processes.OutOfTime(f"the script was ended before step {steps}")
-    return compared_trainings.cut(new, steps) if steps else new
+    return compared_trainings.cut_trace(new, steps) if steps else new
 
 
 def _killed(training: Training, signal: str, message: str) -> Trace:

@@ -22,18 +22,18 @@ def versions(prepared: Prepared) -> dict[str, str]:
     """Name -> version of everything on a side, "python" included."""
     by_name = dict(interpreters.distributions(prepared.side.python))
     for path in reversed(prepared.side.paths):
-        here = distribution_metadata.in_folder(Path(path))
-        by_name.update({name: distribution.version for name, distribution in here.items()})
+        distributions = distribution_metadata.in_folder(Path(path))
+        by_name.update({name: distribution.version for name, distribution in distributions.items()})
     return {name: v for name, v in by_name.items() if name not in prepared.side.hidden}
 
 
 def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:
     """Package -> versions on both sides, of all that differ and are on both."""
-    one, other = versions(a), versions(b)
-    return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}
+    old, new = versions(a), versions(b)
+    return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
 
-def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
+def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     """What decides what a side does: its content, and the environment below it."""
     parts = [prepared.how, prepared.requested.key]
     parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
@@ -56,11 +56,11 @@ def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
         canonicalize_name(name)
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
-    one, other = (
+    old, new = (
         {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
         for side in (a, b)
     )
-    return one == other
+    return old == new
 
 
 def _stamps(folder: Path) -> list[str]:
@@ -93,16 +93,16 @@ OWN_PACKAGES = (
 )  # fmt: skip
 
 
-def own_digest(*more: str) -> str:
+def own_digest(*packages: str) -> str:
     """Of the code of this library that records and asks: what another one left is void.
 
     Args:
-        more: further packages of it.
+        packages: further packages of it.
     """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    for part in (*OWN_PACKAGES, *more):
+    for part in (*OWN_PACKAGES, *packages):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())

@@ -67,10 +67,10 @@ class Difference:
         }
         # of a file that cannot be parsed there are no names
         unknown = {*at_import["before"], *(file for file, name in called if not name)}
-        whole = self.files.intersection(header["imported"])
-        whole |= {file for file, _ in self.functions if file in unknown}
-        whole |= self._examined(header)
-        return [*sorted(self.functions & called), *((file, "") for file in sorted(whole))]
+        differing_files = self.files.intersection(header["imported"])
+        differing_files |= {file for file, _ in self.functions if file in unknown}
+        differing_files |= self._examined(header)
+        return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
 
     def _examined(self, header: Mapping[str, Any]) -> set[str]:
         """Return files that differ and have an effect without being imported or called."""
@@ -142,7 +142,7 @@ def _is_made_by_import(piece: Changed) -> bool:
 
 
 def _definition(function: Function) -> list[str]:
-    """Return decorators and arguments; see ``changed_functions.head``."""
+    """Return decorators and arguments; see ``changed_functions.dump_head``."""
     return [
         row
         for row in function.code.splitlines()

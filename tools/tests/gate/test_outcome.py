@@ -15,7 +15,7 @@ from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
 from rlregress.reporting import gate_report, markdown_page, words
 from rlregress.reporting.html import gate_page
-from rlregress.upgrade.return_gate import of_evidence
+from rlregress.upgrade.return_gate import judge_evidence
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **changes) -> dict:
@@ -302,7 +302,7 @@ def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity,
     verdict_fields = {**critic("x", "regressed")["verdict"], **unseen}
     text = f"; at Holm's first step no {what} can be seen"
     assert words.line(name, verdict_fields).endswith(text)
-    [line] = of_evidence(
+    [line] = judge_evidence(
         "some", [entry("t", verdict=verdict_fields, critic=name)], [], Path()
     ).lines
     assert line.endswith(text)

@@ -61,7 +61,7 @@ def differ(folder, a, b, file="module.py"):
         path.parent.mkdir(parents=True)
         path.write_text(text)
         sides.append([str(path.parent)])
-    return changed_functions.changed(*sides)
+    return changed_functions.find_changed(*sides)
 
 
 def names(found):
@@ -181,7 +181,7 @@ def moved(tmp_path, a, b):
         path.parent.mkdir(parents=True)
         path.write_text(text)
         folders.append([str(path.parent)])
-    return changed_functions.changed(*folders)
+    return changed_functions.find_changed(*folders)
 
 
 def test_functions_of_a_file_that_one_side_lacks(tmp_path):
@@ -359,7 +359,7 @@ def test_a_new_module_that_old_code_tries_to_import_is_awaited(tmp_path):
         for name, content in {"__init__.py": text, **more}.items():
             (folder / name).write_text(content)
         sides.append([str(folder)])
-    (fast,) = changed_functions.changed(*sides)
+    (fast,) = changed_functions.find_changed(*sides)
     assert (fast.file, fast.awaited) == ("package/_fast.py", True)
 
 
@@ -375,17 +375,17 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
         for name, text in zip(("noise.py", "utils.py"), texts, strict=True):
             (folder / name).write_text(text)
         sides.append([str(folder)])
-    assert {(each.file, each.how) for each in changed_functions.changed(*sides)} == {
+    assert {(each.file, each.how) for each in changed_functions.find_changed(*sides)} == {
         ("package/noise.py", REMOVED), ("package/utils.py", MOVED)
     }  # fmt: skip
 
 
 def test_functions_with_the_same_lines_in_both_versions_are_not_compared(tmp_path, monkeypatch):
     """Of a large package whose every file differs somewhere, a minute went into them."""
-    compared, code = set(), changed_functions._code
+    compared, code = set(), changed_functions._dump_code
     monkeypatch.setattr(
         changed_functions,
-        "_code",
+        "_dump_code",
         lambda node: compared.add(getattr(node, "name", "")) or code(node),
     )
     same = "class Kept:\n    @property\n    def same(self):\n        return 1\n"

@@ -159,6 +159,6 @@ def test_what_functions_compute_alone_needs_no_reading(tmp_path, old, new, compu
         folders.append(tmp_path / side / "package")
         folders[-1].mkdir(parents=True)
         (folders[-1] / "__init__.py").write_text(text)
-    pieces = changed_functions.changed(*([str(folder)] for folder in folders))
+    pieces = changed_functions.find_changed(*([str(folder)] for folder in folders))
     assert public_names.can_differ(pieces) != computes
     assert not (computes and public_names.changes(*folders))

@@ -192,7 +192,7 @@ def _train(root: Path, before: str = "") -> tuple[Any, Trace]:
 
 
 def _difference(old: Path, new: Path, *files: str) -> training_selection.Difference:
-    pieces = changed_functions.changed([str(old)], [str(new)])
+    pieces = changed_functions.find_changed([str(old)], [str(new)])
     return training_selection.find_difference(pieces, dict.fromkeys(files, ""))
 
 
@@ -333,6 +333,10 @@ LOOKING = {
         "import types\n    from pack.part import size\n"
         "    code = size.__code__.replace(co_filename='made')\n"
         "    return types.FunctionType(code, {})()", SIZE.format(1), SIZE.format(2)),
+    "whether a function is a generator": (
+        "import inspect\n    from pack.part import size\n"
+        "    return inspect.isgeneratorfunction(size)",
+        SIZE.format(1), "def size():\n    yield 1\n"),
     "code of a function inside": (
         "from pack.part import size\n    return size.__code__.co_consts[1].co_consts",
         "def size():\n    def inner():\n        return 1\n    return inner\n",
@@ -397,7 +401,7 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(
     old, new = _looking(tmp_path, *LOOKING[case])
     trained, trace = _train(new)
     assert _train(old)[0] != trained
-    pieces = changed_functions.changed([str(old)], [str(new)])
+    pieces = changed_functions.find_changed([str(old)], [str(new)])
     files = {} if pieces else {"pack/part.py": "comments only"}
     assert training_selection.find_difference(pieces, files).executed_by(trace)
 
@@ -418,13 +422,14 @@ def test_what_is_looked_at_says_nothing_of_other_code(case: str, tmp_path: Path)
     assert _difference(*roots).executed_by(trace) == []
 
 
-def test_a_line_that_is_shown_is_of_a_function_that_runs(tmp_path: Path) -> None:
-    """Warnings and stacks read the file, and its other functions have no effect."""
+def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path: Path) -> None:
+    """Warnings and stacks read the file, and a signature is that of both versions."""
     shows = "import traceback, warnings\n    warnings.warn('x')\n    traceback.format_stack()"
-    roots = _looking(tmp_path, f"{shows}\n    return 1", None, None)
+    asks = "from inspect import signature\n    signature(idle), idle.__code__.co_argcount"
+    roots = _looking(tmp_path, f"{shows}\n    {asks}\n    return 1", None, None)
     for number, root in enumerate(roots):
         with (root / "agent.py").open("a", encoding="utf-8") as file:
-            file.write(f"\ndef idle():\n    return {number}\n")
+            file.write(f"\n\ndef idle(x=1):\n    return {number}\n")
     with pytest.warns(UserWarning, match="x"):
         _, trace = _train(roots[1])
     assert _difference(*roots).executed_by(trace) == []
