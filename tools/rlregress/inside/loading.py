@@ -123,7 +123,8 @@ def watch() -> None:
 
 def _audit(event: str, given: tuple[Any, ...]) -> None:
     note = _NOTES.get(event)
-    if note is not None:
+    # each step of a tracer reads the code of its frame, which is an event, too
+    if note is not None and (note is not _note_code or given[1] == "__code__"):
         note(event, given)
 
 
@@ -155,9 +156,8 @@ def _note_listing(_: str, given: tuple[Any, ...]) -> None:
             _listed.add(os.path.abspath(os.fsdecode(path)))
 
 
-def _note_attribute(_: str, given: tuple[Any, ...]) -> None:
-    # each step of a tracer comes here, too, as it reads the code of a frame
-    if given[1] != "__code__" or type(given[0]) is not FunctionType:
+def _note_code(_: str, given: tuple[Any, ...]) -> None:
+    if type(given[0]) is not FunctionType:
         return
     frame = sys._getframe(2)
     if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_of_suite(frame):
@@ -183,7 +183,7 @@ _NOTES: dict[str, Callable[[str, tuple[Any, ...]], None]] = {
     "open": _note_opening,
     "os.listdir": _note_listing,
     "os.scandir": _note_listing,
-    "object.__getattr__": _note_attribute,
+    "object.__getattr__": _note_code,
     "sys.settrace": _note_tracer,
     **dict.fromkeys(_STARTING, _note_start),
 }
