@@ -94,7 +94,7 @@ def _classes(text: str) -> list[str]:
 
 
 def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> list[Binding]:
-    """What a module or a class of it is given in the second text, and is not in the first.
+    """Return the values that a module or a class gets in the second text and not in the first.
 
     Raises:
         Misfit: a value cannot be had here, or not reverted.
@@ -308,7 +308,7 @@ def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[
 
 @lru_cache(maxsize=4096)
 def _imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
-    """What a file imports from a module."""
+    """Return the names that a file imports from a module."""
     try:
         with open(file, encoding="utf-8") as opened:
             text = opened.read()
@@ -359,7 +359,7 @@ def _values(
     module: types.ModuleType, owner: Any, piece: str, text: str, wanted: set[str],
     given: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """What the statements of a text give the wanted names, run in a copy of the module."""
+    """Run statements of a text in a copy of the module; return the values of the wanted names."""
     body = [statement for statement in _body(text, piece) if _binds(statement) & wanted]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
@@ -378,7 +378,7 @@ def _values(
 
 
 def _matches(there: Any, value: Any, same: bool = False) -> bool:
-    """Whether a value is what is there, as far as it can be told.
+    """Return whether a value is what is there, as far as it can be told.
 
     Args:
         same: of what cannot be told, whether it is the same object; otherwise, of the same kind.
@@ -439,7 +439,7 @@ def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[str]]:
 
 
 def _words(statement: ast.stmt) -> str:
-    """What it does: no annotation gives a name a value."""
+    """Dump a statement without its annotations, which give no name a value."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return (

@@ -1,4 +1,4 @@
-"""What a process loads: modules and scripts that run, data that is read; and what it starts.
+"""The modules, scripts and data that a process loads, and the processes that it starts.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax. An audit hook
 notes what ``sys.modules`` no longer tells at the end, such as a script and what it took out again.
@@ -86,7 +86,7 @@ class _Sought:
 
 
 def watch() -> None:
-    """Note what is loaded from now on, for as long as the process lives."""
+    """Note everything that is loaded from now on, for as long as the process lives."""
     global _watching
     if not _watching:
         _watching = True
@@ -195,7 +195,7 @@ def _file_of(frame: Any) -> str:
 
 @functools.cache
 def _reads_definition(code: CodeType, offset: int) -> bool:
-    """Whether an instruction reads of a function's code only what its definition decides on.
+    """Return whether an instruction reads of a function's code only what its definition decides on.
 
     A function that becomes a generator has another definition; see ``training_selection``.
     """
@@ -207,7 +207,7 @@ def _reads_definition(code: CodeType, offset: int) -> bool:
 
 
 def _is_import(frame: Any) -> bool:
-    """Whether a file is read to import it: a loader can also be asked for its source."""
+    """Return whether a file is read to import it: a loader can also be asked for its source."""
     names: list[str] = []
     while frame is not None and len(names) < 3 and _file_of(frame).startswith(_IMPORT):
         names.append(frame.f_code.co_name)
@@ -216,7 +216,7 @@ def _is_import(frame: Any) -> bool:
 
 
 def _is_cached(frame: Any) -> bool:
-    """Whether ``linecache`` opens a file for one of its callers, who is noted."""
+    """Return whether ``linecache`` opens a file for one of its callers, who is noted."""
     while frame is not None and _file_of(frame) == tokenize.__file__:
         frame = frame.f_back
     names: list[str] = []
@@ -227,12 +227,14 @@ def _is_cached(frame: Any) -> bool:
 
 
 def _is_shown(frame: Any) -> bool:
-    """Whether a line is read to show it in a warning or a stack: its function runs, and counts."""
+    """Return whether a line is read to show it in a warning or a stack: its function runs, and
+    counts.
+    """
     return frame.f_back is not None and _file_of(frame.f_back) in _SHOWING
 
 
 def _is_of_suite(frame: Any) -> bool:
-    """Whether this suite reads something, by itself or by the standard library."""
+    """Return whether this suite reads something, by itself or by the standard library."""
     while frame is not None:
         file = _file_of(frame)
         if file.startswith(_SUITE):
@@ -267,7 +269,7 @@ def started(places: Places) -> list[str]:
 
 
 def loaded(places: Places) -> dict[str, list[Any]]:
-    """What is loaded by now; files are those of the traced code, named below their roots.
+    """Return everything that is loaded by now; traced files are named below their roots.
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
     Python; ``distributions_imported``: top-level modules beside the standard library and this

@@ -42,7 +42,7 @@ class _File:
 
 
 def load(path: Path | None) -> tuple[Accepted, ...]:
-    """What is accepted; nothing without a file.
+    """Return the accepted entries of a file; none without a file.
 
     Raises:
         UserError: the file is missing, or an entry is wrong or there twice.

@@ -1,4 +1,4 @@
-"""What an upgrade concerns: which frameworks, and whether physics can move."""
+"""Which frameworks an upgrade concerns, and whether physics can change."""
 
 from __future__ import annotations
 
@@ -151,7 +151,9 @@ def adapters(
 
 
 def imports(a: Requested, b: Requested, moved: frozenset[str]) -> dict[str, list[str]]:
-    """What differs of what a script imports: ``distributions``, and packages in ``trees``."""
+    """Return the differing packages that a script may import: ``distributions``, and those in
+    ``trees``.
+    """
     folders = [side.tree for side in (a, b) if side.tree is not None]
     roots = [root for tree in folders for root in working_tree.roots(tree)]
     modules = {module for root in roots for module in working_tree.modules(root)}

@@ -1,4 +1,4 @@
-"""What explains what: details and traces by the functions that differ, and what is documented."""
+"""Explanations: details and traces by the functions that differ, and by the documentation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LINES = 24
 
 
 def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
-    """How what the new version does stands to what is documented of its version."""
+    """Describe how the new variant of a detail compares with the documented one."""
     with contextlib.suppress(UserError, InvalidVersion):
         row = expectations.filter_by_version(load_all_documented(adapter), version).get(
             (detail.id, detail.scope)
@@ -57,7 +57,7 @@ def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[
 
 
 def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
-    """What is documented of a changed detail: since when it is done so, why, and where."""
+    """Return what the documentation says of a changed detail: since when, why, and where."""
     sentences = []
     with contextlib.suppress(UserError):
         rows = [
@@ -122,7 +122,7 @@ def pair_lines(functions: Iterable[Changed], executed: Executed) -> dict[Changed
 
 
 def source_difference(function: Changed, executed: Executed) -> list[str]:
-    """The lines of a function that differ: what ran and does something else before all others."""
+    """Return the lines in which a function differs, those that ran first."""
     old_text, new_text = _texts(function)
     first = function.b.first if function.b is not None else 1
     rank = _ranked(function, executed)

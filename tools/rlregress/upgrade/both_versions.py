@@ -1,4 +1,4 @@
-"""Both versions: how they are compared, what of them was executed, and what came of it."""
+"""Both versions: how they are compared, and the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rlregress.upgrade.upgrade_options import Options
 
 @dataclass(frozen=True, kw_only=True)
 class Executed:
-    """What trainings executed, and what came of them.
+    """The code that trainings executed, and the result of each training.
 
     Attributes:
         traces: of the old and of the new version, by name.
@@ -55,7 +55,7 @@ def join_executed(ran: Sequence[Executed]) -> Executed:
 
 @dataclass(frozen=True)
 class BothVersions:
-    """Both versions, what differs between them, and how they are compared."""
+    """Both versions, the differences between them, and how they are compared."""
 
     sides: Sides
     found: Inventory

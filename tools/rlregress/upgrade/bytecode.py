@@ -47,7 +47,7 @@ def keep(overlay: Path, python: str = "") -> None:
 
 
 def _store(overlay: Path, distribution: importlib.metadata.Distribution, python: str) -> Path:
-    """Where the bytecode of a package is kept; it holds for files of one time of unpacking."""
+    """Return the folder of a package's bytecode, for files of one time of unpacking."""
     first = next(_modules(overlay, distribution), overlay)
     unpacked = first.stat().st_mtime_ns
     own = distribution_metadata.name_of(distribution)

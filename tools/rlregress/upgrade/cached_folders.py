@@ -80,7 +80,7 @@ def locked(folder: Path, say: Say = silent) -> Iterator[None]:
 
 @contextmanager
 def scratch(kind: str) -> Iterator[Path]:
-    """A folder of this command alone, removed when it ends; what killed ones have left goes, too.
+    """Make a folder for this command alone and remove it at the end, with those of killed commands.
 
     Raises:
         UserError: the cache cannot be written.
@@ -101,7 +101,7 @@ def scratch(kind: str) -> Iterator[Path]:
 
 
 def read_ready_record(folder: Path) -> dict[str, Any] | None:
-    """What a finished folder says of itself, or None if it is missing or not finished."""
+    """Return the record of a finished folder, or None if it is missing or not finished."""
     try:
         noted: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
     except (OSError, ValueError):

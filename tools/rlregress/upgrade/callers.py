@@ -1,4 +1,4 @@
-"""What calls a function, and under which conditions: what would reach it.
+"""The calls of a function, and the conditions under which each is made.
 
 A method is called by what can be an instance of its class: ``self`` in the class, in its bases and
 in what derives from it; a name that is annotated with one of these, or made by calling it. A
@@ -41,7 +41,7 @@ class _Call:
 
 @dataclass
 class _Source:
-    """What a file says of classes and calls.
+    """The classes and calls of a source file.
 
     Attributes:
         calls: by the name that is called.
@@ -57,7 +57,7 @@ class _Source:
 
 
 def callers(function: Changed, folders: Sequence[str]) -> list[str]:
-    """In words, where a function is called from, and what has to hold there.
+    """Describe where a function is called from, and under which conditions.
 
     Args:
         folders: packages to look in.
@@ -92,12 +92,12 @@ def _module(file: str) -> str:
 
 
 def _hands_out(module: str, file: str) -> bool:
-    """Whether a module may offer names of a file: it is that file, or a package above it."""
+    """Return whether a module may offer names of a file: it is that file, or a package above it."""
     return f"{_module(file)}.".startswith(f"{module}.")
 
 
 def _is_of_module(call: _Call, name: str, file: str, own: str, source: _Source) -> bool:
-    """Whether a call is that of a function, or of a class, at the top of the module ``own``."""
+    """Return whether a call is that of a function or a class at the top of the module ``own``."""
     if file == own and not call.on:
         return True
     module, imported = source.imported.get(call.on or name, ("", ""))
@@ -118,7 +118,7 @@ class _Sources:
         self._ancestors: dict[_Class, set[_Class]] = {}
 
     def is_one(self, call: _Call, file: str, own: _Class) -> bool:
-        """Whether what a method is called on can be an instance of a class."""
+        """Return whether the object of a method call can be an instance of a class."""
         source = self.files[file]
         around = next((call.where[:end] for end in range(len(call.where), 0, -1)
                        if call.where[:end] in source.classes), "")  # fmt: skip
@@ -156,7 +156,7 @@ class _Sources:
 
 
 def _last(node: ast.AST | None) -> str:
-    """The last name of an expression; of a call that of what is called."""
+    """Return the last name of an expression; of a call the name of the called function."""
     if isinstance(node, ast.Call):
         return _last(node.func)
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

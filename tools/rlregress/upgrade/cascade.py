@@ -246,7 +246,7 @@ def _open_work_folders(
     options: Options,
     script: Training | None,
 ) -> Iterator[tuple[Path, Path]]:
-    """Where the answers and traces of either side are kept until the gate has ended.
+    """Make the folders that hold answers and traces of both versions until the command has ended.
 
     One that was interrupted, or had too little time, goes on there. A gate that had ended is done
     anew: both sides are recorded in one session on one machine.
@@ -289,7 +289,7 @@ def _open_work_folders(
 
 @dataclass(frozen=True, kw_only=True)
 class _Planned:
-    """What is compared of one framework.
+    """The planned comparison of one framework.
 
     Attributes:
         own: what differs of it.
@@ -385,7 +385,7 @@ def _plan(
     left_out: Sequence[Sequence[str]],
     prepared: tuple[Prepared, Prepared],
 ) -> list[_Planned]:
-    """Return what is compared of each framework, when its details are probed."""
+    """Return the planned comparison of each framework, when its details are probed."""
     options, found = both.options, both.found
     progress.begin(expected_stages.DETAILS)
     results = [_wait_for_probes(of, adapter) for adapter, of in zip(adapters, prints, strict=True)]
@@ -412,7 +412,7 @@ def _plan(
 def _compare_frameworks(
     both: BothVersions, planned: Sequence[_Planned], files_of: Sequence[Adapter]
 ) -> Iterator[tuple[OfFramework, Executed]]:
-    """Yield what is found of each framework, and what its trainings executed."""
+    """Yield the result of each framework, and what its trainings executed."""
     options = both.options
     adapters = [plan.own.adapter for plan in planned]
     following = [
@@ -527,7 +527,7 @@ def _unused_names(
 
 
 def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
-    """What probes gave on both versions; nothing if time was over: what was compared still counts.
+    """Return the answers of both versions' probes; none if time was over.
 
     Raises:
         UserError: a version gave no answers.
@@ -566,7 +566,8 @@ def _choose_trainings(
     probes: Sequence[tuple[Fingerprint, Fingerprint]],
     options: Options,
 ) -> tuple[list[list[Training]], list[dict[str, str]]]:
-    """By framework, what is traced: every algorithm, plain and through its scenarios.
+    """Return the traced trainings of each framework: every algorithm, plain and through its
+    scenarios.
 
     Also by framework, the titles that only one version has, and which.
     """

@@ -102,7 +102,7 @@ def find_changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
 
 
 def _class(function: Changed) -> str:
-    """The class that it is a method of, or what it is inside of."""
+    """Return the class piece of a method, or the piece around an inner function."""
     return f"{BODY} {function.name.rpartition('.')[0]}"
 
 
@@ -113,7 +113,7 @@ def _import_words(path: Path) -> Iterator[bytes]:
 
 
 def _is_awaited(piece: Changed, imported: Collection[bytes]) -> bool:
-    """Whether code of the old version names what only the new version has.
+    """Return whether code of the old version names a piece that only the new version has.
 
     A function that hides a builtin or an imported one, a module that an import tries to find.
 
@@ -136,7 +136,7 @@ def _names(text: bytes, name: str) -> bool:
 
 
 def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
-    """What is gone from one file and new in another, under one name, has moved."""
+    """Join pieces that are gone from one file and new in another under one name: they moved."""
     gone = _by_name(
         function for function in differing if function.how == REMOVED and not function.at_import
     )
@@ -166,7 +166,7 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
 
 
 def _still_named(gone: Changed) -> bool:
-    """Whether the file that a function has left names it, and does not import it."""
+    """Return whether the file that a function has left names it, and does not import it."""
     path = gone.paths[1]
     text = path.read_bytes() if path is not None else b""
     lines = [line for line in text.splitlines() if _names(line, gone.name.rpartition(".")[2])]
@@ -234,7 +234,7 @@ def _compare_file(
 
 
 def _reordered(old: Function, new: Function) -> bool:
-    """Whether what both versions define is defined in another order, or in another block."""
+    """Return whether definitions of both versions stand in another order, or in another block."""
     shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
         name_.rpartition(" ")[2] for name_ in new.defines
     }
@@ -357,7 +357,7 @@ def _for_types(node: _Function) -> bool:
 
 
 def _comes_from(decorator: ast.expr, names: Collection[str]) -> bool:
-    """Whether an expression is one of some names, wherever it comes from."""
+    """Return whether an expression is one of some names, wherever it comes from."""
     origins = find_origins(decorator)
     return bool(origins) and origins <= set(names)
 
@@ -377,7 +377,9 @@ def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
 
 
 def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
-    """Whether its definition does more than give it a name: decorators, bases that may register."""
+    """Return whether its definition does more than give it a name: decorators, bases that may
+    register.
+    """
     if isinstance(node, ast.Module):
         return False
     if isinstance(node, ast.ClassDef):
@@ -386,7 +388,7 @@ def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
 
 
 def _is_blind(decorator: ast.expr, decorated: str) -> bool:
-    """Whether a decorator is known not to read annotations, nor to do anything beside."""
+    """Return whether a decorator is known not to read annotations, nor to do anything beside."""
     if isinstance(decorator, ast.Call):
         return _comes_from(decorator.func, _BLIND)
     if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
@@ -422,7 +424,7 @@ def dump_head(node: ast.ClassDef | _Function) -> str:
 
 
 def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """What it does itself, without words and types, which are taken out of its statements."""
+    """Dump the statements of a piece, without words and types."""
     lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
     doing = _Doing(*_stripping_options(node))
     imports: list[ast.stmt] = []
@@ -439,7 +441,7 @@ def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
 
 
 def _dump_spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """What it does and says when it runs, without docstrings and types."""
+    """Dump the statements and messages of a piece, without docstrings and types."""
     lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
     saying = _Saying(*_stripping_options(node))
     stripped = (saying.visit(_copied(x)) for x in node.body if not isinstance(x, _PIECES))
@@ -501,7 +503,7 @@ def _without_types(arguments: ast.arguments) -> ast.arguments:
 
 
 def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
-    """Whether expressions only make words: they call nothing else, and bind nothing."""
+    """Return whether expressions only make words: they call nothing else, and bind nothing."""
     return not any(
         isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
         or (isinstance(child, ast.Call) and _last_name(child) not in _WORDING)
@@ -511,7 +513,7 @@ def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
 
 
 def only_words(node: ast.Expr) -> bool:
-    """Whether a statement prints, warns or logs, and nothing is computed for it."""
+    """Return whether a statement prints, warns or logs, and nothing is computed for it."""
     call = node.value
     if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
         return False
@@ -526,7 +528,7 @@ def only_words(node: ast.Expr) -> bool:
 
 
 def _only_text(nodes: Iterable[ast.AST]) -> bool:
-    """Whether expressions make nothing but text for people."""
+    """Return whether expressions make nothing but text for people."""
     values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
     return computes_nothing(values) and all(
         isinstance(value, ast.JoinedStr)
@@ -537,7 +539,7 @@ def _only_text(nodes: Iterable[ast.AST]) -> bool:
 
 
 class _Own(ast.NodeTransformer):
-    """Takes functions and classes out of what is around them: they are pieces by themselves."""
+    """Removes inner functions and classes: they are pieces by themselves."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A piece by itself."""
@@ -568,7 +570,7 @@ class _Saying(_Own):
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """A version is a name for what is compared here."""
+        """Remove the version of the package, which differs in each release."""
         names = {target.id for target in node.targets if isinstance(target, ast.Name)}
         if self._module and len(names) == len(node.targets) and names <= _VERSIONS:
             return None if isinstance(node.value, ast.Constant) else node
@@ -584,7 +586,7 @@ class _Saying(_Own):
         return ast.Assign(targets=[node.target], value=node.value, lineno=0)
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
-        """What only a type checker runs goes."""
+        """Remove blocks that only a type checker runs."""
         if ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
             if not node.orelse:
                 return None
@@ -600,11 +602,11 @@ class _Doing(_Saying):
         return None if only_words(node) else super().visit_Expr(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """That an error is raised counts, not what it says."""
+        """Keep the kind of an error, and not its message."""
         if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
             node.exc = node.exc.func
         return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """That something is asserted counts, not what it says."""
+        """Keep the condition, and not its message."""
         return ast.Assert(test=node.test, msg=None)

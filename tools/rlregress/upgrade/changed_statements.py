@@ -50,7 +50,7 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What differs between two versions of a piece of code.
+    """The differences between two versions of a piece of code.
 
     Attributes:
         spans: first and last lines, in the new version, of the statements that differ.
@@ -109,7 +109,7 @@ def difference(piece: Changed) -> Difference:
 
 
 def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
-    """Names that are bound to something else; what is only defined anew is a piece by itself."""
+    """Return names that are bound to another value; a changed definition is a piece by itself."""
     bound = {
         name for statement in (*gone, *come) for name in statement.binds if not statement.defines
     }
@@ -178,7 +178,7 @@ def _statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
 def _definition(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, where: str
 ) -> Statement:
-    """That something is defined: in which block, and after what."""
+    """Return the statement that defines a function or a class, with its block."""
     code = f"define {node.name}"
     return Statement(
         first=node.lineno,
@@ -205,7 +205,7 @@ def _blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
 
 
 def _only_raises(body: Sequence[ast.stmt]) -> bool:
-    """Whether a block only makes an error and raises it."""
+    """Return whether a block only makes an error and raises it."""
     return isinstance(body[-1], ast.Raise) and all(
         isinstance(statement, (ast.Raise, ast.Assign, ast.AnnAssign)) for statement in body
     )
@@ -283,7 +283,7 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 class _Certain(ast.NodeTransformer):
-    """Leaves of a statement what is evaluated whenever it runs."""
+    """Keeps of a statement the expressions that are evaluated whenever it runs."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """The first operand alone is evaluated for certain."""

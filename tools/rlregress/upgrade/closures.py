@@ -1,4 +1,4 @@
-"""What only one version installs: found by what distributions declare, offline.
+"""Packages that only one version installs: found offline, from the metadata of distributions.
 
 A side stands on the installed environment and on what the other side needs, too. A fresh
 environment of one version has less: what its own packages require, and what they require in turn.
@@ -25,7 +25,7 @@ Distributions = Mapping[str, importlib.metadata.Distribution]
 
 @dataclass(frozen=True, kw_only=True)
 class Absent:
-    """What one side does not install and the other does.
+    """Distributions that one version does not install and the other does.
 
     Attributes:
         direct: what a package requires that both sides have, or the other side's user.
@@ -57,7 +57,8 @@ def on_path(side: Side) -> Distributions:
 
 
 def requirements_of(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
-    """What requirements install, as far as it is there: canonical name -> what requires it.
+    """Return the installed distributions that requirements bring: canonical name -> what requires
+    it.
 
     A root is required by nobody.
     """
@@ -86,7 +87,8 @@ def find_absent(
     suite: Sequence[str],
     lend: Sequence[str],
 ) -> Absent:
-    """What a side does not install, the other side does, and the side would find all the same.
+    """Return the distributions that only the other version installs: importable here, they are
+    hidden.
 
     Args:
         own, other_requirements: requirements of this side and of the other one.
@@ -128,7 +130,7 @@ def check_lent(lend: Sequence[str], sides: Iterable[Distributions]) -> None:
 
 
 def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
-    """Whether it is a user's own, on both sides as it is."""
+    """Return whether it is a user's own, on both sides as it is."""
     return bool(distribution.read_text("direct_url.json"))
 
 

@@ -32,7 +32,7 @@ _FORMAT = 2
 
 
 def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
-    """The versions of every side: those found before on what is installed now, or new ones.
+    """Return the versions of both sides: stored ones if they still hold, or new ones.
 
     Raises:
         UserError: a side cannot be resolved.
@@ -102,7 +102,7 @@ def resolve_together(
 
 
 def _pinned_apart(old: Problem, new: Problem) -> set[str]:
-    """What the user pins on a side, and what the two sides' stacks pin differently."""
+    """Return packages that the user pins, and those that the two stacks pin differently."""
     users = version_resolution.versions([*old.pins, *new.pins]).keys()
     a, b = old.exact, new.exact
     # below two environments of their own, torch may be common as well
@@ -111,7 +111,7 @@ def _pinned_apart(old: Problem, new: Problem) -> set[str]:
 
 
 def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
-    """The older version of what is on both sides in two."""
+    """Return the older version of each package that the two sides have in different versions."""
     a, b = (version_resolution.versions(side.rows.values()) for side in (old, new))
     older = {}
     for name in a.keys() & b.keys():

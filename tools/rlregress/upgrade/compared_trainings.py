@@ -1,4 +1,4 @@
-"""Trainings on both sides: what is traced, and what came of it."""
+"""Trainings of both versions: their jobs, and the comparison of their traces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rlregress.tracing.trace_comparison import INCIDENTAL, compare, without_unst
 
 @dataclass(frozen=True)
 class Training:
-    """What is traced on both sides: a built-in training, a scenario, or a script.
+    """A training that is traced on both versions: a built-in one, a scenario, or a script.
 
     Attributes:
         owner: full name of the framework, or "script".
@@ -48,7 +48,7 @@ class Training:
 
     @property
     def key(self) -> str:
-        """What decides what the training does beside the sides: its code, if it is a script."""
+        """Return a digest of everything beside the versions that decides the training."""
         script = self.job.get("script")
         files = sorted(Path(script).parent.glob("*.py")) if script else []
         digest = hashlib.sha256(repr(sorted(self.job.items())).encode())
@@ -69,7 +69,7 @@ def make_built_in(adapter: Adapter, title: str) -> Training:
 
 
 def make_script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Training:
-    """A script, with the packages that differ between the two sides among what is traced of it."""
+    """Return the training of a script, which also traces the packages that differ."""
     return Training("script", Path(job["script"]).name, {**job, **imports})
 
 
@@ -109,7 +109,7 @@ def compare_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
 
 
 def diverges(comparison: Comparison | NotTraced) -> bool:
-    """Whether both sides have to be recorded once more."""
+    """Return whether both sides have to be recorded once more."""
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
 
@@ -266,7 +266,7 @@ def compare_with_ends(a: Trace, b: Trace) -> Comparison:
 
 
 def ends_alike(a: Trace, b: Trace) -> bool:
-    """Whether both end well, or in an error of one kind."""
+    """Return whether both end well, or in an error of one kind."""
     return _error(a) == _error(b)
 
 
@@ -277,7 +277,7 @@ def _error(side: Trace) -> str:
 
 
 def has_own_error(side: Trace) -> bool:
-    """Whether the code under test, or the script, has ended the training with an error."""
+    """Return whether the code under test, or the script, has ended the training with an error."""
     return bool(side.failure) and side.error.get("origin") == errors.TRACED
 
 
@@ -288,7 +288,7 @@ def note_plain_end(side: Trace, plain: Trace) -> Trace:
 
 
 def _fails(side: Trace) -> bool:
-    """Whether it fails by an error of its own, without a recorder, too."""
+    """Return whether it fails by an error of its own, without a recorder, too."""
     return has_own_error(side) and not side.header.get("plain")
 
 
@@ -307,7 +307,7 @@ def find_crash(a: Trace, b: Trace) -> Crash | None:
 
 
 def _describe_autoreset(a: Trace, b: Trace) -> list[str]:
-    """That gymnasium has changed when its vector environments reset, where it has.
+    """Describe the change of when gymnasium's vector environments reset, if both sides span it.
 
     Source: the notes on release 1.0.0 of gymnasium.
     """
@@ -420,7 +420,7 @@ def _describe_seeding(a: Trace, b: Trace) -> list[str]:
 
 
 def _check_imports(a: Trace, b: Trace) -> None:
-    """Raise UserError if what differs between the sides was not run."""
+    """Raise UserError if a script imported nothing that differs."""
     imported = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
     for label, modules in imported.items():
         if modules and not any(modules.values()) and not {"A": a, "B": b}[label].failure:

@@ -30,7 +30,7 @@ FIRST_FRESH_SEED = 2000
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What the old version's fresh runs say of an alarm.
+    """The verdict of the old version's fresh runs on an alarm.
 
     Attributes:
         verdict: ``regressed`` where the new version is worse than them too, else ``inconclusive``.
@@ -42,7 +42,7 @@ class Confirmation:
 
 
 def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The cells that got worse, by what is named, and those of the groups that did."""
+    """Return the cells that got worse, by quantity, and those of the groups that did."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
     of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
     names = [name for cells in of_groups for name in cells]
@@ -53,7 +53,7 @@ def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-    """What the runs of a cell are judged by, by seed.
+    """Return the judged number of each run of a cell, by seed.
 
     Args:
         name: of a cell, or of what is judged beside its returns; see ``Quantity.named``.
@@ -75,7 +75,7 @@ def confirm(
     new: Mapping[str, Sequence[float]],
     alpha: float,
 ) -> Confirmation:
-    """Whether the new version is worse than the old version's fresh runs.
+    """Judge the new version against the old version's fresh runs.
 
     Args:
         cells: those that fell, by the name of what did.

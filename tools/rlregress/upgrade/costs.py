@@ -86,7 +86,7 @@ def _cpu(trace: Trace) -> float:
 def _timed(
     sides: tuple[Side, Side], _: object, trainings: Sequence[Training], seconds: float
 ) -> list[Cost]:
-    """Return what trainings cost on both versions, as many turns as there is time for."""
+    """Measure the costs of trainings on both versions, in as many turns as time allows."""
     until = time.time() + seconds
     with TemporaryDirectory(prefix="rlregress-costs-") as folder, ThreadPoolExecutor(2) as pool:
         jobs: tuple[list[dict[str, Any]], ...] = ([], [])

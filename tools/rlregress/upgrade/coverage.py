@@ -1,4 +1,4 @@
-"""What equal traces cover: of every function whose code differs, how the trainings went through it.
+"""Coverage: how trainings went through every function whose code differs.
 
 A line that was run is not a line that was tried: a branch taken one way only, a clamp that never
 binds and a mask that is all ones say nothing about the other way.
@@ -128,7 +128,7 @@ _TARGET = re.compile(r"id='(\w+)', ctx=Store")
 
 @dataclass(frozen=True, kw_only=True)
 class Missed:
-    """What of the differences in a piece of code that ran did not run.
+    """The differences in an executed piece of code that did not run.
 
     Attributes:
         reason: in words; empty: all of them ran.
@@ -142,7 +142,7 @@ class Missed:
 
 
 class ExecutedCode:
-    """What the trainings of one side have reached, all together."""
+    """The code that the trainings of one version have executed, all together."""
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
         self._trainings_by_function: dict[tuple[str, str], list[str]] = {}
@@ -184,12 +184,12 @@ class ExecutedCode:
         return executed
 
     def measured(self, function: Changed) -> bool:
-        """Whether the lines of a piece of code that ran were noted: not of what an import runs."""
+        """Return whether the executed lines of a piece were noted: not those of an import."""
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
     def missed(self, function: Changed, users: Users) -> Missed:
-        """What of the differences in a piece that ran did not run, or may not have.
+        """Return the differences in an executed piece that did not run, or may not have.
 
         An error that the new version alone raises, and that nothing met, is a branch that was taken
         one way only: where something else of the change ran, it does not count as missed.
@@ -240,7 +240,7 @@ class ExecutedCode:
         )
 
     def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
-        """What of a piece of code that was executed no training has tried."""
+        """Yield the branches and lines of an executed piece that no training has tried."""
         if not self.measured(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
                 yield Branch(

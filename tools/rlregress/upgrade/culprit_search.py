@@ -94,7 +94,7 @@ def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
 
 
 def _has_imported(caller: Changed, function: Changed) -> bool:
-    """Whether the file of a function imports another one, or its module."""
+    """Return whether the file of a function imports another one, or its module."""
     module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
     files = zip(caller.paths, "ab", strict=True)
     imports_by_version = [
@@ -112,7 +112,8 @@ def _has_imported(caller: Changed, function: Changed) -> bool:
 
 
 def _calls(caller: Changed, function: Changed) -> bool:
-    """Whether a function names another: any of a module that its file imports, a method of its own.
+    """Return whether a function names another: any of a module that its file imports, a method of
+    its own.
 
     Other files may have functions of the same name, such as those of another backend.
     """

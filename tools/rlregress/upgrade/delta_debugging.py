@@ -1,4 +1,4 @@
-"""The search for what makes a training part: functions are reverted, to see what it does.
+"""The search for culprits: functions are reverted, and the training is recorded again.
 
 The old version's code of some functions is put into the new version, and the training is recorded
 again. If the trace is that of the new version, none of them moves the training. If it is that of
@@ -69,7 +69,7 @@ def _find_innermost(
 
 
 def _find_place(training: Traced, functions: Sequence[Changed]) -> Group:
-    """Where traces part, and what raises the errors that one side alone answers with."""
+    """Return the functions where traces diverge, and those that raise an error in one version."""
     parting = find_functions_at(training.comparison.first, functions)
     return tuple(dict.fromkeys((*parting, *_find_raising(training, functions))))
 
@@ -80,7 +80,7 @@ def _holds(function: Function | None, line: int) -> bool:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What the searches of other trainings found.
+    """The results of the searches of other trainings.
 
     Attributes:
         moving: functions that move one of them.
@@ -93,12 +93,12 @@ class Earlier:
     failed: Mapping[Changed, str] = field(default_factory=dict)
 
     def knows(self, functions: Iterable[Changed]) -> bool:
-        """Whether each of some functions was reverted by some search."""
+        """Return whether each of some functions was reverted by some search."""
         return all(f in self.moving or f in self.still or f in self.failed for f in functions)
 
     @classmethod
     def of(cls, causes: Iterable[Cause]) -> Earlier:
-        """What the causes of some trainings are made of."""
+        """Collect the results from the causes of some trainings."""
         causes_so_far = list(causes)
         moving = frozenset(function for cause in causes_so_far for function in cause.movers)
         still = frozenset(function for cause in causes_so_far for function in cause.still) - moving
@@ -108,7 +108,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class _Came:
-    """What came of a group of functions that were reverted.
+    """The result of a trial: a training with a group of functions reverted.
 
     Attributes:
         outcome: one of the four words above.
@@ -124,7 +124,7 @@ class _Came:
 
     @property
     def moves(self) -> bool:
-        """Whether the training does something else than on the new version."""
+        """Return whether the training does something else than on the new version."""
         return self.outcome in (_AS_A, _ELSEWHERE)
 
     def fitting(self, group: Group) -> Group:
@@ -135,7 +135,7 @@ class _Came:
 
 @dataclass
 class _SoFar:
-    """What a search has found so far; as ``Cause``.
+    """The results of a search so far; as ``Cause``.
 
     Attributes:
         still_elsewhere: functions that do nothing in another training.
@@ -170,7 +170,7 @@ class _SoFar:
 
 @dataclass(frozen=True)
 class _State:
-    """Where a search stands: the new version with some functions reverted.
+    """The state of a search: the new version with some functions reverted.
 
     Attributes:
         one: the old version's trace, and that of the new version with them.
@@ -191,7 +191,7 @@ _Stepping = Generator[list[Group], Mapping[Group, Trace], _State]
 
 
 def search(training: Traced, functions: Sequence[Changed], earlier: Earlier) -> Search:
-    """What moves earlier trainings first, then the nearest, then all others.
+    """Revert movers of earlier trainings first, then the nearest functions, then all others.
 
     Args:
         functions: those that differ.
@@ -214,7 +214,7 @@ def search(training: Traced, functions: Sequence[Changed], earlier: Earlier) -> 
 
 
 def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
-    """What comes of each group, beside what is reverted already."""
+    """Return the result of reverting each group, beside those that are reverted already."""
     requested = {(*state.base, *group): group for group in groups}
     traces = (yield list(requested)) if requested else {}
     return {
@@ -224,7 +224,7 @@ def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
 
 
 def _try_earlier_movers(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Stepping:
-    """What moves other trainings, all at once; if that moves this one, each by itself."""
+    """Revert all functions that move other trainings at once; if this moves, each by itself."""
     group = tuple(before)
     came = (yield from _traces_of(state, [group])).get(group)
     if came is None or not came.moves:
@@ -251,7 +251,7 @@ def _try_earlier_movers(state: _State, before: Sequence[Changed], so_far: _SoFar
 
 @dataclass
 class _Level:
-    """What came of one pass over the functions: the nearest by themselves, the others in groups.
+    """The results of one pass over the functions: the nearest by themselves, the others in groups.
 
     Attributes:
         alone, moving, together, still, failed: as of ``Cause``.
@@ -270,7 +270,7 @@ class _Level:
     by_file: list[Group] = field(default_factory=list)
 
     def note(self, group: Group, turn: Mapping[Group, _Came]) -> list[Group]:
-        """Note what came of a group in a turn; the smaller groups that are reverted next."""
+        """Note the result of a group, and return the smaller groups to revert next."""
         outcome = turn[group].outcome
         fitting = turn[group].fitting(group)
         if outcome == _AS_B:
@@ -336,7 +336,7 @@ def _search_level(
 def _try_all(
     state: _State, level: _Level, ranked: Sequence[Changed]
 ) -> Generator[list[Group], Mapping[Group, Trace], None]:
-    """Where some fail by themselves, a few of all that is entered, which need each other.
+    """Revert all executed functions, and reduce them to the few that need each other.
 
     They may lie in several files, and some of them do nothing by themselves.
     """
@@ -350,7 +350,7 @@ def _try_all(
 
 
 def _rank(state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFar) -> list[Changed]:
-    """What is reverted at this level, the nearest to the place where the traces part first."""
+    """Return the functions to revert at this level, the nearest to the divergence first."""
     first = state.one.comparison.first
     # what did nothing before may do something with what is reverted since
     excluded = {*state.base, *(function for function in so_far.failed if function not in near)}
@@ -359,7 +359,7 @@ def _rank(state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFa
 
 
 def _end_level(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
-    """With what moves the training reverted: whether that is all."""
+    """Revert all that moves the training, to see whether that restores the old behaviour."""
     so_far.ended = True
     if level.alone is not None and not state.base:
         so_far.alone = level.alone
@@ -450,7 +450,7 @@ def _distance(function: Changed, first: Divergence | None, near: Sequence[Change
 def _is_inert_half(
     group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]
 ) -> bool:
-    """Whether it is a half of what moves the training, and neither half does."""
+    """Return whether a group is half of one that moves the training, and neither half does."""
     return any(
         group in halves and all(half in came and came[half].outcome == _AS_B for half in halves)
         for halves in split
@@ -463,7 +463,7 @@ def _halves(group: Group) -> list[Group]:
 
 
 def _is_revertible(function: Changed) -> bool:
-    """Whether it can be reverted: it, or its class, is on both sides.
+    """Return whether it can be reverted: it, or its class, is on both sides.
 
     Of what runs at import values can be reverted, and nothing else.
     """

@@ -1,4 +1,4 @@
-"""What a side needs beside the packages that were asked for, and what does not fit together."""
+"""The further packages that a version needs beside its pins, and those that do not fit together."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> 
 
 
 def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
-    """What held packages ask for and have, without what is pinned or held itself."""
+    """Return the met requirements of fixed packages, without those that are pinned or fixed
+    themselves.
+    """
     rows = {
         str(requirement)
         for name in names - {"torch", "rlregress"}
@@ -60,7 +62,7 @@ def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) ->
 
 
 def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
-    """What this library needs to ask and train on a side, without what is pinned and frameworks."""
+    """Return the requirements of this library, without pinned packages and frameworks."""
     all_adapters = [frameworks.get(name) for name in frameworks.names()]
     excluded = {
         canonicalize_name(p)
@@ -75,7 +77,7 @@ def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
 
 
 def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
-    """What is needed to ask and trace on a side with another Python, without what is pinned.
+    """Return the packages that probes and traces need on another Python, without pinned ones.
 
     What else this library declares may not be published for that one.
     """
@@ -84,7 +86,7 @@ def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
 
 
 def on_a_side(adapters: Sequence[Adapter]) -> list[str]:
-    """What this library needs to trace, probe and test on a side; no framework."""
+    """Return the packages that this library traces, probes and tests with; no framework."""
     return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]
 
 

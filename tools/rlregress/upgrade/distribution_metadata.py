@@ -1,4 +1,4 @@
-"""What distributions say of themselves, read leniently: old ones are not always to the letter."""
+"""Metadata of distributions, read leniently: old ones are not always to the letter."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def readable(row: str) -> Requirement | None:
 def required(
     distribution: importlib.metadata.Distribution, extra: str = ""
 ) -> tuple[Requirement, ...]:
-    """What holds for this interpreter, without extras or with one; whoever asks changes none."""
+    """Return the requirements that apply to this interpreter, without extras or with one."""
     rows: Sequence[str] = _headers(distribution).get_all("Requires-Dist") or ()
     if not rows and distribution.read_text("requires.txt"):
         rows = distribution.requires or ()
@@ -94,7 +94,7 @@ def _holding(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
 
 
 def admits(specifier: SpecifierSet, version: str) -> bool:
-    """Whether a version is in a range; a version that breaks the rules is in every one."""
+    """Return whether a version is in a range; a version that breaks the rules is in every one."""
     try:
         return specifier.contains(Version(version), prereleases=True)
     except InvalidVersion:

@@ -1,4 +1,4 @@
-"""What is known before anything trains, in words: each difference once, as soon as it is found."""
+"""Sentences on differences that are known before anything trains, each once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def describe_inventory(inventory: Inventory) -> list[str]:
 def describe_probes(
     details: Iterable[ChangedDetail], defaults: Iterable[ChangedDefault]
 ) -> list[str]:
-    """Details and defaults that differ, with what both versions do."""
+    """Describe details and defaults that differ."""
     return [
         *_head_lines("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
         *_head_lines("another default", map(str, defaults)),

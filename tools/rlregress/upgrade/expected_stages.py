@@ -1,4 +1,4 @@
-"""What an upgrade is expected to do: its stages in order, from what is known so far."""
+"""The stages that an upgrade is expected to go through, in order."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def list_training_stages(
 def list_script_stages(
     seconds: float, differing: int, differs: bool, options: Options
 ) -> list[CommandStage]:
-    """Return what follows when a script is recorded, which took so many seconds.
+    """Return the stages after the first recording of a script, which took so many seconds.
 
     Args:
         differing: how many changed functions there are.

@@ -28,7 +28,7 @@ from rlregress.upgrade.sides import Noted
 
 
 class FrameworkDifferences:
-    """What of the list of differences belongs to one framework.
+    """The differences that belong to one framework.
 
     Args:
         prints: what its probes gave on both versions.
@@ -73,7 +73,7 @@ class FrameworkDifferences:
 
     @property
     def answers(self) -> list[str]:
-        """What its probes say, in words."""
+        """Return sentences on the answers of its probes."""
         details = self.details
         counts = (
             f"{details.probed} of {details.all} details probed on both versions, "
@@ -206,7 +206,7 @@ def _causes_of_divergence(traced: Iterable[Traced], causes: Mapping[str, Cause])
 
 
 def _describe(own: FrameworkDifferences, recorded: Recorded) -> OfFramework:
-    """Return what is known of a framework before its differences are explained."""
+    """Return the result of a framework before its differences are explained."""
     adapter = own.adapter
     old, new = own.prints
     return OfFramework(

@@ -1,4 +1,4 @@
-"""What is installed in the environment of this process."""
+"""The packages that are installed in the environment of this process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def public(version_: str) -> str:
 
 @cache
 def why_no_release(package: str) -> str:
-    """What keeps an installed package from being the release of its version; empty: nothing.
+    """Return why an installed package is not the release of its version; empty: it is.
 
     That is a Python file that is not as its installer wrote it, or a source that is a folder or a
     commit. Torch is taken at its word: no version of it is installed where it is there.
@@ -54,12 +54,12 @@ def why_no_release(package: str) -> str:
 
 
 def is_release(row: str) -> bool:
-    """Whether what a pinned requirement asks for is installed, file by file."""
+    """Return whether a pinned requirement is installed, file by file."""
     return holds(row) and not why_no_release(str(canonicalize_name(Requirement(row).name)))
 
 
 def holds(row: str) -> bool:
-    """Whether the version that a pinned requirement asks for is installed, whatever its files."""
+    """Return whether a pinned version is installed, whatever its files."""
     requirement = Requirement(row)
     installed_version = version(requirement.name)
     return (

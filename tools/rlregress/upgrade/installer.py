@@ -121,7 +121,7 @@ def _environment(python: str = "") -> dict[str, str]:
 
 
 def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None = None) -> str:
-    """What uv answers; where the index cannot be reached, from what it has kept.
+    """Run uv and return its output; without a network from its cache.
 
     Args:
         requested: what is wanted, as the user knows it.
@@ -183,7 +183,7 @@ def _unreachable(sentence: str) -> bool:
 
 
 def failure(sentence: str, requested: str) -> UserError:
-    """What a complaint of uv means, in one sentence."""
+    """Describe a complaint of uv in one sentence."""
     advice = "what was made before is kept"
     if _unreachable(sentence):
         return Unreachable(

@@ -1,4 +1,4 @@
-"""What an interpreter is, and what it finds."""
+"""Facts of an interpreter, and the distributions that it finds."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def _facts(python: str) -> tuple[list[int], str, str]:
 
 
 def bytecode_tag(python: str = "") -> str:
-    """What an interpreter puts into the names of its bytecode; empty: of the one that runs this."""
+    """Return the tag of an interpreter's bytecode files; empty: of the one that runs this."""
     return _facts(python)[2] if python else sys.implementation.cache_tag or "python"
 
 
 def tag(python: str = "") -> str:
-    """What tells apart what is installed for different interpreters."""
+    """Return a name that tells installations for different interpreters apart."""
     return f"{bytecode_tag(python)}-{_facts(python)[1]}" if python else bytecode_tag()
 
 
@@ -91,7 +91,7 @@ def version(python: str) -> str:
 
 
 def markers(python: str) -> Mapping[str, str]:
-    """What an interpreter answers to the markers of requirements, where it is another one."""
+    """Return the values of requirement markers for another interpreter."""
     if not python:
         return {}
     return {"python_version": version(python), "python_full_version": _facts(python)[1]}

@@ -1,4 +1,4 @@
-"""What is known to have changed between published releases.
+"""Known changes between published releases.
 
 ``baselines/histories/<framework>.toml`` names the published ``releases``, oldest first, and lists
 ``[[change]]`` tables: each is one change of behaviour, with the first release that has it and the
@@ -70,11 +70,11 @@ class Change:
 
     @property
     def in_scope(self) -> bool:
-        """Whether an upgrade across it has to be flagged."""
+        """Return whether an upgrade across it has to be flagged."""
         return self.scope == "in"
 
     def concerns(self, training: str) -> bool:
-        """Whether a training names one of its algorithms: "ppo gsde", "recurrent_ppo"."""
+        """Return whether a training names one of its algorithms: "ppo gsde", "recurrent_ppo"."""
         algorithm = training.partition(" ")[0]
         return "all" in self.algorithms or any(
             f"_{name}_" in f"_{algorithm}_" for name in self.algorithms
@@ -148,7 +148,7 @@ def pairs(framework: str) -> tuple[ReleasePair, ...]:
 
 @dataclass(frozen=True)
 class _Ground(Range):
-    """What a range of releases is put on."""
+    """The packages that a range of releases is installed on."""
 
     requires: tuple[Pin, ...]
 

@@ -22,7 +22,7 @@ from rlregress.errors import UserError
 
 @dataclass(frozen=True)
 class Stack(Range):
-    """What a range of releases of a package run on.
+    """The packages that a range of releases runs on.
 
     Attributes:
         requires: requirements that are met unless the user pins the same package.
@@ -35,13 +35,13 @@ class Stack(Range):
     note: str = ""
 
     def holds(self, package: str, version: str) -> bool:
-        """Whether it is meant for this release."""
+        """Return whether it is meant for this release."""
         return package == self.package and is_version(version) and self.holds_for(version)
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """What some pins bring with them.
+    """The further packages that some pins bring with them.
 
     Attributes:
         rows: requirements beside the pins.
@@ -59,7 +59,7 @@ def name_of(row: str) -> str:
 
 
 def defaults(pins: Iterable[str], known: Iterable[Stack] | None = None) -> Defaults:
-    """What stands with some pins, by the stacks; a package that is pinned is left as it is.
+    """Return the packages that go with some pins; a pinned package stays as it is.
 
     Raises:
         UserError: an entry of the data is wrong.

@@ -126,7 +126,7 @@ def called(
     traces: Mapping[str, Trace],
     call: Call,
 ) -> list[Seeded]:
-    """The faults, with what direct calls show of those that are executed and no trace shows."""
+    """Return the faults with the results of direct calls, for those that no trace shows."""
     jobs: dict[str, int] = {}
     capturing = []
     for n, result in enumerate(seeded):

@@ -1,4 +1,4 @@
-"""Where the names of a source text come from: a decorator is not known by its last word alone."""
+"""Origins of the names in a source text: a decorator is not known by its last word alone."""
 
 from __future__ import annotations
 

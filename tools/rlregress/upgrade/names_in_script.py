@@ -1,4 +1,4 @@
-"""Where a user's script, and the files beside it that it imports, name what is gone.
+"""Lines of a user's script, and of files beside it, that use names that are gone.
 
 Sources are read, never run. What they name is imported in a process of either version: it is gone
 if the old version has it, and the new one does not. What a variable of the script holds is not
@@ -41,7 +41,8 @@ _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 
 
 def find_names_gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
-    """Return the lines that name what is gone or incompatible, as imports in both versions show.
+    """Return the lines that use names that are gone or incompatible, as imports in both versions
+    show.
 
     Args:
         names: dotted paths of public names that are gone or incompatible.
@@ -242,7 +243,7 @@ def _heirs(files: Iterable[Path]) -> dict[str, set[str]]:
 
 
 def _puts_names_together(tree: ast.Module) -> bool:
-    """Whether a source reads an attribute, or runs code, whose name is no constant in it."""
+    """Return whether a source reads an attribute, or runs code, whose name is no constant in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else None
@@ -254,7 +255,7 @@ def _puts_names_together(tree: ast.Module) -> bool:
 
 
 def _is(name: str, dotted: str) -> bool:
-    """Whether what a script calls this may be that public name; a path may lead there another way.
+    """Return whether a dotted path in a script may be a public name; another path may lead there.
 
     Args:
         dotted: begins with a point where it is not known what the attribute is of.
@@ -280,7 +281,7 @@ def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names that imports bind, each with what it is."""
+    """Yield the names that imports bind, each with its dotted path."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

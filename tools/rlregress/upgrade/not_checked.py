@@ -1,4 +1,6 @@
-"""What of a framework no check is about: its adapter lacks it, or the command leaves it out."""
+"""Parts of a framework that no check covers, as its adapter lacks them or the command leaves them
+out.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from rlregress.upgrade.upgrade_options import Options
 def sentences(
     adapter: Adapter, options: Options, left_out: Sequence[str], trainings: Iterable[str]
 ) -> Iterator[str]:
-    """What is not checked, in words, one kind a sentence.
+    """Return sentences on what is not checked, one for each kind.
 
     Args:
         left_out: families of details that were not probed.

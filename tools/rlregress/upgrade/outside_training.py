@@ -1,4 +1,4 @@
-"""What is outside of training: ``baselines/outside_training.toml``, which users read and change.
+"""Code outside of training: ``baselines/outside_training.toml``, which users read and change.
 
 It never hides much: at most ``MOST`` of what a release changed may be outside, and nothing that
 ran.

@@ -31,7 +31,7 @@ Traces = tuple[Mapping[str, Trace], Mapping[str, Trace]]
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What was recorded of the trainings of a framework, and what came of it.
+    """The recorded trainings of a framework, and their comparison.
 
     Attributes:
         held: those that were compared; lost: those that could not be.

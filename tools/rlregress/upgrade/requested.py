@@ -1,4 +1,4 @@
-"""What OLD and NEW of an upgrade may be: requirements, a working tree, a lock file, or nothing."""
+"""OLD and NEW of an upgrade: requirements, a working tree, a lock file, an environment."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Requested:
 
     @property
     def key(self) -> str:
-        """What decides the content of this side, as a digest."""
+        """Return a digest of everything that decides the content of this version."""
         digest = hashlib.sha256("\n".join(self.requirements).encode())
         if self.tree is not None:
             for path in _sources(self.tree):
@@ -81,7 +81,7 @@ class Requested:
 
 
 def on_environment(a: Requested, b: Requested) -> tuple[Requested, Requested]:
-    """Both sides; beside an environment of the user's, the other is what is installed into it."""
+    """Return both versions; if one is an environment of the user's, the other is based on it."""
     if a.environment is not None and (b.requirements or b.tree):
         return a, replace(b, base=a.environment)
     if b.environment is not None and (a.requirements or a.tree):

@@ -44,7 +44,7 @@ class Pair:
 
     @property
     def moves_physics(self) -> bool:
-        """Whether a package that can change environments is pinned otherwise."""
+        """Return whether a package that can change environments is pinned otherwise."""
         return bool(self.pinned & affected.PHYSICS)
 
 

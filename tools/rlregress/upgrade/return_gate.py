@@ -84,7 +84,7 @@ def confirm_alarm(
     options: GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict:
-    """What is left of an alarm when the old version has been trained again, with fresh seeds.
+    """Confirm an alarm: train the old version again, with fresh seeds.
 
     Args:
         alarm: what the trainings of the new version came to.

@@ -145,7 +145,7 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
 
 
 def unfilled(repository: Path, commit_: str) -> list[str]:
-    """In words, what a checkout of a commit has no content of: submodules, and files of LFS."""
+    """Describe submodules and LFS files, of which a checkout has no content."""
     rows = _git(repository, "ls-tree", "-r", "--full-tree", "-z", commit_).split("\0")
     sentences = [
         f"the submodule {row.partition(chr(9))[2]}, whose files no commit has"

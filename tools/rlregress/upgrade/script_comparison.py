@@ -27,7 +27,7 @@ from rlregress.upgrade.recordings import Traces
 
 
 def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Executed]:
-    """Return what a script does on both versions, and what it executed."""
+    """Return the result of a script on both versions, and the code that it executed."""
     script, traces, steps, seconds = _record(both, script)
     differing = [piece for piece in both.found.pieces if piece.counts]
 

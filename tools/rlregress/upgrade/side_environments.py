@@ -1,4 +1,4 @@
-"""Environments of the two sides: an overlay on what is installed, or one of their own.
+"""Environments of the two versions: an overlay on the installed packages, or separate ones.
 
 What of the resolved versions differs from the installed environment is put in front of it, whatever
 it is, but torch. Both are kept by their exact content, so that they are made once.
@@ -75,7 +75,7 @@ class Prepared:
 
     @property
     def lines(self) -> list[str]:
-        """In words: what this side is."""
+        """Return sentences that describe this version."""
         source = ", from the cache" if self.cached else ""
         first = f"{SHORT[self.side.label]}: {self.requested.text} ({self.how}{source})"
         rows = [f"  {x}" for x in self.requested.understood]
@@ -95,7 +95,7 @@ class Prepared:
 
     @property
     def info(self) -> SideInfo:
-        """What a report says of it."""
+        """Return the description of this version for a report."""
         return SideInfo(
             label=self.side.label,
             text=self.requested.text,
@@ -111,7 +111,7 @@ class Prepared:
 def prepare(
     pair: Pair, say: cached_folders.Say = cached_folders.silent, lend: Sequence[str] = ()
 ) -> tuple[Prepared, Prepared]:
-    """Make both sides, or find them; what only one of them installs is hidden on the other.
+    """Make both versions, or find them; packages that only one installs are hidden from the other.
 
     Args:
         lend: distributions that are on both sides all the same.
@@ -135,7 +135,9 @@ def prepare(
 
 
 def _roots(side: Prepared, other_version: Prepared, adapters: Sequence[Adapter]) -> list[str]:
-    """What a side is an environment of: its pins, or of what is installed the same packages."""
+    """Return the requirements that a version is made for: its pins, or the same packages as
+    installed.
+    """
     requested = [
         Requirement(row)
         for row in side.requested.requirements or other_version.requested.requirements
@@ -241,7 +243,7 @@ def _on_environment(
 
 
 def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
-    """In words, what is installed in this very version, and is not its release."""
+    """Describe packages that are installed in the pinned version and are not its release."""
     return [
         f"the installed {name} {version} is not that release: {installed.why_no_release(name)}"
         for name, version in versions(rows).items()
@@ -250,7 +252,7 @@ def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
 
 
 def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
-    """What an overlay's packages, and the frameworks below it, ask for and do not get, in words."""
+    """Describe unmet requirements of an overlay's packages, and of frameworks below it."""
     overlaid = distribution_metadata.in_folder(folder)
     below = {
         p
@@ -275,7 +277,7 @@ def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
 
 
 def _further_packages(rows: Iterable[str], requested: Requested) -> list[str]:
-    """In words, what is installed in another version and not pinned."""
+    """Describe packages in another version than installed that are not pinned."""
     moved = versions(rows)
     return [
         f"{name} {version} instead of {installed.version(name)}"
@@ -287,7 +289,7 @@ def _further_packages(rows: Iterable[str], requested: Requested) -> list[str]:
 def _prepare_tree(
     label: str, tree: Path, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[Side, tuple[str, ...]]:
-    """A working tree as a side, and in words what its files do not say of it."""
+    """Return a working tree as a version, and sentences on undeclared requirements."""
     for adapter in adapters:
         if adapter.framework.checkout and adapter.code.is_checkout(tree):
             variables = {adapter.framework.checkout: str(tree)}
@@ -383,7 +385,9 @@ def overlay(
     own: Path | None = None,
     python: str = "",
 ) -> tuple[Path, bool]:
-    """Folder of exactly these packages, to stand before what is installed; whether it was there."""
+    """Return a folder with exactly these packages to put in front of the path, and whether it
+    existed.
+    """
     folder = _folder("overlays", rows, own, python)
 
     def make(target: Path) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def compare_files(
     both_ways: bool,
     user: Mapping[str, str] | None = None,
 ) -> list[LoadedFile]:
-    """What became of every kind of file of a framework.
+    """Return the result of every kind of file of a framework.
 
     Args:
         folders: where files and answers of either version are kept.
@@ -64,7 +64,7 @@ def compare_files(
 
 
 def _report_no_answer(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
-    """What became of all files, and of the user's, where the old version gave no answers."""
+    """Return a result for all files, and for the user's, where the old version gave no answers."""
     names = ["files", *([Path(user["file"]).name] if user is not None else [])]
     start_error = LoadError(when="start", error=str(error))
     return [LoadedFile(name=name, own_error=start_error) for name in names]
@@ -115,7 +115,7 @@ def _load_back(
     files: Sequence[Path],
     written: Mapping[str, Any],
 ) -> Iterator[LoadedFile]:
-    """What the old version loads of what both have saved again: a training is no part of it."""
+    """Load with the old version the files that both have saved again: no training follows."""
     answers = []
     for folder, mark in ((f"{files[0]}-again", "own"), (str(files[1]), "new")):
         job = {**written, "files": folder, "write": False, "again": "", "user": None}
@@ -141,7 +141,7 @@ def _make_error_answer(own: Mapping[str, Any], error: UserError) -> dict[str, An
 def judge_kinds(
     own: Mapping[str, Any], loaded: Mapping[str, Any], newer: bool
 ) -> Iterator[LoadedFile]:
-    """What became of every kind of file, from the answers of the version that wrote it first."""
+    """Yield the result of every kind of file, the answers of the version that wrote it first."""
     for name, entry in own["kinds"].items():
         counterpart = loaded["kinds"].get(
             name, {"unsupported": "the other version has no such kind"}
@@ -194,7 +194,7 @@ def _error(entry: Mapping[str, Any]) -> LoadError | None:
 def _difference(
     own: Sequence[Sequence[Any]], loaded: Sequence[Any], functions: Sequence[str]
 ) -> dict[str, Any]:
-    """What ``LoadedFile`` holds of a comparison.
+    """Return the fields of ``LoadedFile`` that hold the comparison.
 
     An item that only the other version has is none that was loaded, and is not compared.
     """
@@ -220,13 +220,13 @@ def _difference(
 
 
 def _rounding_limit(path: str) -> float:
-    """What rounding may have grown to in an item."""
+    """Return the largest difference that rounding explains in an item."""
     continued = path.removeprefix("saved again: ").startswith("continued training")
     return _CONTINUED if continued else _SMALL
 
 
 def is_computed(path: str) -> bool:
-    """Whether an item is computed from what was loaded."""
+    """Return whether an item is computed from the loaded ones."""
     return path.removeprefix("saved again: ").startswith(_COMPUTED)
 
 

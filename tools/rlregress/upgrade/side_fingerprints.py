@@ -1,4 +1,4 @@
-"""Fingerprints of both sides: what each was asked, what it answered, and what it was not checked.
+"""Fingerprints of both versions: the answers of their probes, and the probes without an answer.
 
 There are three answers, never two: asked and alike, asked and different, not asked. A probe without
 an answer, on one side or on both, is the third: it is neither equality nor a change.
@@ -42,7 +42,7 @@ Function = tuple[str, str]
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What one side's probes observed, by (detail id, scope).
+    """The observations of one version's probes, by (detail id, scope).
 
     Attributes:
         algorithms: those that have a built-in training.
@@ -81,7 +81,7 @@ def answers(
     details: Iterable[Detail],
     until: float | None = None,
 ) -> Mapping[str, Any]:
-    """What a side answers to some details, as plain data."""
+    """Return the answers of a version to some details, as plain data."""
     inputs = {
         detail.id: {
             key: value.tolist() if isinstance(value, np.ndarray) else value
@@ -99,7 +99,7 @@ def answers(
 
 
 def read(answers: Mapping[str, Any]) -> Fingerprint:
-    """What plain answers say, judged."""
+    """Judge plain answers."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
     for key, observation in answers["observed"].items():
@@ -149,7 +149,7 @@ def _answer(id: str, observation: Mapping[str, Any], functions: list[Function]) 
 
 
 def compare_fingerprints(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Details:
-    """What both sides answer to the same probes.
+    """Compare the answers of both versions to the same probes.
 
     Args:
         later: details that are documented of other versions alone: where these are absent from

@@ -1,5 +1,4 @@
-"""Physics of both sides: what environments answer to the same seeds and actions, and what comes
-of policies that were trained once on other versions."""
+"""Physics of both versions: environments with the same seeds and actions, and stored policies."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ EPISODES = 20
 
 
 def compare_physics(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
-    """What fixed actions led to on both sides."""
+    """Compare the results of fixed actions on both versions."""
     return [_with_types(_compare_environment(id, a[id], b[id]), a[id], b[id]) for id in a]
 
 

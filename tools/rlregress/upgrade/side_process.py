@@ -16,7 +16,8 @@ from rlregress.tracing.recording_processes import Side
 
 
 def run_module(side: Side, module: str, job: Mapping[str, Any], path: Path) -> Any:
-    """What ``python -m module job answers`` answers on a side; ``path`` if it is there.
+    """Run ``python -m module job answers`` on a version and return the answers; stored ones if
+    there.
 
     Raises:
         UserError: the process ended without answers.

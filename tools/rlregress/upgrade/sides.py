@@ -223,7 +223,9 @@ class Sides:
         trainings: Sequence[Training],
         work: Callable[..., dict[str, Any]],
     ) -> dict[str, Any]:
-        """What ``work(trainings, side)`` returns of all trainings on a side, by name."""
+        """Call ``work(trainings, side)`` for all trainings on one version and return the results by
+        name.
+        """
         side = self._sides["AB".index(label)]
         tasks = [
             self._pool.submit(work, trainings[n :: self._workers], side)
@@ -306,7 +308,7 @@ def _script(training: Training, side: Side, path: Path, lines: Noted, until: flo
 
 
 def _killed(training: Training, signal: str, message: str) -> Trace:
-    """In place of a trace, by what its process was ended."""
+    """Return, in place of a trace, the signal that ended its process."""
     text = f"the process was ended by {signal}"
     if signal not in error_origin.SIGNALS:
         return trace_reader.failed(text)

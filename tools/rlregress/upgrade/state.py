@@ -1,4 +1,6 @@
-"""What decides what a side does: answers that are kept hold as long as it stays."""
+"""Digests of everything that decides the behaviour of a version: stored answers hold while they
+stay.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:
 
 
 def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
-    """What decides what a side does: its content, and the environment below it."""
+    """Return a digest of a version's content, and of the environment below it."""
     parts = [prepared.how, prepared.requested.key]
     parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
     if (folder := prepared.requested.user_environment) is not None:
@@ -48,7 +50,7 @@ def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
 
 
 def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
-    """Whether everything but the code under test is known to be the same on both sides."""
+    """Return whether everything but the code under test is known to be the same on both sides."""
     if a.requested.user_environment != b.requested.user_environment:
         # the same versions may have been changed in place
         return False
@@ -82,7 +84,7 @@ def digests(adapter: Adapter) -> dict[str, str]:
 
 
 def key_of(parts: Sequence[str]) -> str:
-    """The name of the folder in which what was recorded of a version is kept."""
+    """Return the name of the folder that holds the recordings of a version."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -94,7 +96,7 @@ OWN_PACKAGES = (
 
 
 def own_digest(*packages: str) -> str:
-    """Of the code of this library that records and asks: what another one left is void.
+    """Return a digest of the code of this library that records and probes.
 
     Args:
         packages: further packages of it.
@@ -110,7 +112,7 @@ def own_digest(*packages: str) -> str:
 
 
 def tests_digest() -> str:
-    """Of that code, the behaviour tests and the scenarios: another test may see what none did."""
+    """Return a digest of that code, the behaviour tests and the scenarios."""
     digest = hashlib.sha256(own_digest().encode())
     for folder in (suite.root() / "tests_behavior", suite.baselines() / "scenarios"):
         for path in sorted(folder.rglob("*")):
@@ -120,7 +122,7 @@ def tests_digest() -> str:
 
 
 def machine() -> str:
-    """What bits depend on beside the code: they are not compared across machines."""
+    """Return a description of the machine: bits are not compared across machines."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
         models = {line for line in text.splitlines() if line.startswith(("model name", "flags"))}

@@ -31,7 +31,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Difference:
-    """What a training of the new version can execute that differs.
+    """The differences that a training of the new version can execute.
 
     Attributes:
         functions: file and name of those that differ when they are called.
@@ -48,7 +48,7 @@ class Difference:
     because: str = ""
 
     def executed_by(self, new: Trace) -> list[Key]:
-        """Return what a training executed of it; nothing: that of the old version is the same.
+        """Return the differences that a training executed; none: the old version trains the same.
 
         What is not noted counts as executed: other processes, what was loaded before anything was
         noted, and whatever a training that ended in an error has not come to.
@@ -132,7 +132,7 @@ def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Diff
 
 
 def _is_made_by_import(piece: Changed) -> bool:
-    """Whether more differs than what a function does when it is called."""
+    """Return whether more differs than what a function does when it is called."""
     if piece.at_import:
         return piece.how != WORDING or _speaks_otherwise(piece)
     if piece.a is None or piece.b is None or piece.was:
@@ -142,16 +142,15 @@ def _is_made_by_import(piece: Changed) -> bool:
 
 
 def _definition(function: Function) -> list[str]:
-    """Return decorators and arguments; see ``changed_functions.dump_head``."""
-    return [
-        row
-        for row in function.code.splitlines()
-        if row.startswith(("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef"))
-    ]
+    """Return decorators, arguments and kind; see ``changed_functions.dump_head``."""
+    heads = ("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef")
+    rows = [row for row in function.code.splitlines() if row.startswith(heads)]
+    is_generator = "Yield(" in function.code or "YieldFrom(" in function.code
+    return [*rows, f"generator {is_generator}"]
 
 
 def _speaks_otherwise(piece: Changed) -> bool:
-    """Whether what it says when it runs differs, and not only docstrings and annotations."""
+    """Return whether what it says when it runs differs, and not only docstrings and annotations."""
     return piece.a is None or piece.b is None or piece.a.spoken != piece.b.spoken
 
 

@@ -1,4 +1,4 @@
-"""What an upgrade is judged by."""
+"""The options of an upgrade."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FIRST = ("details", "script", "traces")
 
 @dataclass(frozen=True)
 class Options:
-    """What ``rlregress upgrade OLD NEW`` was given; see the command's help.
+    """The options of ``rlregress upgrade OLD NEW``; see the command's help.
 
     Attributes:
         a, b: the old version and the new one.
@@ -134,12 +134,14 @@ class Options:
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
     def chooses_scenario(self, title: str) -> bool:
-        """Whether a training is traced if its algorithm is: a plain one, or a chosen scenario."""
+        """Return whether a training is traced if its algorithm is: a plain one, or a chosen
+        scenario.
+        """
         scenario = title.partition(" ")[2]
         return not scenario or self.scenarios is None or scenario in self.scenarios
 
     def traces(self, title: str) -> bool:
-        """Whether a built-in training is traced."""
+        """Return whether a built-in training is traced."""
         algorithm, _, scenario = title.partition(" ")
         is_wanted = not self.algorithms or algorithm in self.algorithms
         return (
@@ -148,7 +150,7 @@ class Options:
 
     @property
     def loads_files(self) -> bool:
-        """Whether old files are loaded."""
+        """Return whether old files are loaded."""
         # where answers are kept for other pairs, files of one version belong to several of them
         kept = self.keep is not None
         return self.files and not (kept or self.only_scenarios or self.script is not None)

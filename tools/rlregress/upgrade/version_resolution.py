@@ -57,7 +57,7 @@ class Resolved:
 
     @property
     def moved(self) -> list[str]:
-        """What is not installed in this version."""
+        """Return the packages that are not installed in the resolved version."""
         if self.base is not None:
             base_rows = {f"{name}=={version}" for name, version in self.base.items()}
             return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
@@ -70,7 +70,7 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be resolved for one side.
+    """The requirements to resolve for one version.
 
     Attributes:
         pins: what the user asks for; ``fixed`` of them, by name, have another metadata in their
@@ -98,7 +98,7 @@ class Problem:
 
     @property
     def exact(self) -> dict[str, str]:
-        """Name -> version of what is pinned by the user or by a stack."""
+        """Return name -> version of the pins of the user or of a stack."""
         return versions([*self.defaults.rows, *self.pins])
 
     def solved(self, constraints: Iterable[str] = ()) -> Resolved:
@@ -140,12 +140,12 @@ def versions(rows: Iterable[str]) -> dict[str, str]:
 
 
 def another_torch(side: Requested) -> bool:
-    """Whether a side cannot stand on what is installed, as it asks for another torch."""
+    """Return whether a side cannot stand on what is installed, as it asks for another torch."""
     return any(name_of(row) == "torch" and not installed.holds(row) for row in side.requirements)
 
 
 def make_problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
-    """What is to be resolved for a side that pins something."""
+    """Return the requirements to resolve for a version that pins something."""
     if side.base is not None:
         python = python_in(side.base)
         distributions = interpreters.distributions(python)
@@ -287,7 +287,7 @@ def _compile(
     python: str,
     rows_present: Iterable[str],
 ) -> dict[str, str]:
-    """What the resolver finds: name -> row.
+    """Return the rows that the resolver finds, by name.
 
     Args:
         out: packages that are left out of the resolution.

@@ -103,7 +103,7 @@ def _mended(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
 
 
 def mended(row: str, python: str = "") -> Path:
-    """Where the wheel of a package lies if its metadata had to be mended."""
+    """Return the path of a package's wheel if its metadata had to be mended."""
     return (
         cached_folders.cache() / "wheels" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
     )

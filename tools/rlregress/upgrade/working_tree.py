@@ -19,7 +19,7 @@ _BESIDE = {"benchmarks", "conftest", "docs", "examples", "scripts", "setup", "te
 
 
 def roots(tree: Path) -> list[Path]:
-    """Where the packages of a working tree lie: there, in src, or else in folders of it."""
+    """Return the folders that hold the packages of a working tree: itself, src, or deeper ones."""
     usual = [tree, tree / "src"]
     if any(set(modules(root)) - _BESIDE for root in usual):
         return usual
