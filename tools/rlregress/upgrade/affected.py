@@ -46,15 +46,15 @@ def _pins(side: Requested) -> dict[str, str]:
     return {str(canonicalize_name(Requirement(row).name)): row for row in side.requirements}
 
 
-def packages(a: Requested, b: Requested) -> frozenset[str]:
+def packages(old: Requested, new: Requested) -> frozenset[str]:
     """Packages that are pinned otherwise on the two sides.
 
     All that are pinned if none is, except of two lock files. What a side does not pin is on it as
     it is installed.
     """
-    old_pins, new_pins = _pins(a), _pins(b)
+    old_pins, new_pins = _pins(old), _pins(new)
     names = frozenset(old_pins) | frozenset(new_pins)
-    if any(side.tree or side.environment for side in (a, b)):
+    if any(side.tree or side.environment for side in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
     def pin(pins: dict[str, str], name: str) -> str:
@@ -68,7 +68,7 @@ def packages(a: Requested, b: Requested) -> frozenset[str]:
         )
 
     differing = frozenset(name for name in names if pin(old_pins, name) != pin(new_pins, name))
-    return differing if differing or (a.lock and b.lock) else names
+    return differing if differing or (old.lock and new.lock) else names
 
 
 def _own(adapter: Adapter) -> set[str]:
@@ -89,8 +89,8 @@ def _has(adapter: Adapter, side: Requested) -> bool:
 
 
 def adapters(
-    a: Requested,
-    b: Requested,
+    old: Requested,
+    new: Requested,
     moved: frozenset[str],
     named: Sequence[str] = (),
     script: bool = False,
@@ -111,7 +111,7 @@ def adapters(
     concerned = [
         adapter
         for adapter in all_adapters
-        if _own(adapter) & moved or any(_has(adapter, side) for side in (a, b))
+        if _own(adapter) & moved or any(_has(adapter, side) for side in (old, new))
     ]
     if named:
         named_adapters = [frameworks.get(name) for name in named]
@@ -124,37 +124,39 @@ def adapters(
                 f"{', '.join(named)} alone; give --framework {names}, or leave it out"
             )
         return named_adapters
-    same = not moved and not any(side.tree or side.environment for side in (a, b))
+    same = not moved and not any(side.tree or side.environment for side in (old, new))
     if script and not same:
         return concerned
     if moved & _BELOW:
-        pinned = [adapter for adapter in all_adapters if _own(adapter) & (a.packages | b.packages)]
+        pinned = [
+            adapter for adapter in all_adapters if _own(adapter) & (old.packages | new.packages)
+        ]
         return pinned or frameworks.installed()
-    if concerned or (a.lock and b.lock):
+    if concerned or (old.lock and new.lock):
         return concerned
     if same:
         raise UserError(
             "old and new are both the installed version; expected another version for one, such as "
             f"{all_adapters[0].framework.packages[0]}==<version>"
         )
-    if trees := [side.text for side in (a, b) if side.tree is not None]:
+    if trees := [side.text for side in (old, new) if side.tree is not None]:
         modules = ", ".join(x.framework.modules[0] for x in all_adapters if x.framework.modules)
         raise UserError(
             f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
             f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
         )
     raise UserError(
-        f"'{' '.join(sorted(moved)) or a.text}' concerns no framework known here; "
+        f"'{' '.join(sorted(moved)) or old.text}' concerns no framework known here; "
         f"expected one of {', '.join(x.framework.packages[0] for x in all_adapters)}; name it with "
         "--framework, or a script that uses it with --script"
     )
 
 
-def imports(a: Requested, b: Requested, moved: frozenset[str]) -> dict[str, list[str]]:
+def imports(old: Requested, new: Requested, moved: frozenset[str]) -> dict[str, list[str]]:
     """Return the differing packages that a script may import: ``distributions``, and those in
     ``trees``.
     """
-    folders = [side.tree for side in (a, b) if side.tree is not None]
+    folders = [side.tree for side in (old, new) if side.tree is not None]
     roots = [root for tree in folders for root in working_tree.roots(tree)]
     modules = {module for root in roots for module in working_tree.modules(root)}
     return {"distributions": sorted(moved - _BELOW), "trees": sorted(modules)}

@@ -58,13 +58,13 @@ class BothVersions:
     """Both versions, the differences between them, and how they are compared."""
 
     sides: Sides
-    found: Inventory
+    inventory: Inventory
     options: Options
 
     @property
     def folders(self) -> list[str]:
         """Folders of the new version's packages."""
-        return self.found.folders("new")
+        return self.inventory.folders("new")
 
     def find_culprits(
         self,
@@ -74,7 +74,7 @@ class BothVersions:
     ) -> dict[str, Cause]:
         """Return of each training that differs the changes that make it differ."""
         return recordings.find_causes(
-            self.sides, compared, trainings, differing, self.found.pieces, self.options
+            self.sides, compared, trainings, differing, self.inventory.pieces, self.options
         )
 
     def find_executions(
@@ -108,7 +108,7 @@ class BothVersions:
     ) -> tuple[Cost, ...]:
         """Return time and memory of trainings that execute changed code."""
         executing = {name for execution in executions for name in execution.trainings}
-        spent = time.time() - self.options.begun
+        spent = time.time() - self.options.started
         return costs.measure_costs(self.sides, trainings, compared, not_compared, executing, spent)
 
     def inject_faults(
@@ -139,7 +139,7 @@ class BothVersions:
         self, executions: Sequence[PieceExecution], ran: Executed, framework: str = ""
     ) -> list[Entry]:
         """Return the entries of pieces of code."""
-        inventory = self.found
+        inventory = self.inventory
         unnamed = entries.unnamed((execution.function for execution in executions), self.folders)
         outside = outside_training.load()
         pieces = entries.of_pieces(executions, ran.checks, unnamed, outside, framework)
@@ -155,7 +155,7 @@ class BothVersions:
         unused: Collection[str],
     ) -> list[Entry]:
         """Return entries that belong to no framework: metadata, packages, files, environments."""
-        inventory = self.found
+        inventory = self.inventory
         used = {
             name: imported | ran.headers("opened").get(name, set())
             for name, imported in ran.headers("imported").items()

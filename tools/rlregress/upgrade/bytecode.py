@@ -58,9 +58,9 @@ def _store(overlay: Path, distribution: importlib.metadata.Distribution, python:
 def _modules(overlay: Path, distribution: importlib.metadata.Distribution) -> Iterator[Path]:
     """The modules of a package, without its tests."""
     for path in distribution.files or ():
-        here = overlay / path
-        if path.suffix == ".py" and "tests" not in path.parts and here.is_file():
-            yield here
+        module_path = overlay / path
+        if path.suffix == ".py" and "tests" not in path.parts and module_path.is_file():
+            yield module_path
 
 
 def _compiled(path: Path, python: str) -> Path:
@@ -71,8 +71,8 @@ def _compile(paths: list[Path], python: str) -> None:
     # what cannot be compiled is found where it is imported
     workers = "0" if len(paths) > _MANY else "1"
     command = [python or sys.executable, "-m", "compileall", "-q", "-j", workers, "-i", "-"]
-    listed = "\n".join(map(str, paths))
-    subprocess.run(command, input=listed, text=True, capture_output=True, check=False)
+    path_lines = "\n".join(map(str, paths))
+    subprocess.run(command, input=path_lines, text=True, capture_output=True, check=False)
 
 
 def _fill(store: Path, pairs: list[tuple[Path, Path]]) -> None:

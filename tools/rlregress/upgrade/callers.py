@@ -175,13 +175,13 @@ def _names(node: ast.AST) -> Iterator[str]:
 @cache
 def _read(folders: tuple[str, ...]) -> _Sources:
     """The sources of packages."""
-    found = {}
+    sources = {}
     for folder in map(Path, folders):
         for path in below(folder):
             if path.suffix == ".py":
                 file = path.relative_to(folder.parent).as_posix()
-                found[file] = _source(path, file.rpartition("/")[0].replace("/", "."))
-    return _Sources(found)
+                sources[file] = _source(path, file.rpartition("/")[0].replace("/", "."))
+    return _Sources(sources)
 
 
 def _source(path: Path, package: str) -> _Source:

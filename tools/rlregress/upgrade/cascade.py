@@ -144,29 +144,29 @@ def _judge_upgrade(
     """
     progress.begin(expected_stages.MAKING)
     pair = resolve(*versions, pinned, adapters, options.say)
-    a, b = side_environments.prepare(pair, options.say, options.lend)
-    for line in (*a.lines, *b.lines):
+    old, new = side_environments.prepare(pair, options.say, options.lend)
+    for line in (*old.lines, *new.lines):
         options.say(line)
-    _check(a, b)
+    _check(old, new)
     progress.begin(expected_stages.LISTING)
-    found = inventory(pair, a, b, options.until("names"))
-    for line in (found.summary, *early_answers.describe_inventory(found)):
+    differences = inventory(pair, old, new, options.until("names"))
+    for line in (differences.summary, *early_answers.describe_inventory(differences)):
         options.say(line)
     options = replace(options, compared_from=time.time())
     script = None
     if options.script is not None:
         script = compared_trainings.make_script_training(options.script, pair.imports)
-    with _open_work_folders(a, b, pair.adapters, options, script) as folders:
-        result = _compare_versions(pair, (a, b), found, folders, options, script)
+    with _open_work_folders(old, new, pair.adapters, options, script) as folders:
+        result = _compare_versions(pair, (old, new), differences, folders, options, script)
     judged = tuple(
-        _judge_returns(framework, adapter, (a, b), options)
+        _judge_returns(framework, adapter, (old, new), options)
         for framework, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
     one_way = coverage.ExecutedCode(
         {training.name: training.b for training in result.traced}
     ).one_way()
     return replace(
-        result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
+        result, frameworks=judged, differing=state.differing(old, new), one_way=tuple(one_way)
     )
 
 
@@ -228,8 +228,8 @@ def _check_titles(titles: Iterable[str], options: Options) -> None:
             raise UserError(f"unknown scenario '{name}'; {nearest(name, scenarios)}")
 
 
-def _check(a: Prepared, b: Prepared) -> None:
-    pythons = [interpreters.python_of(side.side) for side in (a, b)]
+def _check(old: Prepared, new: Prepared) -> None:
+    pythons = [interpreters.python_of(side.side) for side in (old, new)]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
@@ -240,8 +240,8 @@ def _check(a: Prepared, b: Prepared) -> None:
 
 @contextmanager
 def _open_work_folders(
-    a: Prepared,
-    b: Prepared,
+    old: Prepared,
+    new: Prepared,
     adapters: Sequence[Adapter],
     options: Options,
     script: Training | None,
@@ -253,7 +253,7 @@ def _open_work_folders(
     """
     shared = [state.own_digest(), state.machine()]
     shared += [script.key] if script is not None else []
-    states = [state.digest_state(side, adapters) for side in (a, b)]
+    states = [state.digest_state(side, adapters) for side in (old, new)]
     if options.keep is not None:
         with ExitStack() as stack:
             folders = []
@@ -309,19 +309,19 @@ class _Planned:
 def _compare_versions(
     pair: Pair,
     prepared: tuple[Prepared, Prepared],
-    found: Inventory,
+    differences: Inventory,
     folders: tuple[Path, Path],
     options: Options,
     script: Training | None,
 ) -> Upgrade:
     """Compare the script, details, trainings, files and physics of both versions."""
-    a, b = prepared
-    with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
-        both = BothVersions(sides, found, options)
+    old, new = prepared
+    with Sides((old.side, new.side), folders, options.workers, options.say) as sides:
+        both = BothVersions(sides, differences, options)
         script_result, ran = None, []
         if script is not None:
             # first: it is what was asked for, and says which details matter to it
-            script_result, executed = compare_script(both, script.noting(found.others(())))
+            script_result, executed = compare_script(both, script.noting(differences.others(())))
             ran.append(executed)
         left_out = [_list_skipped_families(adapter, ran, options) for adapter in pair.adapters]
         prints = _start_probes(both, pair.adapters, left_out)
@@ -337,15 +337,15 @@ def _compare_versions(
         # last: where time is limited, trainings come first
         framework_results = _load_files(both, framework_results, files_of)
         moved = _compare_physics(played, options) if played is not None else []
-    unowned = [] if script is not None else find_unowned(pair.adapters, found)
-    unused = _unused_names(found, script_result, options)
+    unowned = [] if script is not None else find_unowned(pair.adapters, differences)
+    unused = _unused_names(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
         # a script is one program: that it runs little of a release is no fault of either
         coverage_ = model.MIN_COVERAGE if script is None else 0.0
     return Upgrade(
-        a=a.info,
-        b=b.info,
+        a=old.info,
+        b=new.info,
         frameworks=tuple(framework_results),
         physics=tuple(moved),
         script=script_result,
@@ -386,26 +386,33 @@ def _plan(
     prepared: tuple[Prepared, Prepared],
 ) -> list[_Planned]:
     """Return the planned comparison of each framework, when its details are probed."""
-    options, found = both.options, both.found
+    options, differences = both.options, both.inventory
     progress.begin(expected_stages.DETAILS)
-    results = [_wait_for_probes(of, adapter) for adapter, of in zip(adapters, prints, strict=True)]
+    results = [
+        _wait_for_probes(answers, adapter)
+        for adapter, answers in zip(adapters, prints, strict=True)
+    ]
     owned = [
-        FrameworkDifferences(adapter, found, prints_, options.script is None)
+        FrameworkDifferences(adapter, differences, prints_, options.script is None)
         for adapter, prints_ in zip(adapters, results, strict=True)
     ]
     # before anything trains: what differs is known here
     for line in (line for own in owned for line in own.answers):
         options.say(line)
-    chosen, one_sided = _choose_trainings(adapters, results, options)
+    trainings_by_framework, one_sided = _choose_trainings(adapters, results, options)
     return [
         _Planned(
             own=own,
-            trainings=[t.noting(found.others(own.adapter.framework.modules)) for t in trainings],
+            trainings=[
+                t.noting(differences.others(own.adapter.framework.modules)) for t in trainings
+            ],
             one_sided=titles,
             left_out=names,
-            selects=not options.every and state.same_surroundings(*prepared, own.adapter),
+            selects=not options.trace_all and state.same_surroundings(*prepared, own.adapter),
         )
-        for own, trainings, titles, names in zip(owned, chosen, one_sided, left_out, strict=True)
+        for own, trainings, titles, names in zip(
+            owned, trainings_by_framework, one_sided, left_out, strict=True
+        )
     ]
 
 
@@ -484,13 +491,13 @@ def _list_skipped_families(
         # nothing was chosen, or it is not known what the script executes
         return []
     is_about, algorithms = adapter.framework.is_about, _algorithms()
-    others = {name for name in algorithms if not is_about(name, words)}
+    other_families = {name for name in algorithms if not is_about(name, words)}
     # A script may use a family of others without their class. So may A2C, which has no details of
     # its own.
     has_details = all(any(is_about(name, words) for name in algorithms) for words in subjects)
     if options.script is None and has_details:
-        others |= requested_names.exclusive_families(others)
-    return sorted(others - words)
+        other_families |= requested_names.exclusive_families(other_families)
+    return sorted(other_families - words)
 
 
 def _list_executed_files(adapter: Adapter, ran: Sequence[Executed]) -> list[str]:
@@ -514,16 +521,18 @@ def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail
 
 
 def _unused_names(
-    found: Inventory, script_result: OfScript | None, options: Options
+    differences: Inventory, script_result: OfScript | None, options: Options
 ) -> frozenset[str]:
     """Names that are gone or incompatible and that no file of the user can use."""
     if script_result is not None:
         return script_result.names.unused if script_result.names is not None else frozenset()
-    if options.accepted is None or not found.broken:
+    if options.accepted is None or not differences.broken:
         return frozenset()
     folder, report = options.accepted.resolve().parent, options.report.resolve()
-    compared = found.folders("old")
-    return names_in_script.find_unused_below(folder, report, found.broken, found.users, compared)
+    compared = differences.folders("old")
+    return names_in_script.find_unused_below(
+        folder, report, differences.broken, differences.users, compared
+    )
 
 
 def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
@@ -611,10 +620,10 @@ def _judge_returns(
         return framework_result
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
-    a, b = (prepared.side for prepared in sides)
+    old, new = (prepared.side for prepared in sides)
     trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
     try:
-        verdict = return_gate.judge(adapter, names, (a, b), trained, options.say)
+        verdict = return_gate.judge(adapter, names, (old, new), trained, options.say)
     except OutOfTime:
         note_cut(f"returns of {', '.join(names)}")
         return framework_result

@@ -75,29 +75,29 @@ _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 _SPEAKERS = ("log", "warn")
 
 
-def find_changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
+def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
     """Functions that differ between the packages of two sides.
 
     Args:
-        a, b: folders of the packages on either side.
+        old, new: folders of the packages on either side.
     """
-    one, other = map_sources(a), map_sources(b)
+    old_files, new_files = map_sources(old), map_sources(new)
     differing: list[Changed] = []
     classes: list[set[str]] = [set(), set()]
-    for file in sorted(set(one) | set(other)):
-        paths = one.get(file), other.get(file)
+    for file in sorted(set(old_files) | set(new_files)):
+        paths = old_files.get(file), new_files.get(file)
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
             child_processes.check_time()
             sides = _read_both(texts)
             differing += _compare_file(file, paths, sides)
-            for known, side in zip(classes, sides, strict=True):
-                known |= set(side)
+            for names, side in zip(classes, sides, strict=True):
+                names |= set(side)
     # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
     marked = [replace(function, within=_class(function) in stayed) for function in differing]
     # read once: of a package that has moved to another folder, every module is new
-    imported = {word for path in one.values() for word in _import_words(path)}
+    imported = {word for path in old_files.values() for word in _import_words(path)}
     return _with_moved([replace(piece, awaited=_is_awaited(piece, imported)) for piece in marked])
 
 
@@ -208,29 +208,29 @@ def _compare_file(
     paths: tuple[Path | None, Path | None],
     sides: Sequence[Mapping[str, Function]],
 ) -> Iterator[Changed]:
-    a, b = sides
-    for name in sorted(set(a) | set(b)):
-        one, other = a.get(name), b.get(name)
-        if one is None or other is None:
+    old, new = sides
+    for name in sorted(set(old) | set(new)):
+        old_piece, new_piece = old.get(name), new.get(name)
+        if old_piece is None or new_piece is None:
             # a module or a class that is there and does nothing of its own; an empty module alone
             # is found by an import all the same
             if (
                 not name.startswith("<")
-                or (one or other or Function(name="", first=0, last=0, code="")).code
-                or {*a, *b} == {MODULE}
+                or (old_piece or new_piece or Function(name="", first=0, last=0, code="")).code
+                or {*old, *new} == {MODULE}
             ):
                 yield Changed(
                     file=file,
                     name=name,
-                    how=ADDED if one is None else REMOVED,
-                    a=one,
-                    b=other,
+                    how=ADDED if old_piece is None else REMOVED,
+                    a=old_piece,
+                    b=new_piece,
                     paths=paths,
                 )
-        elif one.code != other.code or _reordered(one, other):
-            yield Changed(file=file, name=name, how=CHANGED, a=one, b=other, paths=paths)
-        elif one.whole != other.whole:
-            yield Changed(file=file, name=name, how=WORDING, a=one, b=other, paths=paths)
+        elif old_piece.code != new_piece.code or _reordered(old_piece, new_piece):
+            yield Changed(file=file, name=name, how=CHANGED, a=old_piece, b=new_piece, paths=paths)
+        elif old_piece.whole != new_piece.whole:
+            yield Changed(file=file, name=name, how=WORDING, a=old_piece, b=new_piece, paths=paths)
 
 
 def _reordered(old: Function, new: Function) -> bool:
@@ -293,22 +293,22 @@ def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Functio
     for name, node in list(_pieces(tree)):
         first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
         # of several of one name, as of a property and its setter, all count
-        known = pieces.get(name, Function(name=name, first=first, last=last, code=""))
+        earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         if name in same:
-            pieces[name] = replace(known, last=last)
+            pieces[name] = replace(earlier, last=last)
             continue
         # before its own statements lose what is inside them, then annotations, then words
         defines, acts = tuple(_definitions(node.body, "")), _acts(node)
-        whole, spoken, code = _dump_whole(node), _dump_spoken(node), _dump_code(node)
+        full_text, spoken, code = _dump_whole(node), _dump_spoken(node), _dump_code(node)
         pieces[name] = Function(
             name=name,
-            first=known.first,
+            first=earlier.first,
             last=last,
-            code=known.code + code,
-            spoken=known.spoken + spoken,
-            whole=known.whole + whole,
-            defines=known.defines + defines,
-            acts=known.acts or acts,
+            code=earlier.code + code,
+            spoken=earlier.spoken + spoken,
+            whole=earlier.whole + full_text,
+            defines=earlier.defines + defines,
+            acts=earlier.acts or acts,
         )
     return pieces
 

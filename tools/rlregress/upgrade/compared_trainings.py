@@ -74,38 +74,41 @@ def make_script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[
 
 
 def compare_training(
-    name: str, a: Trace, b: Trace, again: Callable[[Comparison], tuple[Trace, Trace] | None]
+    name: str,
+    old: Trace,
+    new: Trace,
+    record_again: Callable[[Comparison], tuple[Trace, Trace] | None],
 ) -> Traced | NotTraced:
-    """The old version's trace beside the new version's, and both beside their own repetitions
-    where they differ.
+    """Compare the traces of both versions, and both with their own repetitions where they differ.
 
     Args:
-        again: records both sides once more, with names where they first differ; None: it cannot.
+        record_again: records both versions once more, with names where they first differ. It
+            returns None if it cannot.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    comparison = compare_once(name, a, b)
+    comparison = compare_once(name, old, new)
     if isinstance(comparison, NotTraced):
         return comparison
-    repetitions = again(comparison) if diverges(comparison) else None
-    twice = pair_repetitions((a, b), repetitions) if repetitions is not None else None
-    return describe_compared(name, comparison, a, b, twice)
+    repetitions = record_again(comparison) if diverges(comparison) else None
+    twice = pair_repetitions((old, new), repetitions) if repetitions is not None else None
+    return describe_compared(name, comparison, old, new, twice)
 
 
-def compare_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
-    """The old version's trace beside the new version's.
+def compare_once(name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
+    """Compare the traces of both versions.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    missing = explain_missing(name, a, b)
+    missing = explain_missing(name, old, new)
     if missing is not None:
         return missing
-    for label, side in (("A", a), ("B", b)):
+    for label, side in (("A", old), ("B", new)):
         recording_processes.check_trained(side, label)
-    _check_imports(a, b)
-    return compare_with_ends(a, b)
+    _check_imports(old, new)
+    return compare_with_ends(old, new)
 
 
 def diverges(comparison: Comparison | NotTraced) -> bool:
@@ -121,20 +124,20 @@ def pair_repetitions(
     They say which parts of what is written do not repeat themselves, and are not compared.
     """
     steady = [without_unsteady(*both) for both in zip(traces, repetitions, strict=True)]
-    a, b = (
+    old, new = (
         Repeated(
             trace=trace, with_itself=compare_with_ends(trace, repetition), repetition=repetition
         )
         for trace, repetition in zip(steady, repetitions, strict=True)
     )
-    return a, b
+    return old, new
 
 
 def describe_compared(
     name: str,
     comparison: Comparison,
-    a: Trace,
-    b: Trace,
+    old: Trace,
+    new: Trace,
     repetitions: tuple[Repeated, Repeated] | None,
 ) -> Traced:
     """The training on both sides, with whether its traces repeat themselves.
@@ -146,34 +149,34 @@ def describe_compared(
         repetitions: both versions recorded once more; None where their traces are equal.
     """
     if repetitions is not None:
-        a, b = (repetition.trace for repetition in repetitions)
-    seeded = [*_describe_seeding(a, b), *elsewhere(b), *_describe_costs(a, b)]
+        old, new = (repetition.trace for repetition in repetitions)
+    seeded = [*_describe_seeding(old, new), *elsewhere(new), *_describe_costs(old, new)]
     if repetitions is None:
         return Traced(
             name=name,
             comparison=comparison,
-            a=a,
-            b=b,
+            a=old,
+            b=new,
             repeats=True,
             notes=tuple(seeded),
-            crash=find_crash(a, b),
+            crash=find_crash(old, new),
         )
-    if a.unsteady or b.unsteady:
-        seeded += [*unsteady(a), *(line for line in unsteady(b) if line not in unsteady(a))]
+    if old.unsteady or new.unsteady:
+        seeded += [*unsteady(old), *(line for line in unsteady(new) if line not in unsteady(old))]
         if comparison.trains_the_same:
-            comparison = compare_with_ends(a, b)
+            comparison = compare_with_ends(old, new)
     comparison = _name_values(comparison, *(repetition.repetition for repetition in repetitions))
-    notes = [*_describe_autoreset(a, b), *_describe_errors(a, b), *seeded]
-    for label, again in zip("AB", repetitions, strict=True):
-        notes += [f"{SHORT[label]}: {line}" for line in again.uncontrolled()]
+    notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
+    for label, repetition in zip("AB", repetitions, strict=True):
+        notes += [f"{SHORT[label]}: {line}" for line in repetition.uncontrolled()]
     return Traced(
         name=name,
         comparison=comparison,
-        a=a,
-        b=b,
+        a=old,
+        b=new,
         repeats=all(repetition.repeats for repetition in repetitions),
         notes=tuple(notes),
-        crash=find_crash(a, b),
+        crash=find_crash(old, new),
     )
 
 
@@ -196,11 +199,11 @@ def cut_trace(trace: Trace, steps: int) -> Trace:
     return replace(trace, events=tuple(events))
 
 
-def count_common_steps(a: Trace, b: Trace) -> int | None:
+def count_common_steps(old: Trace, new: Trace) -> int | None:
     """Return how many steps of environments both traces have; None: time ended neither."""
-    if not (a.header.get("stopped") or b.header.get("stopped")):
+    if not (old.header.get("stopped") or new.header.get("stopped")):
         return None
-    return min(a.count("step"), b.count("step"))
+    return min(old.count("step"), new.count("step"))
 
 
 def cut_training(training: Training, steps: int) -> Training:
@@ -227,7 +230,7 @@ def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
     ]
 
 
-def _name_values(comparison: Comparison, a: Trace, b: Trace) -> Comparison:
+def _name_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
     first = comparison.first
     if first is None or first.a is None or first.b is None:
         return comparison
@@ -236,24 +239,24 @@ def _name_values(comparison: Comparison, a: Trace, b: Trace) -> Comparison:
         if event.index < len(repetition.events)
         and repetition.events[event.index].digests == event.digests
         else event
-        for event, repetition in ((first.a, a), (first.b, b))
+        for event, repetition in ((first.a, old), (first.b, new))
     ]
     return replace(comparison, first=replace(first, a=events[0], b=events[1]))
 
 
-def compare_with_ends(a: Trace, b: Trace) -> Comparison:
+def compare_with_ends(old: Trace, new: Trace) -> Comparison:
     """The comparison; one that goes on where the other breaks off does not do the same."""
-    comparison, first = compare(a, b), None
+    comparison, first = compare(old, new), None
     if (
         comparison.first is not None
         and comparison.first.a is not None
         and comparison.first.a.kind != "final"
     ):
         first = comparison.first
-    if ends_alike(a, b) or (comparison.verdict == "diverged" and first is not None):
+    if ends_alike(old, new) or (comparison.verdict == "diverged" and first is not None):
         return comparison
     old_events, new_events = (
-        [e for e in side.events if e.kind not in ("final", *INCIDENTAL)] for side in (a, b)
+        [e for e in side.events if e.kind not in ("final", *INCIDENTAL)] for side in (old, new)
     )
     last = min(len(old_events), len(new_events))
     ends = [next(iter(events[last:]), None) for events in (old_events, new_events)]
@@ -265,9 +268,9 @@ def compare_with_ends(a: Trace, b: Trace) -> Comparison:
     )
 
 
-def ends_alike(a: Trace, b: Trace) -> bool:
+def ends_alike(old: Trace, new: Trace) -> bool:
     """Return whether both end well, or in an error of one kind."""
-    return _error(a) == _error(b)
+    return _error(old) == _error(new)
 
 
 def _error(side: Trace) -> str:
@@ -296,9 +299,9 @@ def _is_completed(side: Trace) -> bool:
     return not side.failure and not side.header.get("not_offered")
 
 
-def find_crash(a: Trace, b: Trace) -> Crash | None:
+def find_crash(old: Trace, new: Trace) -> Crash | None:
     """How the code under test fails on one side, where the other trains to its end."""
-    for label, side, opposite in (("A", a, b), ("B", b, a)):
+    for label, side, opposite in (("A", old, new), ("B", new, old)):
         if _fails(side) and _is_completed(opposite):
             values = {key: side.error.get(key, "") for key in ("error", "at", "by")}
             executed = side if "functions" in side.header else None
@@ -306,13 +309,15 @@ def find_crash(a: Trace, b: Trace) -> Crash | None:
     return None
 
 
-def _describe_autoreset(a: Trace, b: Trace) -> list[str]:
+def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
     """Describe the change of when gymnasium's vector environments reset, if both sides span it.
 
     Source: the notes on release 1.0.0 of gymnasium.
     """
-    versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (a, b)]
-    vector = any(event.name.startswith("VectorEnv.") for side in (a, b) for event in side.events)
+    versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (old, new)]
+    vector = any(
+        event.name.startswith("VectorEnv.") for side in (old, new) for event in side.events
+    )
     before = [version.startswith("0.") for version in versions]
     if not vector or not all(versions) or before[0] == before[1]:
         return []
@@ -330,16 +335,16 @@ _COSTS = (("cpu_seconds", 1.0, "CPU time"), ("grown_mib", 100.0, "memory"))
 _MUCH = 2.0
 
 
-def _describe_costs(a: Trace, b: Trace) -> list[str]:
+def _describe_costs(old: Trace, new: Trace) -> list[str]:
     """Hints that one side takes much more time or memory, where both do as much."""
-    if abs(len(a.events) - len(b.events)) > 0.1 * len(a.events):
+    if abs(len(old.events) - len(new.events)) > 0.1 * len(old.events):
         return []
     hints = []
     for key, least, resource in _COSTS:
-        old, new = (float(side.header.get(key, 0.0)) for side in (a, b))
-        low, high = sorted((old, new))
+        old_cost, new_cost = (float(side.header.get(key, 0.0)) for side in (old, new))
+        low, high = sorted((old_cost, new_cost))
         if high >= least and high >= _MUCH * max(low, 1e-3):
-            which = "B" if new > old else "A"
+            which = "B" if new_cost > old_cost else "A"
             hints.append(
                 f"{in_words(which)} takes {high / max(low, 1e-3):.1f} times the {resource} of the "
                 "other, while it is recorded: a hint; rlregress check --throughput measures it"
@@ -347,29 +352,29 @@ def _describe_costs(a: Trace, b: Trace) -> list[str]:
     return hints
 
 
-def _describe_errors(a: Trace, b: Trace) -> list[str]:
+def _describe_errors(old: Trace, new: Trace) -> list[str]:
     return [
         f"{in_words(label)} breaks off with an error: {last_words(side.failure)}"
-        for label, side in (("A", a), ("B", b))
+        for label, side in (("A", old), ("B", new))
         if side.failure
     ]
 
 
-def explain_missing(name: str, a: Trace, b: Trace) -> NotTraced | None:
+def explain_missing(name: str, old: Trace, new: Trace) -> NotTraced | None:
     """Why a training cannot be compared with the other side; None if it can.
 
     An error of the code under test is a way to train, too, unless both sides end in the same one:
     then it says nothing of what comes after. One that comes before anything is trained leaves
     nothing to compare with a side that trains.
     """
-    failed = [side for side in (a, b) if _fails(side)]
-    completed = [side for side in (a, b) if _is_completed(side)]
-    if len(failed) == 2 and not ends_alike(a, b):
+    failed = [side for side in (old, new) if _fails(side)]
+    completed = [side for side in (old, new) if _is_completed(side)]
+    if len(failed) == 2 and not ends_alike(old, new):
         return None
     if len(failed) == len(completed) == 1 and failed[0].has_begun:
         return None
     sides, supported = {}, {}
-    for label, side in (("A", a), ("B", b)):
+    for label, side in (("A", old), ("B", new)):
         missing = str(side.header.get("not_offered", ""))
         supported[label] = not missing
         if missing:
@@ -379,7 +384,7 @@ def explain_missing(name: str, a: Trace, b: Trace) -> NotTraced | None:
                 f"{_describe_failure(side)}: {last_words(side.failure)}{_describe_plain_end(side)}"
             )
     return (
-        NotTraced(name=name, sides=sides, supported=supported, crash=find_crash(a, b))
+        NotTraced(name=name, sides=sides, supported=supported, crash=find_crash(old, new))
         if sides
         else None
     )
@@ -408,9 +413,9 @@ def _describe_plain_end(side: Trace) -> str:
     return f"; without recording: {ends}" if ends else ""
 
 
-def _describe_seeding(a: Trace, b: Trace) -> list[str]:
+def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     """In words, what the tracer seeded on either side."""
-    old_lines, new_lines = seeded_lines(a), seeded_lines(b)
+    old_lines, new_lines = seeded_lines(old), seeded_lines(new)
     if old_lines == new_lines:
         return old_lines
     lines = [
@@ -419,11 +424,11 @@ def _describe_seeding(a: Trace, b: Trace) -> list[str]:
     return [f"{SHORT[label]}: {line}" for label, line in lines]
 
 
-def _check_imports(a: Trace, b: Trace) -> None:
+def _check_imports(old: Trace, new: Trace) -> None:
     """Raise UserError if a script imported nothing that differs."""
-    imported = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
+    imported = {label: side.header.get("modules", {}) for label, side in (("A", old), ("B", new))}
     for label, modules in imported.items():
-        if modules and not any(modules.values()) and not {"A": a, "B": b}[label].failure:
+        if modules and not any(modules.values()) and not {"A": old, "B": new}[label].failure:
             raise UserError(
                 f"the script imported nothing of what differs on {in_words(label)} "
                 f"({', '.join(sorted(modules))}); expected a script that uses it"

@@ -44,8 +44,8 @@ class Confirmation:
 def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the cells that got worse, by quantity, and those of the groups that did."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
-    of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
-    names = [name for cells in of_groups for name in cells]
+    cells_of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
+    names = [name for cells in cells_of_groups for name in cells]
     alone = [entry for entry in fallen if "cells" not in entry["verdict"]]
     kinds = ("cell", "training", "critic")
     names += [entry[kind] for entry in alone for kind in kinds if kind in entry]

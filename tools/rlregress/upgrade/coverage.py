@@ -41,7 +41,7 @@ class Users:
         #: file -> module -> what it imports from there.
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
-    def of(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
+    def find_users(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
         """Name -> keys of the functions that use it.
 
         Of a module's names those that follow from them in it count, too. Other files count where
@@ -51,29 +51,29 @@ class Users:
         if piece.name == MODULE:
             names = _following(own.get(MODULE), names)
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
-        found: dict[str, set[tuple[str, str]]] = {}
+        users_by_name: dict[str, set[tuple[str, str]]] = {}
         for name in names:
-            known = {piece.file: {name}}
+            names_by_file = {piece.file: {name}}
             if piece.name == MODULE:
                 for file, imported in self._imported(piece.file).items():
-                    known[file] = {own for theirs, own in imported if theirs == name}
+                    names_by_file[file] = {own for theirs, own in imported if theirs == name}
             if wide or name.isupper() or name.startswith("_"):
                 for file in self._paths:
                     if name.encode() in self._text(file):
-                        known.setdefault(file, set()).add(name)
-            found[name] = {
+                        names_by_file.setdefault(file, set()).add(name)
+            users_by_name[name] = {
                 (file, changed_piece.name)
-                for file, names_ in known.items()
+                for file, names_ in names_by_file.items()
                 for changed_piece in self._pieces(file).values()
                 if not changed_piece.name.startswith("<")
                 and any(_uses(changed_piece.code, n) for n in names_)
             }
         kind = piece.name.removeprefix(f"{BODY} ")
-        if kind in found:
+        if kind in users_by_name:
             # of a class whose head differs, its own methods
             methods = {(piece.file, n) for n in own if n.startswith(f"{kind}.")}
-            found[kind] |= methods
-        return found
+            users_by_name[kind] |= methods
+        return users_by_name
 
     def _imported(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
         """File -> names that it imports from a module, each with what it calls it."""
@@ -201,7 +201,7 @@ class ExecutedCode:
             return Missed()
         differs = changed_statements.difference(function)
         if not self.measured(function):
-            used_by = users.of(function, differs.binds)
+            used_by = users.find_users(function, differs.binds)
             idle = self._idle(used_by)
             if not idle:
                 return Missed()

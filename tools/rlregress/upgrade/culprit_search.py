@@ -162,7 +162,7 @@ def find_causes(
     by_name: dict[str, Cause] = {}
     size = WAVE
     while order:
-        earlier = Earlier.of(by_name.values())
+        earlier = Earlier.collect(by_name.values())
         order.sort(key=lambda item: earlier.knows(ran[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)

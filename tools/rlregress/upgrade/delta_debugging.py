@@ -97,7 +97,7 @@ class Earlier:
         return all(f in self.moving or f in self.still or f in self.failed for f in functions)
 
     @classmethod
-    def of(cls, causes: Iterable[Cause]) -> Earlier:
+    def collect(cls, causes: Iterable[Cause]) -> Earlier:
         """Collect the results from the causes of some trainings."""
         causes_so_far = list(causes)
         moving = frozenset(function for cause in causes_so_far for function in cause.movers)
@@ -149,7 +149,7 @@ class _SoFar:
     failed: dict[Changed, str] = field(default_factory=dict)
     open: list[Changed] = field(default_factory=list)
     whole: bool | None = None
-    ended: bool = False
+    is_ended: bool = False
 
     def cause(self, place: Group) -> Cause:
         """As it stands."""
@@ -173,17 +173,17 @@ class _State:
     """The state of a search: the new version with some functions reverted.
 
     Attributes:
-        one: the old version's trace, and that of the new version with them.
+        training: the old version's trace, and that of the new version with them.
         base: what is reverted.
     """
 
-    one: Traced
+    training: Traced
     base: Group = ()
 
     def with_(self, group: Sequence[Changed], trace: Trace) -> _State:
         """The same with further functions reverted."""
-        comparison = compare_with_ends(self.one.a, trace)
-        return _State(replace(self.one, comparison=comparison, b=trace), (*self.base, *group))
+        comparison = compare_with_ends(self.training.a, trace)
+        return _State(replace(self.training, comparison=comparison, b=trace), (*self.base, *group))
 
 
 _Asking = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Came]]
@@ -207,7 +207,7 @@ def search(training: Traced, functions: Sequence[Changed], earlier: Earlier) -> 
     if before:
         state = yield from _try_earlier_movers(state, before, so_far)
     for _ in range(_DEPTHS):
-        if so_far.ended:
+        if so_far.is_ended:
             break
         state = yield from _search_level(state, reverted, functions, so_far)
     return so_far.cause(place)
@@ -218,7 +218,7 @@ def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
     requested = {(*state.base, *group): group for group in groups}
     traces = (yield list(requested)) if requested else {}
     return {
-        requested[group]: _judge_trial(state.one, requested[group], trace)
+        requested[group]: _judge_trial(state.training, requested[group], trace)
         for group, trace in traces.items()
     }
 
@@ -234,7 +234,7 @@ def _try_earlier_movers(state: _State, before: Sequence[Changed], so_far: _SoFar
         singly = yield from _traces_of(state, [(function,) for function in group[:_NEAR]])
     restoring = [function for (function,), result in singly.items() if result.outcome == _AS_A]
     if restoring:
-        so_far.alone, so_far.ended = restoring[0], True
+        so_far.alone, so_far.is_ended = restoring[0], True
         return state
     movers = tuple(function for (function,), result in singly.items() if result.moves)
     if 0 < len(movers) < len(group):
@@ -245,7 +245,7 @@ def _try_earlier_movers(state: _State, before: Sequence[Changed], so_far: _SoFar
         group, came = movers, together_result
     so_far.moving += movers
     so_far.together += () if movers else came.fitting(group)
-    so_far.whole = so_far.ended = came.outcome == _AS_A
+    so_far.whole = so_far.is_ended = came.outcome == _AS_A
     return state.with_(group, came.trace)
 
 
@@ -296,7 +296,7 @@ def _search_level(
     state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
 ) -> _Stepping:
     """The nearest functions one by one, the others by halves and halves of halves."""
-    near = _find_place(state.one, functions)
+    near = _find_place(state.training, functions)
     ranked = _rank(state, executed, near, so_far)
     level = _Level()
     groups = _first_groups(ranked, so_far.still_elsewhere.difference(near))
@@ -351,7 +351,7 @@ def _try_all(
 
 def _rank(state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFar) -> list[Changed]:
     """Return the functions to revert at this level, the nearest to the divergence first."""
-    first = state.one.comparison.first
+    first = state.training.comparison.first
     # what did nothing before may do something with what is reverted since
     excluded = {*state.base, *(function for function in so_far.failed if function not in near)}
     candidates = [function for function in executed if function not in excluded]
@@ -360,7 +360,7 @@ def _rank(state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFa
 
 def _end_level(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
     """Revert all that moves the training, to see whether that restores the old behaviour."""
-    so_far.ended = True
+    so_far.is_ended = True
     if level.alone is not None and not state.base:
         so_far.alone = level.alone
         so_far.moving += level.moving
@@ -378,7 +378,7 @@ def _end_level(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
     if came is not None and came.moves:
         so_far.whole = came.outcome == _AS_A
         if not so_far.whole:
-            so_far.ended = False
+            so_far.is_ended = False
             return state.with_(group, came.trace)
     return state
 

@@ -142,7 +142,9 @@ def _uses(
     for piece in pieces:
         names = find_rebound_names(piece)
         every = (
-            {key for keys in users.of(piece, names).values() for key in keys} if names else set()
+            {key for keys in users.find_users(piece, names).values() for key in keys}
+            if names
+            else set()
         )
         # those of its own file and class first
         near = sorted(every & executing.keys(), key=lambda key: (not _is_near(key, piece), key))

@@ -38,7 +38,7 @@ class FrameworkDifferences:
     def __init__(
         self,
         adapter: Adapter,
-        found: Inventory,
+        inventory: Inventory,
         prints: tuple[Fingerprint, Fingerprint],
         code: bool = True,
     ) -> None:
@@ -56,10 +56,10 @@ class FrameworkDifferences:
         self.documented = {
             key: attribution.find_documented(adapter, d) for key, d in changed.items()
         }
-        self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
-        others = find_unowned([adapter], found) if code else []
+        self.pieces = [piece for piece in inventory.pieces if code and _owns(adapter, piece)]
+        unowned = find_unowned([adapter], inventory) if code else []
         #: those that its trainings may run, too: of packages that are no framework's.
-        self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
+        self.differing = [piece for piece in (*self.pieces, *unowned) if piece.counts]
 
     @property
     def name(self) -> str:
@@ -139,45 +139,49 @@ def compare_framework(
         note_cut(f"{late} of {own.details.all} details of {own.name}")
     recorded = _record(both, own, trainings, selects)
     old, new = recorded.traces
-    searched = [training for training in recorded.held if training.name not in recorded.stand_ins]
+    searched = [training for training in recorded.traced if training.name not in recorded.stand_ins]
     culprits = both.find_culprits(searched, trainings, own.differing)
     causes = {
         **culprits,
-        **{name: culprits[of] for name, of in recorded.stand_ins.items() if of in culprits},
+        **{
+            name: culprits[stand_in]
+            for name, stand_in in recorded.stand_ins.items()
+            if stand_in in culprits
+        },
     }
     executions = both.find_executions(own.pieces, recorded.traces, own.probed)
     executions = both.repeat_calls(
         executions,
         [training for training in trainings if training.name in old],
         new,
-        _causes_of_divergence(recorded.held, causes),
+        _causes_of_divergence(recorded.traced, causes),
     )
-    recorded = replace(recorded, held=direct_calls.rounded(recorded.held, causes, executions))
-    costs = both.measure_costs(trainings, recorded.held, recorded.lost, executions)
-    checks = entries.of_trainings(recorded.held, recorded.lost, recorded.same, own.name)
+    recorded = replace(recorded, traced=direct_calls.rounded(recorded.traced, causes, executions))
+    costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
+    checks = entries.of_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
     evident += entries.of_details(own.details, own.standing, own.name)
     ran = Executed(traces=recorded.traces, checks=entries.evidence(evident, culprits))
-    listed = [
+    functions = [
         *attribution.explaining_functions(
             causes.values(), own.details.changed, own.differing, executions
         ),
         *attribution.choose_functions(executions),
     ]
     pieces = both.list_pieces(executions, ran, own.name)
-    made = replace(
+    described = replace(
         _describe(own, recorded),
         entries=entries.of_framework(
             own.name, checks, own.details, own.standing, own.defaults, own.unread, pieces
         ),
         executions=tuple(executions),
         causes=causes,
-        proof=both.inject_faults(executions, recorded.held, trainings, new),
-        hunks=attribution.pair_lines(listed, recordings.map_executed_lines(new)),
+        proof=both.inject_faults(executions, recorded.traced, trainings, new),
+        hunks=attribution.pair_lines(functions, recordings.map_executed_lines(new)),
         costs=costs,
     )
-    return made, ran
+    return described, ran
 
 
 def _record(
@@ -185,8 +189,8 @@ def _record(
 ) -> Recorded:
     difference = None
     if selects:
-        files = {file.file: file.without_effect for file in both.found.files}
-        difference = training_selection.find_difference(both.found.pieces, files)
+        files = {file.file: file.without_effect for file in both.inventory.files}
+        difference = training_selection.find_difference(both.inventory.pieces, files)
     lines = own.noted(both.options.keep is not None)
     return recordings.record(both.sides, trainings, lines, difference, own.differing, both.options)
 
@@ -219,7 +223,7 @@ def _describe(own: FrameworkDifferences, recorded: Recorded) -> OfFramework:
         documented=own.documented,
         defaults=own.defaults,
         unread=own.unread,
-        traced=tuple(recorded.held),
-        not_traced=tuple(recorded.lost),
+        traced=tuple(recorded.traced),
+        not_traced=tuple(recorded.not_traced),
         same_code=tuple(recorded.same),
     )

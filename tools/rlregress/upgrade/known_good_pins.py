@@ -58,20 +58,20 @@ def name_of(row: str) -> str:
     return str(canonicalize_name(Requirement(row).name))
 
 
-def defaults(pins: Iterable[str], known: Iterable[Stack] | None = None) -> Defaults:
+def defaults(pins: Iterable[str], stack_rows: Iterable[Stack] | None = None) -> Defaults:
     """Return the packages that go with some pins; a pinned package stays as it is.
 
     Raises:
         UserError: an entry of the data is wrong.
     """
-    known = stacks() if known is None else list(known)
+    stack_rows = stacks() if stack_rows is None else list(stack_rows)
     pinned = {name_of(row): str(next(iter(Requirement(row).specifier), "")) for row in pins}
     rows: dict[str, str] = {}
     build: dict[str, str] = {}
     notes = []
     for package, specifier in sorted(pinned.items()):
         version = specifier.lstrip("=")
-        for stack in (stack for stack in known if stack.holds(package, version)):
+        for stack in (stack for stack in stack_rows if stack.holds(package, version)):
             added = {name_of(r): r for r in stack.requires if name_of(r) not in pinned}
             rows.update(added)
             build.update({name_of(row): row for row in stack.build})

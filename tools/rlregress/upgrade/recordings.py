@@ -34,14 +34,14 @@ class Recorded:
     """The recorded trainings of a framework, and their comparison.
 
     Attributes:
-        held: those that were compared; lost: those that could not be.
+        traced: those that were compared; not_traced: those that could not be.
         same: names of those that execute nothing that differs: the old version was not recorded.
         traces: of the old and of the new version, by name.
         stand_ins: training -> the one that stands for it; see ``diverging_groups``.
     """
 
-    held: Sequence[Traced] = ()
-    lost: Sequence[NotTraced] = ()
+    traced: Sequence[Traced] = ()
+    not_traced: Sequence[NotTraced] = ()
     same: Sequence[str] = ()
     traces: Traces = field(default_factory=lambda: ({}, {}))
     stand_ins: Mapping[str, str] = field(default_factory=dict)
@@ -69,13 +69,13 @@ def record(
     progress.begin(expected_stages.RECORDING, 2 * len(trainings))
     until = options.until("traces")
     if difference is None:
-        a, b = sides.record(trainings, lines, until=until)
+        old, new = sides.record(trainings, lines, until=until)
         same: list[str] = []
     else:
-        a, b = sides.record_new_first(
+        old, new = sides.record_new_first(
             trainings, lines, partial(_select_affected, difference), until
         )
-        same = [name for name, trace in b.items() if not difference.executed_by(trace)]
+        same = [name for name, trace in new.items() if not difference.executed_by(trace)]
         options.say(
             f"{trainings[0].owner}: {len(same)} of {len(trainings)} trainings execute nothing that "
             + (f"differs; {difference.because}" if difference.because else "differs")
@@ -83,16 +83,16 @@ def record(
     unsupported = [
         compared_trainings.report_unsupported(name, why)
         for name in same
-        if (why := str(b[name].header.get("not_offered", "")))
+        if (why := str(new[name].header.get("not_offered", "")))
     ]
     without = {lost.name for lost in unsupported}
-    of_old_too = [training for training in trainings if training.name not in same]
-    held = _compare(sides, of_old_too, (a, b), differing, options)
+    on_both = [training for training in trainings if training.name not in same]
+    compared = _compare(sides, on_both, (old, new), differing, options)
     return replace(
-        held,
-        lost=[*unsupported, *held.lost],
+        compared,
+        not_traced=[*unsupported, *compared.not_traced],
         same=[name for name in same if name not in without],
-        traces=(held.traces[0], {**b, **held.traces[1]}),
+        traces=(compared.traces[0], {**new, **compared.traces[1]}),
     )
 
 
@@ -112,47 +112,49 @@ def _compare(
     options: Options,
 ) -> Recorded:
     """Compare trainings that were recorded on both versions."""
-    a, b = traces
+    old, new = traces
     once = {
-        t.name: compared_trainings.compare_once(t.name, a[t.name], b[t.name])
+        t.name: compared_trainings.compare_once(t.name, old[t.name], new[t.name])
         for t in trainings
-        if t.name in a and t.name in b and not is_over()
+        if t.name in old and t.name in new and not is_over()
     }
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
-    stand_for = _choose_representatives(once, (a, b), differing)
-    repetitions = _repeat(sides, trainings, once, (a, b), stand_for, options)
+    stand_for = _choose_representatives(once, (old, new), differing)
+    repetitions = _repeat(sides, trainings, once, (old, new), stand_for, options)
     # what does not repeat itself is not compared by whoever reads them later, either
-    a = {**a, **{name: both[0].trace for name, both in repetitions.items()}}
-    b = {**b, **{name: both[1].trace for name, both in repetitions.items()}}
-    once |= _measure_rounding(sides, trainings, once, (a, b), stand_for, options)
-    held: list[Traced] = []
-    lost = [compared_trainings.report_too_late(training, options.minutes) for training in late]
+    old = {**old, **{name: both[0].trace for name, both in repetitions.items()}}
+    new = {**new, **{name: both[1].trace for name, both in repetitions.items()}}
+    once |= _measure_rounding(sides, trainings, once, (old, new), stand_for, options)
+    traced: list[Traced] = []
+    not_traced = [
+        compared_trainings.report_too_late(training, options.minutes) for training in late
+    ]
     if late:
         options.say(f"{len(late)} trainings were not compared: --minutes are over")
         note_cut(f"{len(late)} of {len(late) + len(trainings)} trainings of {late[0].owner}")
     for training in trainings:
         name, comparison = training.name, once[training.name]
         if isinstance(comparison, NotTraced):
-            lost.append(comparison)
+            not_traced.append(comparison)
             if comparison.counts:
                 options.say(f"{training.owner} {comparison}")
             continue
         both = compared_trainings.describe_compared(
-            name, comparison, a[name], b[name], repetitions.get(name)
+            name, comparison, old[name], new[name], repetitions.get(name)
         )
-        held.append(both)
+        traced.append(both)
         if both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
-    words = Counter(traced_training.word for traced_training in held if not traced_training.plain)
+    words = Counter(traced_training.word for traced_training in traced if not traced_training.plain)
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
     stand_ins = {name: cause for name, cause in stand_for.items() if cause != name}
     return Recorded(
-        held=diverging_groups.extend_to_group(held, stand_ins),
-        lost=lost,
-        traces=(a, b),
+        traced=diverging_groups.extend_to_group(traced, stand_ins),
+        not_traced=not_traced,
+        traces=(old, new),
         stand_ins=stand_ins,
     )
 
@@ -268,7 +270,7 @@ def _measure_rounding(
         [copy for copies_of_one in copies.values() for copy in copies_of_one],
         until=options.until("causes"),
     )
-    a, b = traces
+    old, new = traces
     comparisons: dict[str, Comparison | NotTraced] = {}
     for name, perturbed in copies.items():
         comparison = once[name]
@@ -277,7 +279,7 @@ def _measure_rounding(
         if len(copied) < len(perturbed):
             note_cut("rounding of trainings that differ by little: they count as different")
             continue
-        comparisons[name] = rounding.measure_rounding(comparison, a[name], b[name], copied)
+        comparisons[name] = rounding.measure_rounding(comparison, old[name], new[name], copied)
     return comparisons
 
 

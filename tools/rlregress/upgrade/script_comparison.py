@@ -29,7 +29,7 @@ from rlregress.upgrade.recordings import Traces
 def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Executed]:
     """Return the result of a script on both versions, and the code that it executed."""
     script, traces, steps, seconds = _record(both, script)
-    differing = [piece for piece in both.found.pieces if piece.counts]
+    differing = [piece for piece in both.inventory.pieces if piece.counts]
 
     def expect(differs: bool) -> None:
         progress.expect(
@@ -39,7 +39,7 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
     compared_script = _compare(both, script, traces, expect)
     check, causes = _explain(both, script, compared_script, differing)
     ran = Executed(traces=traces, checks=entries.evidence([check], causes))
-    executions = both.find_executions(both.found.pieces, traces, {})
+    executions = both.find_executions(both.inventory.pieces, traces, {})
     executions = both.repeat_calls(executions, [script], traces[1], causes.values())
     compared, not_compared = (
         ([compared_script], []) if isinstance(compared_script, Traced) else ([], [compared_script])
@@ -71,23 +71,24 @@ def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int
     """
     progress.begin(f"recording {script.name} on both versions", 2)
     until = both.options.until("script")
-    a, b = both.sides.record([script], {"A": True, "B": True}, until=until)
-    if script.name not in a or script.name not in b:
-        return script, (a, b), 0, 0.0
-    seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (a, b))
-    steps = compared_trainings.count_common_steps(a[script.name], b[script.name])
+    old, new = both.sides.record([script], {"A": True, "B": True}, until=until)
+    if script.name not in old or script.name not in new:
+        return script, (old, new), 0, 0.0
+    seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (old, new))
+    steps = compared_trainings.count_common_steps(old[script.name], new[script.name])
     if steps is None:
-        return script, (a, b), 0, seconds
+        return script, (old, new), 0, seconds
     if not steps:
         return script, ({}, {}), 0, seconds
     both.options.say(
         f"{script.name} has not ended: its first {steps} environment steps are compared"
     )
     note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
-    a, b = (
-        {script.name: compared_trainings.cut_trace(traces[script.name], steps)} for traces in (a, b)
+    old, new = (
+        {script.name: compared_trainings.cut_trace(traces[script.name], steps)}
+        for traces in (old, new)
     )
-    return compared_trainings.cut_training(script, steps), (a, b), steps, seconds
+    return compared_trainings.cut_training(script, steps), (old, new), steps, seconds
 
 
 def _compare(
@@ -139,7 +140,7 @@ def _explain(
 
 def _find_names(both: BothVersions, compared_script: Traced | NotTraced) -> ScriptNames | None:
     """Return the names that are gone and that the script uses; None: none is gone."""
-    broken = both.found.broken
+    broken = both.inventory.broken
     path = Path((both.options.script or {})["script"])
     names = names_in_script.find_names_gone(path, broken, both.sides) if broken else None
     if names is not None and isinstance(compared_script, Traced) and compared_script.crash is None:
@@ -150,6 +151,6 @@ def _find_names(both: BothVersions, compared_script: Traced | NotTraced) -> Scri
             for place in trace.header["folders_imported"]
         }
         own = names_in_script.files_of(path, names)
-        old = both.found.folders("old")
+        old = both.inventory.folders("old")
         names = replace(names, unused=names_in_script.find_unused(broken, own, places, old))
     return names

@@ -278,10 +278,10 @@ def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
 
 def _further_packages(rows: Iterable[str], requested: Requested) -> list[str]:
     """Describe packages in another version than installed that are not pinned."""
-    moved = versions(rows)
+    differing = versions(rows)
     return [
         f"{name} {version} instead of {installed.version(name)}"
-        for name, version in moved.items()
+        for name, version in differing.items()
         if name not in requested.packages and installed.version(name) is not None
     ]
 

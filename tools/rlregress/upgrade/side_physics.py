@@ -65,32 +65,35 @@ def play_environments(side: Side, path: Path, environments: Sequence[str] = ENVI
     return side_process.run_module(side, "rlregress.inside.physics_worker", job, path)
 
 
-def _compare_environment(id: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
-    if "error" in a and "error" in b:
+def _compare_environment(id: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Moved:
+    if "error" in old and "error" in new:
         return Moved(environment=id, step=None, note="on neither side")
-    if "error" in a or "error" in b:
-        side = "A" if "error" in a else "B"
+    if "error" in old or "error" in new:
+        side = "A" if "error" in old else "B"
         return Moved(
-            environment=id, step=None, note=str((a if side == "A" else b)["error"]), missing=side
+            environment=id,
+            step=None,
+            note=str((old if side == "A" else new)["error"]),
+            missing=side,
         )
-    for step, (row, row_b) in enumerate(zip(a["rows"], b["rows"], strict=False)):
+    for step, (row, row_b) in enumerate(zip(old["rows"], new["rows"], strict=False)):
         if len(row) != len(row_b):
             shapes = f"{len(row) - 1} and {len(row_b) - 1} numbers"
             return Moved(environment=id, step=step, note=f"the observations have {shapes}")
         if row != row_b:
-            end = min(_end(answers, step) for answers in (a, b))
-            rows_after = zip(a["rows"][step:end], b["rows"][step:end], strict=False)
+            end = min(_end(answers, step) for answers in (old, new))
+            rows_after = zip(old["rows"][step:end], new["rows"][step:end], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rows_after]
             return Moved(
                 environment=id,
                 step=step,
                 at_first=gaps[0],
                 largest=max(gaps),
-                returns=_returns(a, b, step),
+                returns=_returns(old, new, step),
             )
-    if len(a["rows"]) != len(b["rows"]):
-        step = min(len(a["rows"]), len(b["rows"]))
-        returns = _returns(a, b, step)
+    if len(old["rows"]) != len(new["rows"]):
+        step = min(len(old["rows"]), len(new["rows"]))
+        returns = _returns(old, new, step)
         return Moved(environment=id, step=step, note="episodes end elsewhere", returns=returns)
     return Moved(environment=id, step=None)
 

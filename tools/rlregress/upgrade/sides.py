@@ -96,14 +96,14 @@ class Sides:
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
-        chosen: Callable[[Mapping[str, Trace]], Sequence[str]],
+        choose: Callable[[Mapping[str, Trace]], Sequence[str]],
         until: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Traces of all trainings on the new version, and of chosen ones on the old one.
 
         Args:
             lines: as of ``record``.
-            chosen: names of those to record on the old version, in order, by the new ones' traces.
+            choose: names of those to record on the old version, in order, by the new ones' traces.
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
@@ -116,7 +116,7 @@ class Sides:
                 # of the time that is left, half for either version, as long as there is some
                 half = until and (time.time() + until) / 2
                 recorded_now = self._record_on("B", waiting, lines, "", half)
-                names = chosen(recorded_now)
+                names = choose(recorded_now)
                 a |= self._record_on("A", [by_name[name] for name in names], lines, "", until)
                 for _ in range(len(recorded_now) - len(names)):
                     _advance(True, kept=True)
@@ -319,9 +319,9 @@ def _killed(training: Training, signal: str, message: str) -> Trace:
     return trace_reader.failed(text, error_origin.of_signal(signal, message, script, packages))
 
 
-def _advance(counted: bool, kept: bool = False) -> None:
-    if counted:
-        progress.done(kept=kept)
+def _advance(counts: bool, was_stored: bool = False) -> None:
+    if counts:
+        progress.done(kept=was_stored)
 
 
 def path_of(training: Training, folder: Path, mark: str = "") -> Path:
@@ -335,7 +335,7 @@ def _batch(
     folder: Path,
     mark: str,
     lines: Noted,
-    counted: bool,
+    counts: bool,
     until: float | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
@@ -355,13 +355,13 @@ def _batch(
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        _advance(counted)
+        _advance(counts)
 
-    with TemporaryDirectory(prefix="rlregress-trace-") as made:
-        path = Path(made) / "jobs.json"
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder_name:
+        path = Path(folder_name) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
         command = recording_processes.start("batch", side, path)
-        process = child_processes.follow(command, side.environment(), made, ended, until)
+        process = child_processes.follow(command, side.environment(), folder_name, ended, until)
     late = child_processes.is_over(until)
     for name, output in paths.items():
         error_file = Path(f"{output}.part.error")

@@ -29,9 +29,9 @@ def versions(prepared: Prepared) -> dict[str, str]:
     return {name: v for name, v in by_name.items() if name not in prepared.side.hidden}
 
 
-def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:
+def differing(old_version: Prepared, new_version: Prepared) -> dict[str, tuple[str, str]]:
     """Package -> versions on both sides, of all that differ and are on both."""
-    old, new = versions(a), versions(b)
+    old, new = versions(old_version), versions(new_version)
     return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
 

@@ -53,7 +53,7 @@ class Options:
         observations, environment: what the agent in it is shown.
         lend: distributions that both sides have, although only one version installs them.
         minutes: after which everything that runs is ended; 0: there is no limit. See ``SHARES``.
-        begun: when, in seconds since the epoch.
+        started: when, in seconds since the epoch.
         compared_from: when both versions were there, of whose remaining time stages get shares.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
@@ -88,7 +88,7 @@ class Options:
     prove: int = option(
         0, "--mutants", "Mutate what differs N times; count detected.", least=0, metavar="N"
     )
-    every: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
+    trace_all: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
     returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
     one_look: bool = option(False, "--single-look", "Judge returns once.")
     checkpoint: Path | None = option(
@@ -119,7 +119,7 @@ class Options:
     minutes: float = option(
         0.0, "--minutes", "End all that runs after so many.", metavar="M", least=0.0
     )
-    begun: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.time)
     compared_from: float = 0.0
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)
@@ -128,8 +128,8 @@ class Options:
         """The time at which a stage ends; None: there is no limit."""
         if not self.minutes:
             return None
-        begun = self.compared_from or self.begun
-        end = begun + (self.deadline.at - begun) * SHARES[stage]
+        started = self.compared_from or self.started
+        end = started + (self.deadline.at - started) * SHARES[stage]
         start = progress.stored_durations().start * progress.busyness()
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
@@ -163,4 +163,4 @@ class Options:
     @property
     def deadline(self) -> Deadline:
         """When all that runs is ended."""
-        return Deadline(self.minutes, self.begun)
+        return Deadline(self.minutes, self.started)

@@ -171,13 +171,13 @@ def make_problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -
             lock=bool(side.lock),
             python=side.python,
         )
-    held = dependencies.list_fixed_packages(adapters, named)
+    fixed_packages = dependencies.list_fixed_packages(adapters, named)
     own = (
         *dependencies.own(adapters, named),
-        *dependencies.list_requirements_of_fixed(held, named),
+        *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
-    pins = tuple(row for row in side.requirements if name_of(row) not in held)
-    return Problem(pins, defaults, own, held, lock=bool(side.lock))
+    pins = tuple(row for row in side.requirements if name_of(row) not in fixed_packages)
+    return Problem(pins, defaults, own, fixed_packages, lock=bool(side.lock))
 
 
 def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:

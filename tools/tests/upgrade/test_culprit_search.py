@@ -384,7 +384,7 @@ def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(func
 
 def known(**found):
     """What earlier searches found."""
-    return delta_debugging.Earlier.of([Cause(**found)])
+    return delta_debugging.Earlier.collect([Cause(**found)])
 
 
 def turns(looking, recorder):
@@ -430,7 +430,7 @@ def test_what_fails_in_one_training_and_does_something_in_another_is_tried(funct
     failed_, why = functions[2], "KeyError: 'seed'"
     every = [Cause(failed=((failed_, why),)), Cause(failed=((functions[3], why),))]
     acts, does_nothing = Cause(moving=(failed_,)), Cause(still=(functions[3],))
-    earlier = delta_debugging.Earlier.of([*every, acts, does_nothing])
+    earlier = delta_debugging.Earlier.collect([*every, acts, does_nothing])
     assert earlier == delta_debugging.Earlier(frozenset({failed_}), frozenset({functions[3]}), {})
 
 

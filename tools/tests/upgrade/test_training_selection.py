@@ -674,7 +674,7 @@ def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recordi
     """The new one is of all, and the others count as the same."""
     found, recorded = recording("ppo", "sac")
     assert recorded == ["B ppo", "B sac", "A sac"]
-    assert ([training.name for training in found.held], found.same) == (["sac"], ["ppo"])
+    assert ([training.name for training in found.traced], found.same) == (["sac"], ["ppo"])
     assert (set(found.traces[0]), set(found.traces[1])) == ({"sac"}, {"ppo", "sac"})
 
 
