@@ -229,9 +229,9 @@ def _on_environment(
     if resolved is None or not rows:
         return Prepared(requested, Side(side.label, python=python), "your environment")
     folder, cached = overlay(rows, resolved.tools, say, own, python)
-    base = resolved.base or {}
+    below = resolved.base or {}
     further = tuple(
-        f"{name} {version} instead of {base[name]}" if name in base else f"{name} {version}"
+        f"{name} {version} instead of {below[name]}" if name in below else f"{name} {version}"
         for name, version in versions(rows).items()
         if name not in requested.packages
     )

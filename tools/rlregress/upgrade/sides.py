@@ -119,7 +119,7 @@ class Sides:
                 names = choose(recorded_now)
                 a |= self._record_on("A", [by_name[name] for name in names], lines, "", until)
                 for _ in range(len(recorded_now) - len(names)):
-                    _advance(True, kept=True)
+                    _advance(True, was_stored=True)
                 b |= recorded_now
                 if not recorded_now:
                     break
@@ -262,7 +262,7 @@ def recorded(
         if path.is_file():
             try:
                 traces[training.name] = trace_reader.load(path)
-                _advance(counted, kept=True)
+                _advance(counted, was_stored=True)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
