@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from rlregress.inside import methods
 from rlregress.inside.methods import Misfit
+from rlregress.source import read_text
 
 #: the name of a module's own piece, and how that of a class begins.
 MODULE, BODY = "<module>", "<class> "
@@ -310,8 +311,7 @@ def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[
 def _imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
     """Return the names that a file imports from a module."""
     try:
-        with open(file, encoding="utf-8") as opened:
-            text = opened.read()
+        text = read_text(file)
         last = module.rpartition(".")[2]
         # most files do not, and need not be parsed
         mentioned = re.search(rf"\b{last}\s+import\b", text)

@@ -270,8 +270,7 @@ def _of_file(path: str, name: str) -> list[types.CodeType]:
 
 def text_of(path: str) -> str:
     """Return the text of a source file."""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    return source.read_text(path)
 
 
 def _key(code: types.CodeType) -> _Key:

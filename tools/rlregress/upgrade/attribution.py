@@ -26,6 +26,7 @@ from rlregress.model.upgrade_result import (
     PieceExecution,
     findings,
 )
+from rlregress.source import read_text
 from rlregress.upgrade import changed_statements
 
 #: lines of a source difference that are shown.
@@ -76,7 +77,7 @@ def _texts(function: Changed) -> list[list[str]]:
     """The lines of a function on either side."""
     texts = []
     for path, own in zip(function.paths, (function.a, function.b), strict=True):
-        lines = path.read_text(encoding="utf-8").splitlines() if path is not None else []
+        lines = read_text(path).split("\n") if path is not None else []
         texts.append(lines[own.first - 1 : own.last] if own is not None else [])
     return texts
 

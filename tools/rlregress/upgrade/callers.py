@@ -187,7 +187,7 @@ def _read(folders: tuple[str, ...]) -> _Sources:
 def _source(path: Path, package: str) -> _Source:
     found = _Source()
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(path.read_bytes())
     except (OSError, *UNREADABLE):
         return found
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-import io
 import pickle
 import re
-import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -32,7 +30,7 @@ from rlregress.model.code import (
     Changed,
     Function,
 )
-from rlregress.source import UNREADABLE, below, first_line
+from rlregress.source import UNREADABLE, below, find_coding, first_line
 from rlregress.tracing import child_processes
 from rlregress.upgrade.name_origins import find_origins, parse_with_origins
 
@@ -258,7 +256,7 @@ def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
         lines_by_function: list[dict[str, list[list[bytes]]]] = [{}, {}]
         for text, tree, by_name in zip(versions, trees, lines_by_function, strict=True):
             # the same bytes are another text in another coding
-            coding = tokenize.detect_encoding(io.BytesIO(text).readline)[0].encode()
+            coding = find_coding(text).encode()
             lines = text.splitlines()
             for name, node in _pieces(tree):
                 if isinstance(node, _FUNCTIONS):

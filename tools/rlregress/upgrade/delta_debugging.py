@@ -22,7 +22,7 @@ from rlregress.inside import bindings
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
 from rlregress.model.upgrade_result import Cause
-from rlregress.source import UNREADABLE
+from rlregress.source import UNREADABLE, read_text
 from rlregress.tracing.child_processes import last_words
 from rlregress.upgrade.compared_trainings import Training, compare_with_ends
 
@@ -482,7 +482,7 @@ def find_rebound_names(piece: Changed) -> frozenset[str]:
 @cache
 def _find_rebound_names(name: str, old: Path, new: Path) -> frozenset[str]:
     try:
-        return frozenset(bindings.names(name, [old.read_text("utf-8"), new.read_text("utf-8")]))
+        return frozenset(bindings.names(name, [read_text(old), read_text(new)]))
     except (OSError, *UNREADABLE):
         return frozenset()
 
@@ -508,7 +508,7 @@ def list_old_code(group: Sequence[Changed]) -> list[dict[str, object]]:
         assert path is not None
         files.setdefault((path, function.file), []).append(function.name)
     return [
-        {"file": file, "functions": names, "text": path.read_text(encoding="utf-8")}
+        {"file": file, "functions": names, "text": read_text(path)}
         for (path, file), names in files.items()
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.model.code import ADDED, CHANGED, MOVED, REMOVED, WORDING
-from rlregress.upgrade import changed_functions
+from rlregress.upgrade import attribution, changed_functions
 
 BASE = '''
 import warnings
@@ -392,3 +392,16 @@ def test_functions_with_the_same_lines_in_both_versions_are_not_compared(tmp_pat
     found = differ(tmp_path, same + "def f():\n    return 2\n", same + "def f():\n    return 3\n")
     assert names(found) == {"f": "changed"}
     assert compared == {"f", "Kept", ""}
+
+
+def test_the_lines_of_a_function_are_those_of_python(tmp_path):
+    """Neither another coding nor a character that ends no line of Python moves them."""
+    sides = []
+    for number in (1, 2):
+        folder = tmp_path / str(number) / "package"
+        folder.mkdir(parents=True)
+        text = f"# coding: latin-1\n# \f \x85 é\ndef f():\n    return {number}\n"
+        (folder / "module.py").write_text(text, encoding="latin-1")
+        sides.append([str(folder)])
+    (piece,) = changed_functions.find_changed(*sides)
+    assert attribution.source_difference(piece, {}) == ["-    return 1", "+    return 2"]

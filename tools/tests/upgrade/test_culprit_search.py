@@ -541,14 +541,18 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
 
 
 def test_what_is_put_back_is_side_as_code(tmp_path):
-    """The job is that of the training, with the text of the old file, once for each file."""
-    (tmp_path / "a").write_text("# a\n")
+    """The job is that of the training, with the text of the old file, once for each file.
+
+    The text is read in the coding that the file declares.
+    """
+    text = "# coding: latin-1, as in é\n"
+    (tmp_path / "a").write_text(text, encoding="latin-1")
     changed = tuple(replace(of, paths=(tmp_path / "a", tmp_path / "b")) for of in (TRAIN, LOSS))
     job = delta_debugging.make_trial(Training("sb3", "sac", {"seed": 3}), changed, 7)
     assert (job.owner, job.name) == ("sb3", "sac trial 7")
     assert job.job == {
         "seed": 3,
-        "swap": [{"file": FILE, "functions": ["train", "loss"], "text": "# a\n"}],
+        "swap": [{"file": FILE, "functions": ["train", "loss"], "text": text}],
     }
 
 
