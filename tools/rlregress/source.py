@@ -1,4 +1,4 @@
-"""What stands where in a source file: its functions, and the tests that its branches hang on.
+"""The functions of a source file, and the tests that its branches hang on, by their lines.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -113,7 +113,7 @@ def find_coding(text: bytes) -> str:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a source file; what cannot be decoded is replaced."""
+    """Return the text of a source file, with replacements for undecodable bytes."""
     content = Path(path).read_bytes()
     try:
         text = content.decode(find_coding(content), "replace")
