@@ -1,4 +1,4 @@
-"""What stands where in a source file: its functions, and the tests that its branches hang on.
+"""The functions of a source file, and the tests that its branches hang on, by their lines.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -6,6 +6,7 @@ Runs inside foreign and old environments: standard library only, Python 3.10 syn
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
@@ -99,6 +100,26 @@ def of_file(path: str) -> Source | None:
             return parse(file.read())
     except (OSError, *UNREADABLE):
         return None
+
+
+#: the declaration of a coding, in the first or the second line (PEP 263).
+_CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+
+
+def find_coding(text: bytes) -> str:
+    """Return the coding that a source declares. ``tokenize`` refuses some that Python reads."""
+    declared = (_CODING.match(line) for line in text.split(b"\n", 2)[:2])
+    return next((match[1].decode() for match in declared if match), "utf-8")
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a source file, with replacements for undecodable bytes."""
+    content = Path(path).read_bytes()
+    try:
+        text = content.decode(find_coding(content), "replace")
+    except LookupError:  # there is no such coding, and Python does not import the file either
+        text = content.decode("utf-8", "replace")
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def below(

@@ -192,11 +192,11 @@ def test_a_stage_that_is_skipped_is_over_when_a_later_one_begins(clock):
 
 def test_what_follows_a_difference_counts_by_the_chance_of_one():
     """Trainings and starts: a detail that differs makes it certain, without one it is a chance."""
-    options = SimpleNamespace(at_once=2, every=False)
+    options = SimpleNamespace(at_once=2, trace_all=False)
     maybe, certain = (
         {
             stage.name: stage
-            for stage in expected_stages.of_trainings([(1, 8, differs, True)], options)
+            for stage in expected_stages.list_training_stages([(1, 8, differs, True)], options)
         }
         for differs in (False, True)
     )

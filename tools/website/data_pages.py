@@ -188,7 +188,7 @@ def _list_sources(id: str, variant: str, documented: dict[str, list[Expectation]
 def build_histories() -> Pages:
     """Return a page for each framework: upgrade checks of its releases, a row for each change."""
     pages: Pages = {}
-    for name in known_changes.known():
+    for name in known_changes.list_frameworks():
         title, pairs, judged = (
             frameworks.get(name).framework.title,
             known_changes.pairs(name),

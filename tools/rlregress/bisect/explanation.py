@@ -121,7 +121,7 @@ def _explain_by_code(
         details = [catalogue.get(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
         for old, new in _fingerprints(versions, adapters, details):
-            changed += side_fingerprints.compared(old, new).changed
+            changed += side_fingerprints.compare_fingerprints(old, new).changed
         near = [f for finding in findings(changed, pieces) for f in finding.functions]
     elif " " in symptom.name:
         near = _explain_default(symptom.name, pieces, _fingerprints(versions, adapters))
@@ -211,7 +211,8 @@ def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Ch
     changes = [
         change
         for adapter in adapters
-        if step.package in adapter.framework.packages and adapter.name in known_changes.known()
+        if step.package in adapter.framework.packages
+        and adapter.name in known_changes.list_frameworks()
         for change in known_changes.load(adapter.name)
     ]
     return [change for change in changes if _within(step, change.release)]

@@ -303,7 +303,7 @@ class Search:
         files = [checkout.name] if checkout is not None else []
         if side.versions is None:
             prepared = side_environments.prepared(side, self.adapters)
-            return [state.state(prepared, self.adapters), *files]
+            return [state.digest_state(prepared, self.adapters), *files]
         return [
             interpreters.tag(side.requested.python),
             *files,
@@ -346,7 +346,7 @@ def search_releases(
     """Which package, and which release of it, changed something.
 
     Args:
-        every: name all steps, not one.
+        finds_all: name all steps, not one.
 
     Raises:
         UserError: an end cannot be checked, or there is nothing between them.
@@ -354,10 +354,10 @@ def search_releases(
     old, new, unsearched = versions.pins(*ends)
     differing = sorted(name for name in old if old[name] != new[name])
     if not differing:
+        reasons = "".join(f"; not searched: {reason}" for reason in unsearched)
         raise UserError(
             f"'{ends[0].text}' and '{ends[1].text}' pin the same versions of "
-            f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package"
-            f"{''.join(f'; not searched: {unsearched_part}' for unsearched_part in unsearched)}"
+            f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package{reasons}"
         )
 
     python = ends[1].python
@@ -385,21 +385,24 @@ def search_releases(
         count = 0
         for package in needed:
             dates = versions.dates(package)
-            all_releases = versions.releases(package, old[package], new[package], dates, python)
-            row = [world({**other_pins, package: release}) for release in all_releases]
+            releases = versions.releases(package, old[package], new[package], dates, python)
+            row = [world({**other_pins, package: release}) for release in releases]
             count += len(row)
             _expect_checks(0, len(row))
             if not search.begin(row[0] if search.value(row[0]) else world(old), row[-1]):
                 continue
             for step in _steps(search, row, finds_all):
-                change = _explained(search, row, step, all_releases, package)
-                back = Version(change.new) < Version(change.old)
-                date = dates.get(change.old if back else change.new, "")
-                steps.append(replace(change, date=date, back=back))
+                steps.append(_dated(_explained(search, row, step, releases, package), dates))
             if steps and not finds_all:
                 # the next package is searched beside the release that was found of this one
                 other_pins[package] = steps[-1].new
         return _finish_result(search, replace(result, steps=tuple(steps), together=needed), count)
+
+
+def _dated(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
+    """Return a step between releases with its date, and whether it goes back."""
+    back = Version(change.new) < Version(change.old)
+    return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
 
 
 def _expect_checks(ends: int, count: int) -> None:

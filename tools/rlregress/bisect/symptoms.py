@@ -302,7 +302,7 @@ def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
     Raises:
         UserError: there is no such training.
     """
-    trainings = {training.name: training for training in compared_trainings.every(adapter)}
+    trainings = {training.name: training for training in compared_trainings.list_trainings(adapter)}
     title = f"{algorithm} {scenario}".strip()
     if title not in trainings:
         raise UserError(f"there is no built-in training '{title}'; {nearest(title, trainings)}")
@@ -312,7 +312,7 @@ def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
 
 def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symptom:
     """The trace of a user's script, equal to that of the old end or not."""
-    training = compared_trainings.script_training(job, imports)
+    training = compared_trainings.make_script_training(job, imports)
     title = f"trace of {training.name}"
     return Symptom(title, _trace_symptom(training), script=job, key=training.key, foreign=True)
 
@@ -320,12 +320,12 @@ def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symp
 def _trace_symptom(training: Training) -> Callable[[Checked, Checked, Checked], Value]:
     def value(checked: Checked, base: Checked, _: Checked) -> Value:
         a, b = base.trace(training), checked.trace(training)
-        compared = compared_trainings.compared_once(training.name, a, b)
+        compared = compared_trainings.compare_once(training.name, a, b)
         if isinstance(compared, NotTraced):
             raise Unchecked("; ".join(dict.fromkeys(compared.sides.values())))
         if compared.trains_the_same:
             a, b = base.steady_trace(training), checked.steady_trace(training)
-            compared = compared_trainings.held_against(a, b)
+            compared = compared_trainings.compare_with_ends(a, b)
         if compared.first is None:
             return {"": compared.verdict}
         first = explain.divergence(compared.first)[0].removeprefix("first difference ")

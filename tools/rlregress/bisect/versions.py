@@ -39,7 +39,8 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
         if side.tree is not None:
             raise UserError(
                 f"'{side.text}' is a working tree; to search its commits give --repo "
-                f"{(revisions.of_text(side.text) or [side.text])[0]}, and revisions as OLD and NEW"
+                f"{(revisions.parse_revision(side.text) or [side.text])[0]}, and revisions as OLD "
+                "and NEW"
             )
     old_pins, new_pins = (_environment_pins(side) for side in (old, new))
     pins_of_ends = []
@@ -105,7 +106,7 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
         / "releases"
         / f"{package}{python and '-' + interpreters.tag(python)}.json"
     )
-    published = installer.listed(package, interpreters.version(python))
+    published = installer.list_versions(package, interpreters.version(python))
     if published:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(published))

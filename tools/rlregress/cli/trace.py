@@ -120,7 +120,7 @@ def compare_files(a: Path, b: Path) -> int:
             raise UserError(
                 f"{path} holds no events, and nothing is compared{why}; record it again"
             )
-    comparison = compared_trainings.held_against(old, new)
+    comparison = compared_trainings.compare_with_ends(old, new)
     first = comparison.first
     lines = explain.comparison(comparison, old, new)
     if not same_end and (first is None or first.a is first.b is None):

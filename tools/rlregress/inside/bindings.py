@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
+import dataclasses
+import enum
+import inspect
 import re
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rlregress.inside import methods
 from rlregress.inside.methods import Misfit
+from rlregress.source import read_text
 
 #: the name of a module's own piece, and how that of a class begins.
 MODULE, BODY = "<module>", "<class> "
@@ -90,7 +95,7 @@ def _classes(text: str) -> list[str]:
 
 
 def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> list[Binding]:
-    """What a module or a class of it is given in the second text, and is not in the first.
+    """Return the values that a module or a class gets in the second text and not in the first.
 
     Raises:
         Misfit: a value cannot be had here, or not reverted.
@@ -119,6 +124,7 @@ def _of_piece(
         given: what names of the module are where the second text is run.
     """
     owner = _owner(module, piece)
+    fields = wanted.intersection(getattr(owner, "__dataclass_fields__", ()))
     for name in sorted(wanted):
         why = _unplaceable(owner, name, [_whole_body(text, piece) for text in texts])
         if why:
@@ -128,7 +134,11 @@ def _of_piece(
         for text, of in zip(texts, ({}, given), strict=False)
     )
     found: list[Binding] = []
-    for name in sorted(wanted):
+    if isinstance(owner, enum.EnumMeta):
+        return list(_member_values(owner, wanted, now, then)), then
+    if fields:
+        found += _field_defaults(owner, {name: (now.get(name), then.get(name)) for name in fields})
+    for name in sorted(wanted - fields):
         there = vars(owner).get(name, _ABSENT)
         if not _matches(there, now.get(name, _ABSENT)):
             raise Misfit(f"{name} of {piece} is not what its statements give")
@@ -141,6 +151,102 @@ def _of_piece(
         if owner is module and there is not _ABSENT:
             found += [Binding(*importer, value) for importer in _importers(module, name, there)]
     return found, then
+
+
+def _member_values(
+    owner: enum.EnumMeta, wanted: set[str], now: Mapping[str, Any], then: Mapping[str, Any]
+) -> Iterator[Binding]:
+    """Yield the values of members of an enumeration, and the members by their values.
+
+    Raises:
+        Misfit: a member comes or goes, or is a number or a text by itself.
+    """
+    members: Mapping[str, Any] = owner.__members__
+    for name in sorted(wanted):
+        if name not in members or name not in then:
+            raise Misfit(f"{name} of {owner.__name__} is a member of one version only")
+        if vars(owner)["_member_type_"] is not object or not isinstance(
+            then[name], (*_PRIMITIVE, tuple)
+        ):
+            raise Misfit(f"{name} of {owner.__name__} is more than a member with a value")
+        if not _matches(members[name]._value_, now.get(name, _ABSENT)):
+            raise Misfit(f"{name} of {owner.__name__} is not what its statements give")
+        yield Binding(members[name], "_value_", then[name])
+    by_value = {value: member for value, member in owner._value2member_map_.items()
+                if member.name not in wanted}  # fmt: skip
+    by_value |= {then[name]: members[name] for name in wanted}
+    yield Binding(owner, "_value2member_map_", by_value)
+
+
+def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Iterator[Binding]:
+    """Yield what holds the defaults of fields: a dataclass, and those that inherit the fields.
+
+    Args:
+        defaults: field -> what the statement of either version gives it.
+
+    Raises:
+        Misfit: a default is no longer what its statement gives, or is made in another way.
+    """
+    fields = vars(owner).get("__dataclass_fields__", {})
+    changed: dict[str, dataclasses.Field[Any]] = {}
+    for name, (now, then) in sorted(defaults.items()):
+        if name not in fields:
+            raise Misfit(f"{name} of {owner.__name__} is a field of another class")
+        changed[name] = copy.copy(fields[name])
+        old, new = (
+            value if isinstance(value, dataclasses.Field) else dataclasses.field(default=value)
+            for value in (then, now)
+        )
+        is_made = [field.default is dataclasses.MISSING for field in (old, new)]
+        if is_made[0] != is_made[1] or not _matches(fields[name].default, new.default):
+            raise Misfit(f"the default of {name} of {owner.__name__} is made in another way")
+        changed[name].default, changed[name].default_factory = old.default, old.default_factory
+        if name in vars(owner) and not is_made[0]:
+            yield Binding(owner, name, old.default)
+    for kind in _with_subclasses(owner):
+        own = vars(kind).get("__dataclass_fields__", {})
+        inherited = {name: new for name, new in changed.items() if own.get(name) is fields[name]}
+        if inherited:
+            yield Binding(kind, "__dataclass_fields__", {**own, **inherited})
+            init = vars(kind).get("__init__")
+            # one that the class defines itself has defaults of its own
+            if init is not None and init.__code__.co_filename == "<string>":
+                yield Binding(kind, "__init__", _with_defaults(init, inherited))
+
+
+def _with_subclasses(owner: type) -> Iterator[type]:
+    yield owner
+    subclasses: list[type] = type.__subclasses__(owner)
+    for kind in subclasses:
+        yield from _with_subclasses(kind)
+
+
+def _with_defaults(
+    init: types.FunctionType, fields: Mapping[str, dataclasses.Field[Any]]
+) -> types.FunctionType:
+    """Return a constructor that ``dataclasses`` has made, with other defaults."""
+    cells = dict(zip(init.__code__.co_freevars, init.__closure__ or (), strict=True))
+    for name, field in fields.items():
+        for free in cells:
+            # "_dflt_epochs", or "__dataclass_dflt_epochs__" from Python 3.12 on
+            if re.fullmatch(rf"_(_dataclass_)?dflt_{name}(__)?", free):
+                factory = field.default_factory
+                has_factory = factory is not dataclasses.MISSING
+                cells[free] = types.CellType(factory if has_factory else field.default)
+    made = types.FunctionType(
+        init.__code__, init.__globals__, init.__name__, None, tuple(cells.values())
+    )
+    made.__dict__.update(vars(init))
+    made.__annotations__, made.__qualname__ = dict(init.__annotations__), init.__qualname__
+    parameters = inspect.signature(init).parameters.values()
+    given = {p.name: p.default for p in parameters if p.default is not p.empty}
+    given |= {n: field.default for n, field in fields.items()
+              if n in given and field.default is not dataclasses.MISSING}  # fmt: skip
+    by_keyword = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    made.__defaults__ = tuple(given[p.name] for p in parameters
+                              if p.name in given and p.name not in by_keyword) or None  # fmt: skip
+    made.__kwdefaults__ = {n: value for n, value in given.items() if n in by_keyword} or None
+    return made
 
 
 def put(bindings: Sequence[Binding]) -> None:
@@ -203,10 +309,9 @@ def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[
 
 @lru_cache(maxsize=4096)
 def _imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
-    """What a file imports from a module."""
+    """Return the names that a file imports from a module."""
     try:
-        with open(file, encoding="utf-8") as opened:
-            text = opened.read()
+        text = read_text(file)
         last = module.rpartition(".")[2]
         # most files do not, and need not be parsed
         mentioned = re.search(rf"\b{last}\s+import\b", text)
@@ -226,8 +331,6 @@ def _owner(module: types.ModuleType, piece: str) -> Any:
 
 def _unplaceable(owner: Any, name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
     """Why a name cannot be given another value; empty: it can."""
-    if isinstance(owner, type) and name in getattr(owner, "__dataclass_fields__", ()):
-        return "it is a field, whose default is in the constructor too"
     for body in bodies:
         for statement in body:
             if isinstance(statement, _DEFINITIONS) and statement.name == name:
@@ -256,7 +359,7 @@ def _values(
     module: types.ModuleType, owner: Any, piece: str, text: str, wanted: set[str],
     given: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """What the statements of a text give the wanted names, run in a copy of the module."""
+    """Run statements of a text in a copy of the module; return the values of the wanted names."""
     body = [statement for statement in _body(text, piece) if _binds(statement) & wanted]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
@@ -275,7 +378,7 @@ def _values(
 
 
 def _matches(there: Any, value: Any, same: bool = False) -> bool:
-    """Whether a value is what is there, as far as it can be told.
+    """Return whether a value is what is there, as far as it can be told.
 
     Args:
         same: of what cannot be told, whether it is the same object; otherwise, of the same kind.
@@ -336,7 +439,7 @@ def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[str]]:
 
 
 def _words(statement: ast.stmt) -> str:
-    """What it does: no annotation gives a name a value."""
+    """Dump a statement without its annotations, which give no name a value."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return (

@@ -1,22 +1,32 @@
-"""What a process loads: modules and scripts that run, data that is read; and what it starts.
+"""The modules, scripts and data that a process loads, and the processes that it starts.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax. An audit hook
 notes what ``sys.modules`` no longer tells at the end, such as a script and what it took out again.
 It has to be in place before anything is imported: what a process has loaded before it forks
-belongs to each of its children.
+belongs to each of its children. Code can have an effect without being called: the hook also notes
+who reads a source or the code of a function, lists a folder, looks for a module, or sets a tracer.
 """
 
 from __future__ import annotations
 
 import _thread
 import contextlib
+import dis
+import functools
+import gc
+import linecache
 import os
 import subprocess
 import sys
-import threading  # noqa: F401 - before what it imports is replaced
-from types import CodeType
+import threading  # noqa: F401  before what it imports is replaced
+import tokenize
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
 from typing import Any
 
+from rlregress import source
 from rlregress.inside.events import Places
 
 #: sources and what Python makes of them: they are opened when they are imported.
@@ -31,51 +41,193 @@ _STARTERS = frozenset({subprocess.__file__, os.__file__})
 #: what tells something of the machine, and runs no code that is traced.
 _PLATFORM_COMMANDS = ("uname", "lsb_release", "nvidia-smi", "git", "lscpu")
 
+#: this suite, and what reads files for others.
+_SUITE = os.path.dirname(os.path.abspath(source.__file__)) + os.sep
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_INSTALLED = tuple(
+    os.path.join(_STANDARD_LIBRARY, name) for name in ("site-packages", "dist-packages")
+)
+_IMPORT = "<frozen importlib."
+#: attributes of code that tell its arguments, its name and its kind.
+_OF_DEFINITION = frozenset(
+    ["co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_varnames", "co_name"]
+    + ["co_qualname", "co_filename", "co_firstlineno", "co_flags"]
+)
+_SHOWING = frozenset({warnings.__file__, traceback.__file__})
+
 _watching = False
 _run: set[str] = set()
 _read: set[str] = set()
+#: sources that something else than an import has read.
+_sources: set[str] = set()
+#: identity -> code of functions that something has taken from them; kept, so that no other code
+#: comes to have that identity.
+_codes: dict[int, CodeType] = {}
+#: folders that something else than an import has listed, and modules that were looked for.
+_listed: set[str] = set()
+_sought: set[str] = set()
 #: process, how it has started another one or a thread whose calls nothing notes, and in which file.
 _started: set[tuple[int, str, str]] = set()
 
 
+class _Sought:
+    """Notes the names of modules that are looked for, and finds none."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Note the name; whoever comes next finds the module."""
+        _sought.add(name)
+
+
 def watch() -> None:
-    """Note what is loaded from now on, for as long as the process lives."""
+    """Note everything that is loaded from now on, for as long as the process lives."""
     global _watching
     if not _watching:
         _watching = True
         sys.addaudithook(_audit)
+        sys.meta_path.insert(0, _Sought)
         # threads of ``threading`` are started by what it has imported of that name
         start_thread = _thread.start_new_thread
 
         def started_thread(*arguments: Any) -> int:
-            _started.add((os.getpid(), "_thread.start_new_thread", _starter()))
+            started_by = _starter(sys._getframe(1))
+            _started.add((os.getpid(), "_thread.start_new_thread", started_by))
             return start_thread(*arguments)
 
         _thread.start_new_thread = started_thread
+        read_lines = linecache.getlines
+
+        def noted_getlines(file: str, *arguments: Any) -> list[str]:
+            # also of a file that it has read before
+            frame = sys._getframe(1)
+            if not _is_shown(frame) and not _is_of_suite(frame):
+                with contextlib.suppress(OSError):
+                    _sources.add(os.path.abspath(file))
+            return read_lines(file, *arguments)
+
+        linecache.getlines = noted_getlines  # type: ignore[assignment]
 
 
 def _audit(event: str, given: tuple[Any, ...]) -> None:
-    if event == "exec":
-        if isinstance(given[0], CodeType) and given[0].co_name == "<module>":
-            _run.add(given[0].co_filename)
-    elif event == "open":
-        path, mode, flags = given
-        writes = mode[:1] in ("w", "x", "a") if mode else flags & os.O_WRONLY
-        if isinstance(path, (str, bytes)) and not writes:
-            name = os.fsdecode(path)
-            if not name.endswith(_PYTHON):
-                # now, as the working directory may be another one later, or gone
-                with contextlib.suppress(OSError):
-                    _read.add(os.path.abspath(name))
-    elif event in _STARTING:
-        command = os.path.basename(os.fsdecode(given[0])) if given and given[0] else ""
-        if command not in _PLATFORM_COMMANDS:
-            _started.add((os.getpid(), event, _starter()))
+    note = _NOTES.get(event)
+    # each step of a tracer reads the code of its frame, which is an event, too
+    if note is not None and (note is not _note_code or given[1] == "__code__"):
+        note(event, given)
 
 
-def _starter() -> str:
+def _note_execution(_: str, given: tuple[Any, ...]) -> None:
+    if isinstance(given[0], CodeType) and given[0].co_name == "<module>":
+        _run.add(given[0].co_filename)
+
+
+def _note_opening(_: str, given: tuple[Any, ...]) -> None:
+    path, mode, flags = given
+    writes = mode[:1] in ("w", "x", "a") if mode else flags & os.O_WRONLY
+    if isinstance(path, (str, bytes)) and not writes:
+        name = os.fsdecode(path)
+        files = _read
+        if name.endswith(_PYTHON):
+            frame = sys._getframe(2)
+            if _is_import(frame) or _is_of_suite(frame) or _is_cached(frame):
+                return
+            files = _sources
+        # now, as the working directory may be another one later, or gone
+        with contextlib.suppress(OSError):
+            files.add(os.path.abspath(name))
+
+
+def _note_listing(_: str, given: tuple[Any, ...]) -> None:
+    path = given[0] if given and given[0] is not None else "."
+    if isinstance(path, (str, bytes)) and not _file_of(sys._getframe(2)).startswith(_IMPORT):
+        with contextlib.suppress(OSError):
+            _listed.add(os.path.abspath(os.fsdecode(path)))
+
+
+def _note_code(_: str, given: tuple[Any, ...]) -> None:
+    if type(given[0]) is not FunctionType:
+        return
+    frame = sys._getframe(2)
+    if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_of_suite(frame):
+        # to read the attribute would come here again
+        code = next(x for x in gc.get_referents(given[0]) if type(x) is CodeType)
+        _codes[id(code)] = code
+
+
+def _note_start(event: str, given: tuple[Any, ...]) -> None:
+    command = os.path.basename(os.fsdecode(given[0])) if given and given[0] else ""
+    if command not in _PLATFORM_COMMANDS:
+        _started.add((os.getpid(), event, _starter(sys._getframe(2))))
+
+
+_NOTES: dict[str, Callable[[str, tuple[Any, ...]], None]] = {
+    "exec": _note_execution,
+    "open": _note_opening,
+    "os.listdir": _note_listing,
+    "os.scandir": _note_listing,
+    "object.__getattr__": _note_code,
+    **dict.fromkeys(_STARTING, _note_start),
+}
+
+
+def _file_of(frame: Any) -> str:
+    return str(frame.f_code.co_filename)
+
+
+@functools.cache
+def _reads_definition(code: CodeType, offset: int) -> bool:
+    """Return whether an instruction reads of a function's code only what its definition decides on.
+
+    A function that becomes a generator has another definition; see ``training_selection``.
+    """
+    if code.co_name == "_signature_from_function":
+        return True
+    following = (step for step in dis.get_instructions(code) if step.offset > offset)
+    step = next(following, None)
+    return step is not None and step.opname == "LOAD_ATTR" and step.argval in _OF_DEFINITION
+
+
+def _is_import(frame: Any) -> bool:
+    """Return whether a file is read to import it: a loader can also be asked for its source."""
+    names: list[str] = []
+    while frame is not None and len(names) < 3 and _file_of(frame).startswith(_IMPORT):
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return names == ["get_data", "get_code", "exec_module"]
+
+
+def _is_cached(frame: Any) -> bool:
+    """Return whether ``linecache`` opens a file for one of its callers, who is noted."""
+    while frame is not None and _file_of(frame) == tokenize.__file__:
+        frame = frame.f_back
+    names: list[str] = []
+    while frame is not None and _file_of(frame) == linecache.__file__:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return "getlines" in names
+
+
+def _is_shown(frame: Any) -> bool:
+    """Return whether a line is read to show it in a warning or a stack: its function runs, and
+    counts.
+    """
+    return frame.f_back is not None and _file_of(frame.f_back) in _SHOWING
+
+
+def _is_of_suite(frame: Any) -> bool:
+    """Return whether this suite reads something, by itself or by the standard library."""
+    while frame is not None:
+        file = _file_of(frame)
+        if file.startswith(_SUITE):
+            return True
+        in_library = file.startswith(_STANDARD_LIBRARY) and not file.startswith(_INSTALLED)
+        if not (in_library or file.startswith("<frozen ")):
+            return False
+        frame = frame.f_back
+    return False
+
+
+def _starter(frame: Any) -> str:
     """The file of what starts another process or thread."""
-    frame: Any = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename in _STARTERS:
         frame = frame.f_back
     return str(frame.f_code.co_filename)
@@ -96,21 +248,40 @@ def started(places: Places) -> list[str]:
     )
 
 
-def loaded(places: Places) -> dict[str, list[str]]:
-    """What is loaded by now; files are those of the traced code, named below their roots.
+def loaded(places: Places) -> dict[str, list[Any]]:
+    """Return everything that is loaded by now; traced files are named below their roots.
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
     Python; ``distributions_imported``: top-level modules beside the standard library and this
-    suite; ``folders_imported``: where these lie.
+    suite; ``folders_imported``: where these lie. ``examined``: files and functions whose text or
+    code something else than an import has read, "" for a whole file; ``listed``: folders whose
+    files something has listed; ``sought``: modules that were looked for and are not imported.
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     names = {name.partition(".")[0] for name in list(sys.modules)} - _not_installed()
+    imported = _named({*_run, *(file for file in modules if file)}, places)
+    packages = {file.removesuffix(".py").partition(os.sep)[0] for file in imported}
+    sought = _sought.difference(sys.modules)
     return {
-        "imported": _named({*_run, *(file for file in modules if file)}, places),
+        "imported": imported,
+        "examined": sorted({*_examined(places)}),
+        "listed": _named(_listed, places),
+        "sought": sorted(name for name in sought if name.partition(".")[0] in packages),
         "opened": _named(_read, places),
         "distributions_imported": sorted(names),
         "folders_imported": sorted({place for name in names for place in _places(name)}),
     }
+
+
+def _examined(places: Places) -> Iterator[tuple[str, str]]:
+    for file in _named(_sources, places):
+        yield file, ""
+    for code in list(_codes.values()):
+        file_name = places.name(code.co_filename)
+        if file_name is not None:
+            parsed = source.of_file(code.co_filename)
+            name = parsed.function(code.co_firstlineno) if parsed is not None else ""
+            yield file_name, name if name != "<module>" else ""
 
 
 def _places(name: str) -> list[str]:

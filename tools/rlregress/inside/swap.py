@@ -119,7 +119,7 @@ def _bind(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
 
 
 def defaults_of(file: str, name: str, text: str) -> Defaults | None:
-    """What the arguments of a function are by default, with values as they are now.
+    """Return the defaults of a function's arguments, with values as they are now.
 
     None: none of them has to be computed, or it is no function at the top of a module or a class.
     """
@@ -127,7 +127,7 @@ def defaults_of(file: str, name: str, text: str) -> Defaults | None:
 
 
 def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> list[bindings.Binding]:
-    """What a module, or a class of it, is given in another text of its file; see ``bindings``."""
+    """Return the values that another text of its file gives a module or a class: ``bindings``."""
     path = _path(file, roots)
     _import(path, file)
     return bindings.others(sys.modules[_module(file)], piece, (text_of(path), text))
@@ -189,7 +189,7 @@ def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
 def _fits(
     old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
 ) -> bool:
-    """Whether the one code can stand where the other does, or no class holds it."""
+    """Return whether the other code can replace the function's, or no class holds it."""
     if not methods.of_a_class(name, texts):
         return True
     if len(old) != len(new) or methods.decorated_otherwise(name, texts):
@@ -202,7 +202,7 @@ def _fits(
 
 
 def _instead(text: str, path: str, file: str, name: str) -> dict[_Key, types.CodeType]:
-    """What stands in the file under that name -> the other code."""
+    """Return the functions of the file under that name, each with its other code."""
     new, old = _codes(text, path, name), _of_file(path, name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {file}")
@@ -269,9 +269,8 @@ def _of_file(path: str, name: str) -> list[types.CodeType]:
 
 
 def text_of(path: str) -> str:
-    """What a source file holds."""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    """Return the text of a source file."""
+    return source.read_text(path)
 
 
 def _key(code: types.CodeType) -> _Key:
@@ -281,7 +280,7 @@ def _key(code: types.CodeType) -> _Key:
 def _replaced(
     code: types.CodeType, instead: dict[_Key, types.CodeType], used: set[_Key]
 ) -> types.CodeType:
-    """The code that stands in its place; itself if neither it nor what it makes is another."""
+    """Return the replacement of a code object; itself if neither it nor code inside it has one."""
     if _key(code) in instead:
         used.add(_key(code))
         return instead[_key(code)]
@@ -340,5 +339,5 @@ def _modules() -> list[types.ModuleType]:
 
 
 def _is_same(first: str, second: str) -> bool:
-    """Whether two paths lead to one file; a link has the name of its file here."""
+    """Return whether two paths lead to one file; a link has the name of its file here."""
     return os.path.basename(first) == os.path.basename(second) and _real(first) == _real(second)

@@ -19,7 +19,8 @@ class Function:
         name: qualified: "SAC.train"; ``MODULE`` and "<class> Name" for what runs at import.
         first, last: lines.
         code: what it does, without docstrings, annotations and messages.
-        whole: the same with them.
+        spoken: the same with messages.
+        whole: the same with all of them.
         defines: functions and classes that it defines, in order, each with its block.
         acts: its definition does more than give it a name, such as by a decorator.
     """
@@ -28,6 +29,7 @@ class Function:
     first: int
     last: int
     code: str
+    spoken: str = ""
     whole: str = ""
     defines: tuple[str, ...] = ()
     acts: bool = False

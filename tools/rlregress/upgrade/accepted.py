@@ -42,7 +42,7 @@ class _File:
 
 
 def load(path: Path | None) -> tuple[Accepted, ...]:
-    """What is accepted; nothing without a file.
+    """Return the accepted entries of a file; none without a file.
 
     Raises:
         UserError: the file is missing, or an entry is wrong or there twice.
@@ -71,13 +71,14 @@ def applied(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
     notes = {row.key: row.note for row in reviewed}
     if not notes:
         return result
-    known = {entry.key for entry in result.entries}
-    stale = tuple(f"{row.name} ({row.key})" for row in reviewed if row.key not in known)
+    keys = {entry.key for entry in result.entries}
+    stale = tuple(f"{row.name} ({row.key})" for row in reviewed if row.key not in keys)
     script = result.script
     return replace(
         result,
         frameworks=tuple(
-            replace(of, entries=_marked(of.entries, notes)) for of in result.frameworks
+            replace(framework, entries=_marked(framework.entries, notes))
+            for framework in result.frameworks
         ),
         script=script and replace(script, entries=_marked(script.entries, notes)),
         other_packages=_marked(result.other_packages, notes),

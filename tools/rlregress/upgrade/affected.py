@@ -1,4 +1,4 @@
-"""What an upgrade concerns: which frameworks, and whether physics can move."""
+"""Which frameworks an upgrade concerns, and whether physics can change."""
 
 from __future__ import annotations
 
@@ -20,51 +20,55 @@ PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
 _BELOW = PHYSICS | {"torch"}
 
 
-def unrelated(names: Iterable[str], there: Iterable[Distributions]) -> set[str]:
+def unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> set[str]:
     """Distributions that have nothing to do with any framework.
 
     They require neither a framework nor what one stands on, and no framework requires them.
 
     Args:
-        there: what is found on either side; what is found nowhere may be related.
+        distributions: what is found on either side; what is found nowhere may be related.
     """
-    known = {
+    framework_names = {
         name for known_name in frameworks.names() for name in _own(frameworks.get(known_name))
     } | _BELOW
-    found: set[str] = set()
+    installed_names: set[str] = set()
     related: set[str] = set()
-    for side in there:
-        required = closures.requirements_of(sorted(known), side).keys()
+    for side in distributions:
+        required = closures.requirements_of(sorted(framework_names), side).keys()
         for name in set(names) & side.keys():
-            found.add(name)
-            if name in required or closures.requirements_of([name], side).keys() & known:
+            installed_names.add(name)
+            if name in required or closures.requirements_of([name], side).keys() & framework_names:
                 related.add(name)
-    return found - related
+    return installed_names - related
 
 
 def _pins(side: Requested) -> dict[str, str]:
     return {str(canonicalize_name(Requirement(row).name)): row for row in side.requirements}
 
 
-def packages(a: Requested, b: Requested) -> frozenset[str]:
+def packages(old: Requested, new: Requested) -> frozenset[str]:
     """Packages that are pinned otherwise on the two sides.
 
     All that are pinned if none is, except of two lock files. What a side does not pin is on it as
     it is installed.
     """
-    one, other = _pins(a), _pins(b)
-    names = frozenset(one) | frozenset(other)
-    if any(side.tree or side.environment for side in (a, b)):
-        return frozenset(name for name in names if one.get(name) != other.get(name))
+    old_pins, new_pins = _pins(old), _pins(new)
+    names = frozenset(old_pins) | frozenset(new_pins)
+    if any(side.tree or side.environment for side in (old, new)):
+        return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
     def pin(pins: dict[str, str], name: str) -> str:
         if name in pins and not installed.is_release(pins[name]):
             return pins[name]
-        here = installed.version(name)
-        return f"{name}=={installed.public(here)} {installed.why_no_release(name)}" if here else ""
+        installed_version = installed.version(name)
+        return (
+            f"{name}=={installed.public(installed_version)} {installed.why_no_release(name)}"
+            if installed_version
+            else ""
+        )
 
-    differing = frozenset(name for name in names if pin(one, name) != pin(other, name))
-    return differing if differing or (a.lock and b.lock) else names
+    differing = frozenset(name for name in names if pin(old_pins, name) != pin(new_pins, name))
+    return differing if differing or (old.lock and new.lock) else names
 
 
 def _own(adapter: Adapter) -> set[str]:
@@ -79,14 +83,14 @@ def _has(adapter: Adapter, side: Requested) -> bool:
         return working_tree.root_of(adapter.framework.modules, side.tree) is not None
     if side.environment is not None:
         python = side.environment / "bin" / "python"
-        there = interpreters.distributions(str(python)) if python.exists() else {}
-        return str(canonicalize_name(adapter.framework.packages[0])) in there
+        installed_names = interpreters.distributions(str(python)) if python.exists() else {}
+        return str(canonicalize_name(adapter.framework.packages[0])) in installed_names
     return False
 
 
 def adapters(
-    a: Requested,
-    b: Requested,
+    old: Requested,
+    new: Requested,
     moved: frozenset[str],
     named: Sequence[str] = (),
     script: bool = False,
@@ -103,51 +107,56 @@ def adapters(
         UserError: none of the packages is a framework or below one, or all are of frameworks that
             ``named`` leaves out.
     """
-    known = [frameworks.get(name) for name in frameworks.names()]
+    all_adapters = [frameworks.get(name) for name in frameworks.names()]
     concerned = [
         adapter
-        for adapter in known
-        if _own(adapter) & moved or any(_has(adapter, side) for side in (a, b))
+        for adapter in all_adapters
+        if _own(adapter) & moved or any(_has(adapter, side) for side in (old, new))
     ]
     if named:
-        chosen = [frameworks.get(name) for name in named]
-        others = {adapter.name for adapter in concerned} - {adapter.name for adapter in chosen}
-        if others and len(others) == len(concerned) and not moved & _BELOW:
-            names = ",".join(sorted(others))
+        named_adapters = [frameworks.get(name) for name in named]
+        chosen_names = {adapter.name for adapter in named_adapters}
+        unnamed = {adapter.name for adapter in concerned} - chosen_names
+        if unnamed and len(unnamed) == len(concerned) and not moved & _BELOW:
+            names = ",".join(sorted(unnamed))
             raise UserError(
                 f"what differs between the sides is of {names}, and --framework asks "
                 f"{', '.join(named)} alone; give --framework {names}, or leave it out"
             )
-        return chosen
-    same = not moved and not any(side.tree or side.environment for side in (a, b))
+        return named_adapters
+    same = not moved and not any(side.tree or side.environment for side in (old, new))
     if script and not same:
         return concerned
     if moved & _BELOW:
-        pinned = [adapter for adapter in known if _own(adapter) & (a.packages | b.packages)]
+        pinned = [
+            adapter for adapter in all_adapters if _own(adapter) & (old.packages | new.packages)
+        ]
         return pinned or frameworks.installed()
-    if concerned or (a.lock and b.lock):
+    if concerned or (old.lock and new.lock):
         return concerned
     if same:
         raise UserError(
             "old and new are both the installed version; expected another version for one, such as "
-            f"{known[0].framework.packages[0]}==<version>"
+            f"{all_adapters[0].framework.packages[0]}==<version>"
         )
-    if trees := [side.text for side in (a, b) if side.tree is not None]:
-        modules = ", ".join(x.framework.modules[0] for x in known if x.framework.modules)
+    if trees := [side.text for side in (old, new) if side.tree is not None]:
+        modules = ", ".join(x.framework.modules[0] for x in all_adapters if x.framework.modules)
         raise UserError(
             f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
             f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
         )
     raise UserError(
-        f"'{' '.join(sorted(moved)) or a.text}' concerns no framework known here; "
-        f"expected one of {', '.join(x.framework.packages[0] for x in known)}; name it with "
+        f"'{' '.join(sorted(moved)) or old.text}' concerns no framework known here; "
+        f"expected one of {', '.join(x.framework.packages[0] for x in all_adapters)}; name it with "
         "--framework, or a script that uses it with --script"
     )
 
 
-def imports(a: Requested, b: Requested, moved: frozenset[str]) -> dict[str, list[str]]:
-    """What differs of what a script imports: ``distributions``, and packages in ``trees``."""
-    folders = [side.tree for side in (a, b) if side.tree is not None]
+def imports(old: Requested, new: Requested, moved: frozenset[str]) -> dict[str, list[str]]:
+    """Return the differing packages that a script may import: ``distributions``, and those in
+    ``trees``.
+    """
+    folders = [side.tree for side in (old, new) if side.tree is not None]
     roots = [root for tree in folders for root in working_tree.roots(tree)]
     modules = {module for root in roots for module in working_tree.modules(root)}
     return {"distributions": sorted(moved - _BELOW), "trees": sorted(modules)}

@@ -1,4 +1,4 @@
-"""What explains what: details and traces by the functions that differ, and what is documented."""
+"""Explanations: details and traces by the functions that differ, and by the documentation."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ from rlregress.model.upgrade_result import (
     PieceExecution,
     findings,
 )
+from rlregress.source import read_text
 from rlregress.upgrade import changed_statements
 
 #: lines of a source difference that are shown.
 _LINES = 24
 
 
-def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
-    """How what the new version does stands to what is documented of its version."""
+def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
+    """Describe how the new variant of a detail compares with the documented one."""
     with contextlib.suppress(UserError, InvalidVersion):
         row = expectations.filter_by_version(load_all_documented(adapter), version).get(
             (detail.id, detail.scope)
@@ -47,17 +48,17 @@ def standing(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
     return UNDOCUMENTED
 
 
-def of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
+def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
     """Details, with their scopes, that are documented of a framework, but of none of these."""
     with contextlib.suppress(UserError, InvalidVersion):
         rows = load_all_documented(adapter)
-        here = [expectations.filter_by_version(rows, version) for version in versions]
-        return {(row.id, row.scope) for row in rows}.difference(*here)
+        documented_rows = [expectations.filter_by_version(rows, version) for version in versions]
+        return {(row.id, row.scope) for row in rows}.difference(*documented_rows)
     return set()
 
 
-def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
-    """What is documented of a changed detail: since when it is done so, why, and where."""
+def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
+    """Return what the documentation says of a changed detail: since when, why, and where."""
     sentences = []
     with contextlib.suppress(UserError):
         rows = [
@@ -66,8 +67,8 @@ def documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
         for row in sorted(rows, key=lambda row: Version(row.since)):
             if row.variant in (detail.a.variant, detail.b.variant):
                 until = f" until {row.until}" if row.until else ""
-                rest = [part for part in (row.note or row.deviation, row.upstream) if part]
-                after = f": {' '.join(rest).rstrip('.')}" if rest else ""
+                remarks = [part for part in (row.note or row.deviation, row.upstream) if part]
+                after = f": {' '.join(remarks).rstrip('.')}" if remarks else ""
                 sentences.append(f"{variant_words(row.variant)} since {row.since}{until}{after}")
     return sentences
 
@@ -76,7 +77,7 @@ def _texts(function: Changed) -> list[list[str]]:
     """The lines of a function on either side."""
     texts = []
     for path, own in zip(function.paths, (function.a, function.b), strict=True):
-        lines = path.read_text(encoding="utf-8").splitlines() if path is not None else []
+        lines = read_text(path).split("\n") if path is not None else []
         texts.append(lines[own.first - 1 : own.last] if own is not None else [])
     return texts
 
@@ -105,28 +106,28 @@ def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
     return rank
 
 
-def side_by_side(functions: Iterable[Changed], executed: Executed) -> dict[Changed, Hunk]:
+def pair_lines(functions: Iterable[Changed], executed: Executed) -> dict[Changed, Hunk]:
     """Function -> its lines that differ, with those around them, of both sides."""
     hunks = {}
     for function in dict.fromkeys(functions):
-        one, other = _texts(function)
+        old_text, new_text = _texts(function)
         first = [own.first if own is not None else 1 for own in (function.a, function.b)]
         rank = _ranked(function, executed)
         links = [
             source_links.find_source_url(path, function.file_on(side))
             for side, path in zip("ab", function.paths, strict=True)
         ]
-        found = diff_texts(str(function), one, other, (first[0], first[1]), rank)
-        hunks[function] = replace(found, links=(links[0], links[1]))
+        hunk = diff_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
+        hunks[function] = replace(hunk, links=(links[0], links[1]))
     return hunks
 
 
 def source_difference(function: Changed, executed: Executed) -> list[str]:
-    """The lines of a function that differ: what ran and does something else before all others."""
-    one, other = _texts(function)
+    """Return the lines in which a function differs, those that ran first."""
+    old_text, new_text = _texts(function)
     first = function.b.first if function.b is not None else 1
     rank = _ranked(function, executed)
-    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, old_text, new_text, autojunk=False)
     codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     rows = [
         row
@@ -135,13 +136,17 @@ def source_difference(function: Changed, executed: Executed) -> list[str]:
             key=lambda code: (
                 rank(first + code[3], first + code[4]),
                 # what only stands in another block, after what says something else
-                _unindented(one[code[1] : code[2]]) == _unindented(other[code[3] : code[4]]),
+                _unindented(old_text[code[1] : code[2]])
+                == _unindented(new_text[code[3] : code[4]]),
             ),
         )
-        for row in (*(f"-{x}" for x in one[begin:end]), *(f"+{x}" for x in other[start:stop]))
+        for row in (
+            *(f"-{x}" for x in old_text[begin:end]),
+            *(f"+{x}" for x in new_text[start:stop]),
+        )
     ]
-    more = [f"... and {len(rows) - _LINES} more lines"] if len(rows) > _LINES else []
-    return rows[:_LINES] + more
+    left_out = [f"... and {len(rows) - _LINES} more lines"] if len(rows) > _LINES else []
+    return rows[:_LINES] + left_out
 
 
 def _unindented(lines: Sequence[str]) -> list[str]:
@@ -172,7 +177,7 @@ def explaining_functions(
     return named
 
 
-def shown_functions(executions: Iterable[PieceExecution]) -> list[Changed]:
+def choose_functions(executions: Iterable[PieceExecution]) -> list[Changed]:
     """Return the functions whose lines a page shows, of those that ran and of those that did not.
 
     Of thousands, as of a release with many new files, the rest is only listed.

@@ -1,4 +1,4 @@
-"""Both versions: how they are compared, what of them was executed, and what came of it."""
+"""Both versions: how they are compared, and the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rlregress.upgrade.upgrade_options import Options
 
 @dataclass(frozen=True, kw_only=True)
 class Executed:
-    """What trainings executed, and what came of them.
+    """The code that trainings executed, and the result of each training.
 
     Attributes:
         traces: of the old and of the new version, by name.
@@ -55,23 +55,26 @@ def join_executed(ran: Sequence[Executed]) -> Executed:
 
 @dataclass(frozen=True)
 class BothVersions:
-    """Both versions, what differs between them, and how they are compared."""
+    """Both versions, the differences between them, and how they are compared."""
 
     sides: Sides
-    found: Inventory
+    inventory: Inventory
     options: Options
 
     @property
     def folders(self) -> list[str]:
         """Folders of the new version's packages."""
-        return self.found.folders("new")
+        return self.inventory.folders("new")
 
     def find_culprits(
-        self, held: Sequence[Traced], trainings: Sequence[Training], differing: Sequence[Changed]
+        self,
+        compared: Sequence[Traced],
+        trainings: Sequence[Training],
+        differing: Sequence[Changed],
     ) -> dict[str, Cause]:
         """Return of each training that differs the changes that make it differ."""
-        return recordings.causes_of(
-            self.sides, held, trainings, differing, self.found.pieces, self.options
+        return recordings.find_causes(
+            self.sides, compared, trainings, differing, self.inventory.pieces, self.options
         )
 
     def find_executions(
@@ -99,19 +102,19 @@ class BothVersions:
     def measure_costs(
         self,
         trainings: Sequence[Training],
-        held: Sequence[Traced],
-        lost: Sequence[NotTraced],
+        compared: Sequence[Traced],
+        not_compared: Sequence[NotTraced],
         executions: Iterable[PieceExecution],
     ) -> tuple[Cost, ...]:
         """Return time and memory of trainings that execute changed code."""
         executing = {name for execution in executions for name in execution.trainings}
-        spent = time.time() - self.options.begun
-        return costs.measured(self.sides, trainings, held, lost, executing, spent)
+        spent = time.time() - self.options.started
+        return costs.measure_costs(self.sides, trainings, compared, not_compared, executing, spent)
 
     def inject_faults(
         self,
         executions: Sequence[PieceExecution],
-        held: Iterable[Traced],
+        compared: Iterable[Traced],
         trainings: Iterable[Training],
         new: Mapping[str, Trace],
     ) -> MutationTest | None:
@@ -119,7 +122,7 @@ class BothVersions:
         options = self.options
         if not options.prove:
             return None
-        names = {training.name for training in held if training.proved}
+        names = {training.name for training in compared if training.proved}
         options.say(
             f"seeding up to {options.prove} faults into {len(executions)} changed functions"
         )
@@ -136,11 +139,13 @@ class BothVersions:
         self, executions: Sequence[PieceExecution], ran: Executed, framework: str = ""
     ) -> list[Entry]:
         """Return the entries of pieces of code."""
-        found = self.found
+        inventory = self.inventory
         unnamed = entries.unnamed((execution.function for execution in executions), self.folders)
-        known = outside_training.load()
-        pieces = entries.of_pieces(executions, ran.checks, unnamed, known, framework)
-        return entries.of_distributions(entries.without_public(pieces, found.public), found.parts)
+        outside = outside_training.load()
+        pieces = entries.of_pieces(executions, ran.checks, unnamed, outside, framework)
+        return entries.of_distributions(
+            entries.without_public(pieces, inventory.public), inventory.parts
+        )
 
     def list_others(
         self,
@@ -150,7 +155,7 @@ class BothVersions:
         unused: Collection[str],
     ) -> list[Entry]:
         """Return entries that belong to no framework: metadata, packages, files, environments."""
-        found = self.found
+        inventory = self.inventory
         used = {
             name: imported | ran.headers("opened").get(name, set())
             for name, imported in ran.headers("imported").items()
@@ -158,8 +163,10 @@ class BothVersions:
         packages = ran.headers("distributions_imported")
         return [
             *self.list_pieces(self.find_executions(pieces, ran.traces, {}), ran),
-            *entries.of_distributions(entries.of_files(found, ran.checks, used), found.parts),
-            *entries.of_metadata(found, unused),
-            *entries.of_packages(found, ran.checks, packages),
+            *entries.of_distributions(
+                entries.of_files(inventory, ran.checks, used), inventory.parts
+            ),
+            *entries.of_metadata(inventory, unused),
+            *entries.of_packages(inventory, ran.checks, packages),
             *entries.of_environments(moved),
         ]

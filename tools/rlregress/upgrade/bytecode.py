@@ -28,7 +28,11 @@ def keep(overlay: Path, python: str = "") -> None:
     """
     distributions = distribution_metadata.in_folder(overlay).values()
     stores = {_store(overlay, x, python): [*_modules(overlay, x)] for x in distributions}
-    new = {store: paths for store, paths in stores.items() if cached_folders.ready(store) is None}
+    new = {
+        store: paths
+        for store, paths in stores.items()
+        if cached_folders.read_ready_record(store) is None
+    }
     _compile([path for paths in new.values() for path in paths], python)
     for store, paths in stores.items():
         compiled = [(path, _compiled(path, python)) for path in paths]
@@ -36,14 +40,14 @@ def keep(overlay: Path, python: str = "") -> None:
             _fill(store, [(store / p.relative_to(overlay), p) for _, p in compiled if p.exists()])
             continue
         for _, path in compiled:
-            kept = store / path.relative_to(overlay)
-            if kept.exists() and not path.exists():
+            stored = store / path.relative_to(overlay)
+            if stored.exists() and not path.exists():
                 path.parent.mkdir(exist_ok=True)
-                os.link(kept, path)
+                os.link(stored, path)
 
 
 def _store(overlay: Path, distribution: importlib.metadata.Distribution, python: str) -> Path:
-    """Where the bytecode of a package is kept; it holds for files of one time of unpacking."""
+    """Return the folder of a package's bytecode, for files of one time of unpacking."""
     first = next(_modules(overlay, distribution), overlay)
     unpacked = first.stat().st_mtime_ns
     own = distribution_metadata.name_of(distribution)
@@ -54,9 +58,9 @@ def _store(overlay: Path, distribution: importlib.metadata.Distribution, python:
 def _modules(overlay: Path, distribution: importlib.metadata.Distribution) -> Iterator[Path]:
     """The modules of a package, without its tests."""
     for path in distribution.files or ():
-        here = overlay / path
-        if path.suffix == ".py" and "tests" not in path.parts and here.is_file():
-            yield here
+        module_path = overlay / path
+        if path.suffix == ".py" and "tests" not in path.parts and module_path.is_file():
+            yield module_path
 
 
 def _compiled(path: Path, python: str) -> Path:
@@ -67,16 +71,16 @@ def _compile(paths: list[Path], python: str) -> None:
     # what cannot be compiled is found where it is imported
     workers = "0" if len(paths) > _MANY else "1"
     command = [python or sys.executable, "-m", "compileall", "-q", "-j", workers, "-i", "-"]
-    listed = "\n".join(map(str, paths))
-    subprocess.run(command, input=listed, text=True, capture_output=True, check=False)
+    path_lines = "\n".join(map(str, paths))
+    subprocess.run(command, input=path_lines, text=True, capture_output=True, check=False)
 
 
 def _fill(store: Path, pairs: list[tuple[Path, Path]]) -> None:
     def make(target: Path) -> dict[str, Any]:
-        for kept, path in pairs:
-            here = target / kept.relative_to(store)
-            here.parent.mkdir(parents=True, exist_ok=True)
-            os.link(path, here)
+        for stored, path in pairs:
+            target_path = target / stored.relative_to(store)
+            target_path.parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, target_path)
         return {"modules": len(pairs)}
 
-    cached_folders.made(store, make)
+    cached_folders.make_once(store, make)

@@ -29,8 +29,8 @@ __all__ = [
     "cache",
     "check",
     "locked",
-    "made",
-    "ready",
+    "make_once",
+    "read_ready_record",
     "scratch",
     "silent",
 ]
@@ -80,16 +80,16 @@ def locked(folder: Path, say: Say = silent) -> Iterator[None]:
 
 @contextmanager
 def scratch(kind: str) -> Iterator[Path]:
-    """A folder of this command alone, removed when it ends; what killed ones have left goes, too.
+    """Make a folder for this command alone and remove it at the end, with those of killed commands.
 
     Raises:
         UserError: the cache cannot be written.
     """
     place = cache() / kind
-    for left in place.glob("*.lock"):
-        with suppress(OSError, Timeout), FileLock(left, timeout=0):
-            shutil.rmtree(left.with_suffix(""), ignore_errors=True)
-            left.unlink()
+    for lock in place.glob("*.lock"):
+        with suppress(OSError, Timeout), FileLock(lock, timeout=0):
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            lock.unlink()
     folder = place / uuid4().hex
     with locked(folder):
         try:
@@ -100,8 +100,8 @@ def scratch(kind: str) -> Iterator[Path]:
             Path(f"{folder}.lock").unlink(missing_ok=True)
 
 
-def ready(folder: Path) -> dict[str, Any] | None:
-    """What a finished folder says of itself, or None if it is missing or not finished."""
+def read_ready_record(folder: Path) -> dict[str, Any] | None:
+    """Return the record of a finished folder, or None if it is missing or not finished."""
     try:
         noted: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -109,19 +109,19 @@ def ready(folder: Path) -> dict[str, Any] | None:
     return noted
 
 
-def made(folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = silent) -> bool:
+def make_once(folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = silent) -> bool:
     """Make a folder unless it is there; whether it was.
 
     Args:
         make: fills an empty folder, and returns what to note down about it.
     """
     with locked(folder, say):
-        if ready(folder) is not None:
+        if read_ready_record(folder) is not None:
             return True
         prefix = f"making-{folder.name}-"
         # what a killed command has left
-        for left in [folder, *folder.parent.glob(f"{prefix}*")]:
-            shutil.rmtree(left, ignore_errors=True)
+        for stale in [folder, *folder.parent.glob(f"{prefix}*")]:
+            shutil.rmtree(stale, ignore_errors=True)
         target = Path(mkdtemp(prefix=prefix, dir=folder.parent))
         try:
             noted = make(target)

@@ -1,4 +1,4 @@
-"""What calls a function, and under which conditions: what would reach it.
+"""The calls of a function, and the conditions under which each is made.
 
 A method is called by what can be an instance of its class: ``self`` in the class, in its bases and
 in what derives from it; a name that is annotated with one of these, or made by calling it. A
@@ -41,7 +41,7 @@ class _Call:
 
 @dataclass
 class _Source:
-    """What a file says of classes and calls.
+    """The classes and calls of a source file.
 
     Attributes:
         calls: by the name that is called.
@@ -57,7 +57,7 @@ class _Source:
 
 
 def callers(function: Changed, folders: Sequence[str]) -> list[str]:
-    """In words, where a function is called from, and what has to hold there.
+    """Describe where a function is called from, and under which conditions.
 
     Args:
         folders: packages to look in.
@@ -80,8 +80,8 @@ def callers(function: Changed, folders: Sequence[str]) -> list[str]:
                 continue
             if not kind and not _is_of_module(call, name, file, function.file, source):
                 continue
-            held = f" if {' and '.join(call.conditions)}" if call.conditions else ""
-            sentences.append(f"may be called by {call.where or 'the module'} ({file}){held}")
+            condition = f" if {' and '.join(call.conditions)}" if call.conditions else ""
+            sentences.append(f"may be called by {call.where or 'the module'} ({file}){condition}")
             if len(dict.fromkeys(sentences)) >= _LISTED:
                 return list(dict.fromkeys(sentences))
     return list(dict.fromkeys(sentences))
@@ -92,12 +92,12 @@ def _module(file: str) -> str:
 
 
 def _hands_out(module: str, file: str) -> bool:
-    """Whether a module may offer names of a file: it is that file, or a package above it."""
+    """Return whether a module may offer names of a file: it is that file, or a package above it."""
     return f"{_module(file)}.".startswith(f"{module}.")
 
 
 def _is_of_module(call: _Call, name: str, file: str, own: str, source: _Source) -> bool:
-    """Whether a call is that of a function, or of a class, at the top of the module ``own``."""
+    """Return whether a call is that of a function or a class at the top of the module ``own``."""
     if file == own and not call.on:
         return True
     module, imported = source.imported.get(call.on or name, ("", ""))
@@ -118,15 +118,17 @@ class _Sources:
         self._ancestors: dict[_Class, set[_Class]] = {}
 
     def is_one(self, call: _Call, file: str, own: _Class) -> bool:
-        """Whether what a method is called on can be an instance of a class."""
+        """Return whether the object of a method call can be an instance of a class."""
         source = self.files[file]
         around = next((call.where[:end] for end in range(len(call.where), 0, -1)
                        if call.where[:end] in source.classes), "")  # fmt: skip
         names = source.kinds.get(call.on, set()) | {call.on}
         if call.on in ("self", "cls", "super"):
             names = {around}
-        found = {of for name in names for of in self._classes(name, file)}
-        return any(own in self._of(kind) or kind in self._of(own) for kind in found)
+        kinds = {kind for name in names for kind in self._classes(name, file)}
+        return any(
+            own in self._with_ancestors(kind) or kind in self._with_ancestors(own) for kind in kinds
+        )
 
     def _classes(self, name: str, file: str) -> Iterator[_Class]:
         """The classes that a name of a file stands for."""
@@ -138,23 +140,23 @@ class _Sources:
                 if _hands_out(module, home):
                     yield home, theirs
 
-    def _of(self, kind: _Class) -> set[_Class]:
+    def _with_ancestors(self, kind: _Class) -> set[_Class]:
         """A class and its bases, as far as the packages have them."""
         if kind not in self._ancestors:
-            known: set[_Class] = set()
-            left = [kind]
-            while left:
-                file, name = left.pop()
-                if (file, name) not in known and file in self.files:
-                    known.add((file, name))
+            ancestors: set[_Class] = set()
+            waiting = [kind]
+            while waiting:
+                file, name = waiting.pop()
+                if (file, name) not in ancestors and file in self.files:
+                    ancestors.add((file, name))
                     for base in self.files[file].classes.get(name, ()):
-                        left += self._classes(base, file)
-            self._ancestors[kind] = known
+                        waiting += self._classes(base, file)
+            self._ancestors[kind] = ancestors
         return self._ancestors[kind]
 
 
 def _last(node: ast.AST | None) -> str:
-    """The last name of an expression; of a call that of what is called."""
+    """Return the last name of an expression; of a call the name of the called function."""
     if isinstance(node, ast.Call):
         return _last(node.func)
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
@@ -173,19 +175,19 @@ def _names(node: ast.AST) -> Iterator[str]:
 @cache
 def _read(folders: tuple[str, ...]) -> _Sources:
     """The sources of packages."""
-    found = {}
+    sources = {}
     for folder in map(Path, folders):
         for path in below(folder):
             if path.suffix == ".py":
                 file = path.relative_to(folder.parent).as_posix()
-                found[file] = _source(path, file.rpartition("/")[0].replace("/", "."))
-    return _Sources(found)
+                sources[file] = _source(path, file.rpartition("/")[0].replace("/", "."))
+    return _Sources(sources)
 
 
 def _source(path: Path, package: str) -> _Source:
     found = _Source()
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(path.read_bytes())
     except (OSError, *UNREADABLE):
         return found
 

@@ -83,50 +83,56 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
         )
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
-    wanted = sides or (requested.parse(options.a), requested.parse(options.b))
-    wanted = requested.on_environment(*wanted)
-    pinned = affected.packages(*wanted)
-    adapters = affected.adapters(*wanted, pinned, options.frameworks, options.script is not None)
+    versions = sides or (requested.parse(options.a), requested.parse(options.b))
+    versions = requested.on_environment(*versions)
+    pinned = affected.packages(*versions)
+    adapters = affected.adapters(*versions, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:
         raise UserError(
             f"no framework here differs between {options.a} and {options.b}, so that nothing "
             f"loads {options.checkpoint}; name another version"
         )
     if not adapters and options.script is None:
-        idle = [
-            Prepared(side, current(x), "not made") for x, side in zip("AB", wanted, strict=True)
-        ]
-        here = closures.on_path(current("installed"))
-        entries_ = entries.of_idle(pinned, affected.unrelated(pinned, [here]))
-        return Upgrade(
-            a=idle[0].info, b=idle[1].info, frameworks=(), pinned=pinned, other_packages=entries_
-        )
+        distributions = closures.on_path(current("installed"))
+        idle = entries.of_idle(pinned, affected.unrelated(pinned, [distributions]))
+        return _make_unjudged(versions, "not made", pinned, idle)
     if options.script is None:
         _check_names(adapters, options)
     deadline = options.deadline
     progress.limit(deadline.at - time.time())
     try:
         with limited(deadline):
-            result = _judged_upgrade(wanted, pinned, adapters, options)
+            result = _judge_upgrade(versions, pinned, adapters, options)
     except OutOfTime as error:
         # before anything could be compared
         deadline.cut.append("any of what differs")
-        sides_ = [
-            Prepared(side, current(x), "not compared") for x, side in zip("AB", wanted, strict=True)
-        ]
-        lost = tuple(
+        unjudged = [
             Entry(kind=model.PACKAGE, name=name, reason=str(error))
             for name in sorted(pinned) or [options.b]
-        )
-        result = Upgrade(
-            a=sides_[0].info, b=sides_[1].info, frameworks=(), pinned=pinned, other_packages=lost
-        )
-    cut = tuple(f"{what}: {deadline.reason}" for what in deadline.cut)
+        ]
+        result = _make_unjudged(versions, "not compared", pinned, unjudged)
+    cut = tuple(f"{cut_short}: {deadline.reason}" for cut_short in deadline.cut)
     return accepted.applied(replace(result, cut=cut), reviewed)
 
 
-def _judged_upgrade(
-    wanted: tuple[Requested, Requested],
+def _make_unjudged(
+    versions: tuple[Requested, Requested],
+    how: str,
+    pinned: frozenset[str],
+    unjudged: Sequence[Entry],
+) -> Upgrade:
+    """Return an upgrade of which nothing was compared."""
+    old, new = (
+        Prepared(version, current(label), how)
+        for label, version in zip("AB", versions, strict=True)
+    )
+    return Upgrade(
+        a=old.info, b=new.info, frameworks=(), pinned=pinned, other_packages=tuple(unjudged)
+    )
+
+
+def _judge_upgrade(
+    versions: tuple[Requested, Requested],
     pinned: frozenset[str],
     adapters: Sequence[Adapter],
     options: Options,
@@ -137,43 +143,43 @@ def _judged_upgrade(
         OutOfTime: the minutes were over before anything could be compared.
     """
     progress.begin(expected_stages.MAKING)
-    pair = resolve(*wanted, pinned, adapters, options.say)
-    a, b = side_environments.prepare(pair, options.say, options.lend)
-    for line in (*a.lines, *b.lines):
+    pair = resolve(*versions, pinned, adapters, options.say)
+    old, new = side_environments.prepare(pair, options.say, options.lend)
+    for line in (*old.lines, *new.lines):
         options.say(line)
-    _check(a, b)
+    _check(old, new)
     progress.begin(expected_stages.LISTING)
-    found = inventory(pair, a, b, options.until("names"))
-    for line in (found.summary, *early_answers.of_inventory(found)):
+    differences = inventory(pair, old, new, options.until("names"))
+    for line in (differences.summary, *early_answers.describe_inventory(differences)):
         options.say(line)
     options = replace(options, compared_from=time.time())
     script = None
     if options.script is not None:
-        script = compared_trainings.script_training(options.script, pair.imports)
-    with _work(a, b, pair.adapters, options, script) as folders:
-        result = _compare_versions(pair, (a, b), found, folders, options, script)
+        script = compared_trainings.make_script_training(options.script, pair.imports)
+    with _open_work_folders(old, new, pair.adapters, options, script) as folders:
+        result = _compare_versions(pair, (old, new), differences, folders, options, script)
     judged = tuple(
-        _judged(of, adapter, (a, b), options)
-        for of, adapter in zip(result.frameworks, pair.adapters, strict=True)
+        _judge_returns(framework, adapter, (old, new), options)
+        for framework, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
     one_way = coverage.ExecutedCode(
         {training.name: training.b for training in result.traced}
     ).one_way()
     return replace(
-        result, frameworks=judged, differing=state.differing(a, b), one_way=tuple(one_way)
+        result, frameworks=judged, differing=state.differing(old, new), one_way=tuple(one_way)
     )
 
 
 def _check_user_file(options: Options) -> None:
     """UserError if there is none, if it is not to be trusted, or if there is no use for it."""
-    given = {"--loader": options.loader, "--observations": options.observations}
+    inputs = {"--loader": options.loader, "--observations": options.observations}
     if options.checkpoint is None:
         for flag in [
-            f for f, path in {**given, "--environment": options.environment}.items() if path
+            f for f, path in {**inputs, "--environment": options.environment}.items() if path
         ]:
             raise UserError(f"{flag} is given without a file to load; name it with --checkpoint")
         return
-    for flag, path in {"--checkpoint": options.checkpoint, **given}.items():
+    for flag, path in {"--checkpoint": options.checkpoint, **inputs}.items():
         if path is not None and not path.is_file():
             raise UserError(f"{flag} is {path}, and there is no such file")
     if not os.environ.get(TRUST):
@@ -190,10 +196,10 @@ def _check_user_file(options: Options) -> None:
 
 def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
     """UserError for a scenario or an algorithm that no version can have, before any is made."""
-    known = []
+    titles = []
     for adapter in adapters:
         try:
-            known.append(
+            titles.append(
                 {
                     *adapter.trace_trainings(),
                     *adapter.framework.algorithms,
@@ -201,10 +207,10 @@ def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
                 }
             )
         except Exception:  # foreign code of a framework that need not be installed here
-            known.append(set())
-    if all(known):
+            titles.append(set())
+    if all(titles):
         # of a copy without any, as of scripts for gym, the two versions may have some
-        _check_titles(set().union(*known), options)
+        _check_titles(set().union(*titles), options)
 
 
 def _check_titles(titles: Iterable[str], options: Options) -> None:
@@ -222,8 +228,8 @@ def _check_titles(titles: Iterable[str], options: Options) -> None:
             raise UserError(f"unknown scenario '{name}'; {nearest(name, scenarios)}")
 
 
-def _check(a: Prepared, b: Prepared) -> None:
-    pythons = [interpreters.python_of(side.side) for side in (a, b)]
+def _check(old: Prepared, new: Prepared) -> None:
+    pythons = [interpreters.python_of(side.side) for side in (old, new)]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
@@ -233,26 +239,26 @@ def _check(a: Prepared, b: Prepared) -> None:
 
 
 @contextmanager
-def _work(
-    a: Prepared,
-    b: Prepared,
+def _open_work_folders(
+    old: Prepared,
+    new: Prepared,
     adapters: Sequence[Adapter],
     options: Options,
     script: Training | None,
 ) -> Iterator[tuple[Path, Path]]:
-    """Where the answers and traces of either side are kept until the gate has ended.
+    """Make the folders that hold answers and traces of both versions until the command has ended.
 
     One that was interrupted, or had too little time, goes on there. A gate that had ended is done
     anew: both sides are recorded in one session on one machine.
     """
     shared = [state.own_digest(), state.machine()]
     shared += [script.key] if script is not None else []
-    states = [state.state(side, adapters) for side in (a, b)]
+    states = [state.digest_state(side, adapters) for side in (old, new)]
     if options.keep is not None:
         with ExitStack() as stack:
             folders = []
-            for of_side in states:
-                folder = options.keep / state.key_of([of_side, *shared])
+            for version_state in states:
+                folder = options.keep / state.key_of([version_state, *shared])
                 if folder not in folders:
                     stack.enter_context(cached_folders.locked(folder, options.say))
                 folder.mkdir(parents=True, exist_ok=True)
@@ -264,11 +270,11 @@ def _work(
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
         pair = folder / MARKS[0], folder / MARKS[1]
-        for of in pair:
-            of.mkdir(parents=True, exist_ok=True)
-        left = len(list(folder.glob("*/*.trace")))
-        if left:
-            options.say(f"going on from an interrupted gate: {left} traces are kept")
+        for version_folder in pair:
+            version_folder.mkdir(parents=True, exist_ok=True)
+        trace_count = len(list(folder.glob("*/*.trace")))
+        if trace_count:
+            options.say(f"going on from an interrupted gate: {trace_count} traces are kept")
         try:
             yield pair
         except OutOfTime:
@@ -283,7 +289,7 @@ def _work(
 
 @dataclass(frozen=True, kw_only=True)
 class _Planned:
-    """What is compared of one framework.
+    """The planned comparison of one framework.
 
     Attributes:
         own: what differs of it.
@@ -303,44 +309,46 @@ class _Planned:
 def _compare_versions(
     pair: Pair,
     prepared: tuple[Prepared, Prepared],
-    found: Inventory,
+    differences: Inventory,
     folders: tuple[Path, Path],
     options: Options,
     script: Training | None,
 ) -> Upgrade:
     """Compare the script, details, trainings, files and physics of both versions."""
-    a, b = prepared
-    with Sides((a.side, b.side), folders, options.workers, options.say) as sides:
-        both = BothVersions(sides, found, options)
-        of_script, ran = None, []
+    old, new = prepared
+    with Sides((old.side, new.side), folders, options.workers, options.say) as sides:
+        both = BothVersions(sides, differences, options)
+        script_result, ran = None, []
         if script is not None:
             # first: it is what was asked for, and says which details matter to it
-            of_script, executed = compare_script(both, script.noting(found.others(())))
+            script_result, executed = compare_script(both, script.noting(differences.others(())))
             ran.append(executed)
-        left_out = [_left_out(adapter, ran, options) for adapter in pair.adapters]
+        left_out = [_list_skipped_families(adapter, ran, options) for adapter in pair.adapters]
         prints = _start_probes(both, pair.adapters, left_out)
-        played = sides.run("physics", side_physics.played) if pair.moves_physics else None
+        played = (
+            sides.run("physics", side_physics.play_environments) if pair.moves_physics else None
+        )
         planned = _plan(both, pair.adapters, prints, left_out, prepared)
         files_of = pair.adapters if options.loads_files else ()
-        of_frameworks = []
-        for of, executed in _compare_frameworks(both, planned, files_of):
-            of_frameworks.append(of)
+        framework_results = []
+        for framework_result, executed in _compare_frameworks(both, planned, files_of):
+            framework_results.append(framework_result)
             ran.append(executed)
         # last: where time is limited, trainings come first
-        of_frameworks = _load_files(both, of_frameworks, files_of)
-        moved = _moved(played, options) if played is not None else []
-    unowned = [] if script is not None else find_unowned(pair.adapters, found)
-    unused = _unused_names(found, of_script, options)
+        framework_results = _load_files(both, framework_results, files_of)
+        moved = _compare_physics(played, options) if played is not None else []
+    unowned = [] if script is not None else find_unowned(pair.adapters, differences)
+    unused = _unused_names(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
         # a script is one program: that it runs little of a release is no fault of either
         coverage_ = model.MIN_COVERAGE if script is None else 0.0
     return Upgrade(
-        a=a.info,
-        b=b.info,
-        frameworks=tuple(of_frameworks),
+        a=old.info,
+        b=new.info,
+        frameworks=tuple(framework_results),
         physics=tuple(moved),
-        script=of_script,
+        script=script_result,
         file=options.checkpoint.name if options.checkpoint is not None else "",
         other_packages=tuple(both.list_others(unowned, join_executed(ran), moved, unused)),
         pinned=pair.pinned,
@@ -355,9 +363,9 @@ def _start_probes(
     """Begin to probe details on both versions; of each framework, what they will give."""
     options = both.options
     probed = [_details(names, options) for names in left_out]
-    details_ = expected_stages.of_details(probed, options)
-    rest = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
-    progress.expect([*details_, rest])
+    details_ = expected_stages.list_detail_stages(probed, options)
+    unknown_stage = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
+    progress.expect([*details_, unknown_stage])
     return [
         both.sides.run(
             "-".join([adapter.full_name, "details" if details else "no-details", *names]),
@@ -377,34 +385,41 @@ def _plan(
     left_out: Sequence[Sequence[str]],
     prepared: tuple[Prepared, Prepared],
 ) -> list[_Planned]:
-    """Return what is compared of each framework, when its details are probed."""
-    options, found = both.options, both.found
+    """Return the planned comparison of each framework, when its details are probed."""
+    options, differences = both.options, both.inventory
     progress.begin(expected_stages.DETAILS)
-    results = [_prints(of, adapter) for adapter, of in zip(adapters, prints, strict=True)]
+    results = [
+        _wait_for_probes(answers, adapter)
+        for adapter, answers in zip(adapters, prints, strict=True)
+    ]
     owned = [
-        FrameworkDifferences(adapter, found, prints_, options.script is None)
+        FrameworkDifferences(adapter, differences, prints_, options.script is None)
         for adapter, prints_ in zip(adapters, results, strict=True)
     ]
     # before anything trains: what differs is known here
     for line in (line for own in owned for line in own.answers):
         options.say(line)
-    chosen, one_sided = _trainings(adapters, results, options)
+    trainings_by_framework, one_sided = _choose_trainings(adapters, results, options)
     return [
         _Planned(
             own=own,
-            trainings=[t.noting(found.others(own.adapter.framework.modules)) for t in trainings],
+            trainings=[
+                t.noting(differences.others(own.adapter.framework.modules)) for t in trainings
+            ],
             one_sided=titles,
             left_out=names,
-            selects=not options.every and state.same_surroundings(*prepared, own.adapter),
+            selects=not options.trace_all and state.same_surroundings(*prepared, own.adapter),
         )
-        for own, trainings, titles, names in zip(owned, chosen, one_sided, left_out, strict=True)
+        for own, trainings, titles, names in zip(
+            owned, trainings_by_framework, one_sided, left_out, strict=True
+        )
     ]
 
 
 def _compare_frameworks(
     both: BothVersions, planned: Sequence[_Planned], files_of: Sequence[Adapter]
 ) -> Iterator[tuple[OfFramework, Executed]]:
-    """Yield what is found of each framework, and what its trainings executed."""
+    """Yield the result of each framework, and what its trainings executed."""
     options = both.options
     adapters = [plan.own.adapter for plan in planned]
     following = [
@@ -415,28 +430,35 @@ def _compare_frameworks(
     for number, plan in enumerate(planned):
         progress.expect(
             [
-                *expected_stages.of_trainings(following[number:], options),
-                *expected_stages.of_files(files_of, options),
-                *expected_stages.of_returns(adapters, to_train, options),
+                *expected_stages.list_training_stages(following[number:], options),
+                *expected_stages.list_file_stages(files_of, options),
+                *expected_stages.list_return_stages(adapters, to_train, options),
             ]
         )
-        of, executed = compare_framework(both, plan.own, plan.trainings, plan.selects)
-        to_train[number] = of.to_train
+        framework_result, executed = compare_framework(both, plan.own, plan.trainings, plan.selects)
+        to_train[number] = framework_result.to_train
         built_in = [name for side in plan.own.prints for name in side.algorithms]
         lacks = not_checked.sentences(plan.own.adapter, options, plan.left_out, built_in)
-        extra = entries.of_one_sided(plan.one_sided, of.name)
-        yield replace(of, entries=(*of.entries, *extra), not_checked=tuple(lacks)), executed
+        extra = entries.of_one_sided(plan.one_sided, framework_result.name)
+        yield (
+            replace(
+                framework_result,
+                entries=(*framework_result.entries, *extra),
+                not_checked=tuple(lacks),
+            ),
+            executed,
+        )
 
 
 def _load_files(
-    both: BothVersions, of_frameworks: Sequence[OfFramework], files_of: Sequence[Adapter]
+    both: BothVersions, framework_results: Sequence[OfFramework], files_of: Sequence[Adapter]
 ) -> list[OfFramework]:
     """Return the frameworks with what came of their old files."""
     options = both.options
     progress.begin(expected_stages.FILES)
     tasks = [
         both.sides.between(
-            side_files.compared,
+            side_files.compare_files,
             adapter,
             options.algorithms,
             options.both_ways,
@@ -444,35 +466,49 @@ def _load_files(
         )
         for adapter in files_of
     ]
-    with_files = list(of_frameworks)
+    with_files = list(framework_results)
     for number, task in enumerate(tasks):
-        of = of_frameworks[number]
-        files = entries.of_saved(task.result(), of.name)
+        framework_result = framework_results[number]
+        files = entries.of_saved(task.result(), framework_result.name)
         if files and not any(file.is_late for file in files):
             unmoved = sum(file.state == model.SAME for file in files)
-            options.say(f"{of.name}: {unmoved} of {len(files)} kinds of saved files are the same")
-        with_files[number] = replace(of, entries=(*of.entries, *files))
+            options.say(
+                f"{framework_result.name}: {unmoved} of {len(files)} kinds of saved files are the "
+                "same"
+            )
+        with_files[number] = replace(framework_result, entries=(*framework_result.entries, *files))
     return with_files
 
 
-def _left_out(adapter: Adapter, ran: Sequence[Executed], options: Options) -> list[str]:
-    """Families of details that are not probed: the command or its script is about others."""
-    names, modules = list(options.algorithms), adapter.framework.modules
-    if options.script is not None:
-        names = [file for executed in ran for files in executed.headers("functions").values()
-                 for file in files if file.partition("/")[0] in modules]  # fmt: skip
-    of_names = [set(re.split(r"[/_.]", name)) for name in names]
-    words = set().union(*of_names)
-    # without any, nothing is chosen, or it is not known what the script executes
-    every = _algorithms() if words else ()
-    others = [name for name in every if not adapter.framework.is_about(name, words)]
-    # a script may use what is an algorithm's without its class; and which further families A2C
-    # uses, which has no details of its own, is known of none
-    if options.script or not all(
-        any(adapter.framework.is_about(a, of) for a in every) for of in of_names
-    ):
-        return sorted(set(others) - words)
-    return sorted(requested_names.exclusive_families(others) - words)
+def _list_skipped_families(
+    adapter: Adapter, ran: Sequence[Executed], options: Options
+) -> list[str]:
+    """Return the families of details that are not probed, as the command is about others."""
+    names = options.algorithms if options.script is None else _list_executed_files(adapter, ran)
+    subjects = [set(re.split(r"[/_.]", name)) for name in names]
+    words = set().union(*subjects)
+    if not words:
+        # nothing was chosen, or it is not known what the script executes
+        return []
+    is_about, algorithms = adapter.framework.is_about, _algorithms()
+    other_families = {name for name in algorithms if not is_about(name, words)}
+    # A script may use a family of others without their class. So may A2C, which has no details of
+    # its own.
+    has_details = all(any(is_about(name, words) for name in algorithms) for words in subjects)
+    if options.script is None and has_details:
+        other_families |= requested_names.exclusive_families(other_families)
+    return sorted(other_families - words)
+
+
+def _list_executed_files(adapter: Adapter, ran: Sequence[Executed]) -> list[str]:
+    """Return the framework's files of which a script executed functions."""
+    return [
+        file
+        for executed in ran
+        for files in executed.headers("functions").values()
+        for file in files
+        if file.partition("/")[0] in adapter.framework.modules
+    ]
 
 
 def _algorithms() -> frozenset[str]:
@@ -480,23 +516,27 @@ def _algorithms() -> frozenset[str]:
 
 
 def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:
-    every = () if options.only_scenarios else catalogue.all_details()
-    return [detail for detail in every if detail.family not in left_out]
+    details = () if options.only_scenarios else catalogue.all_details()
+    return [detail for detail in details if detail.family not in left_out]
 
 
-def _unused_names(found: Inventory, of_script: OfScript | None, options: Options) -> frozenset[str]:
+def _unused_names(
+    differences: Inventory, script_result: OfScript | None, options: Options
+) -> frozenset[str]:
     """Names that are gone or incompatible and that no file of the user can use."""
-    if of_script is not None:
-        return of_script.names.unused if of_script.names is not None else frozenset()
-    if options.accepted is None or not found.broken:
+    if script_result is not None:
+        return script_result.names.unused if script_result.names is not None else frozenset()
+    if options.accepted is None or not differences.broken:
         return frozenset()
     folder, report = options.accepted.resolve().parent, options.report.resolve()
-    compared = found.folders("old")
-    return names_in_script.unused_below(folder, report, found.broken, found.users, compared)
+    compared = differences.folders("old")
+    return names_in_script.find_unused_below(
+        folder, report, differences.broken, differences.users, compared
+    )
 
 
-def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
-    """What probes gave on both versions; nothing if time was over: what was compared still counts.
+def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprint]:
+    """Return the answers of both versions' probes; none if time was over.
 
     Raises:
         UserError: a version gave no answers.
@@ -509,10 +549,10 @@ def _prints(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, Fingerprin
         return late, late
 
 
-def _moved(played: Answers, options: Options) -> list[Moved]:
+def _compare_physics(played: Answers, options: Options) -> list[Moved]:
     """Environments that both versions have played in time."""
     try:
-        moved = side_physics.compared(played[0].result(), played[1].result())
+        moved = side_physics.compare_physics(played[0].result(), played[1].result())
     except OutOfTime as error:
         note_cut("physics")
         moved = [Moved(environment="physics", step=None, note=str(error), missing="AB")]
@@ -530,56 +570,66 @@ def _user_file(options: Options) -> dict[str, str] | None:
     return {**absolute, "environment": options.environment}
 
 
-def _trainings(
+def _choose_trainings(
     adapters: Sequence[Adapter],
     probes: Sequence[tuple[Fingerprint, Fingerprint]],
     options: Options,
 ) -> tuple[list[list[Training]], list[dict[str, str]]]:
-    """By framework, what is traced: every algorithm, plain and through its scenarios.
+    """Return the traced trainings of each framework: every algorithm, plain and through its
+    scenarios.
 
     Also by framework, the titles that only one version has, and which.
     """
     if options.script is not None:
         return [[] for _ in adapters], [{} for _ in adapters]
-    every = []
+    common_titles = []
     one_sided: list[dict[str, str]] = []
     for old, new in probes:
         # where the names cannot be read, the trainings themselves say why
         in_old = set(new.algorithms if old.no_algorithms else old.algorithms)
         in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
-        every.append([*dict.fromkeys(n for n in (*old.algorithms, *new.algorithms)
+        common_titles.append([*dict.fromkeys(n for n in (*old.algorithms, *new.algorithms)
                                      if n in in_old & in_new)])  # fmt: skip
         sides = {"old": in_old - in_new, "new": in_new - in_old}
         one_sided.append({name: side for side, names in sides.items() for name in sorted(names)})
-    of_details = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
-    names = [n for names in (*one_sided, *every) for n in names]
+    families = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
+    names = [n for names in (*one_sided, *common_titles) for n in names]
     if not is_over():
-        _check_titles([*names, *(of_details & _algorithms())], options)
-    chosen = [
-        [compared_trainings.built_in(adapter, name) for name in names if options.traces(name)]
-        for adapter, names in zip(adapters, every, strict=True)
+        _check_titles([*names, *(families & _algorithms())], options)
+    trainings = [
+        [compared_trainings.make_built_in(adapter, name) for name in names if options.traces(name)]
+        for adapter, names in zip(adapters, common_titles, strict=True)
     ]
-    return chosen, [{n: side for n, side in of.items() if options.traces(n)} for of in one_sided]
+    return trainings, [
+        {n: side for n, side in titles.items() if options.traces(n)} for titles in one_sided
+    ]
 
 
-def _judged(
-    of: OfFramework, adapter: Adapter, sides: tuple[Prepared, Prepared], options: Options
+def _judge_returns(
+    framework_result: OfFramework,
+    adapter: Adapter,
+    sides: tuple[Prepared, Prepared],
+    options: Options,
 ) -> OfFramework:
-    names = of.to_train
+    names = framework_result.to_train
     if not options.returns or not names:
-        return of
+        return framework_result
     progress.begin(expected_stages.RETURNS)
     if is_over():
         note_cut(f"returns of {', '.join(names)}")
-        return of
+        return framework_result
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
-    a, b = (prepared.side for prepared in sides)
+    old, new = (prepared.side for prepared in sides)
     trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
     try:
-        verdict = return_gate.judge(adapter, names, (a, b), trained, options.say)
+        verdict = return_gate.judge(adapter, names, (old, new), trained, options.say)
     except OutOfTime:
         note_cut(f"returns of {', '.join(names)}")
-        return of
-    entry = entries.of_returns(verdict.verdict, of.name) if verdict is not None else None
-    return of.with_returns(verdict, frozenset(return_gate.stored(adapter)), entry)
+        return framework_result
+    entry = (
+        entries.of_returns(verdict.verdict, framework_result.name) if verdict is not None else None
+    )
+    return framework_result.with_returns(
+        verdict, frozenset(return_gate.map_stored_algorithms(adapter)), entry
+    )

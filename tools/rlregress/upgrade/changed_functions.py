@@ -30,8 +30,9 @@ from rlregress.model.code import (
     Changed,
     Function,
 )
-from rlregress.source import UNREADABLE, below, first_line
+from rlregress.source import UNREADABLE, below, find_coding, first_line
 from rlregress.tracing import child_processes
+from rlregress.upgrade.name_origins import find_origins, parse_with_origins
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PIECES = (*_FUNCTIONS, ast.ClassDef)
@@ -53,46 +54,53 @@ WORDS = frozenset(
 #: what a message may be made with.
 _WORDING = frozenset({"str", "repr", "len", "format", "join", "type"})
 #: decorators that only a type checker reads.
-_TYPING = frozenset({"override", "overload", "final"})
+_TYPING = frozenset(
+    f"{module}.{name}"
+    for module in ("typing", "typing_extensions")
+    for name in ("override", "overload", "final")
+)
+_OVERLOAD = frozenset({"typing.overload", "typing_extensions.overload"})
 #: decorators that do not read the annotations of what they decorate.
 _BLIND = _TYPING | {
-    "property", "setter", "getter", "deleter", "staticmethod", "classmethod", "abstractmethod",
-    "contextmanager", "wraps", "lru_cache", "cache", "cached_property", "no_grad", "inference_mode",
+    "builtins.property", "builtins.staticmethod", "builtins.classmethod", "abc.abstractmethod",
+    "contextlib.contextmanager", "functools.wraps", "functools.lru_cache", "functools.cache",
+    "functools.cached_property", "torch.no_grad", "torch.inference_mode",
 }  # fmt: skip
+_ACCESSORS = frozenset({"setter", "getter", "deleter"})
 #: names of a module that say its version and its authors.
 _VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
 #: who prints or logs, in the words of its name.
 _SPEAKERS = ("log", "warn")
 
 
-def changed(a: Sequence[str], b: Sequence[str]) -> list[Changed]:
+def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
     """Functions that differ between the packages of two sides.
 
     Args:
-        a, b: folders of the packages on either side.
+        old, new: folders of the packages on either side.
     """
-    one, other = files(a), files(b)
+    old_files, new_files = map_sources(old), map_sources(new)
     differing: list[Changed] = []
     classes: list[set[str]] = [set(), set()]
-    for file in sorted(set(one) | set(other)):
-        paths = one.get(file), other.get(file)
+    for file in sorted(set(old_files) | set(new_files)):
+        paths = old_files.get(file), new_files.get(file)
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
             child_processes.check_time()
-            sides = _of_both(texts)
-            differing += _compared(file, paths, sides)
-            for known, side in zip(classes, sides, strict=True):
-                known |= set(side)
+            sides = _read_both(texts)
+            differing += _compare_file(file, paths, sides)
+            for names, side in zip(classes, sides, strict=True):
+                names |= set(side)
     # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
     marked = [replace(function, within=_class(function) in stayed) for function in differing]
     # read once: of a package that has moved to another folder, every module is new
-    imported = {word for path in one.values() for word in _import_words(path)}
-    return _with_moved([replace(piece, awaited=_awaited(piece, imported)) for piece in marked])
+    imported = {word for path in old_files.values() for word in _import_words(path)}
+    return _with_moved([replace(piece, awaited=_is_awaited(piece, imported)) for piece in marked])
 
 
 def _class(function: Changed) -> str:
-    """The class that it is a method of, or what it is inside of."""
+    """Return the class piece of a method, or the piece around an inner function."""
     return f"{BODY} {function.name.rpartition('.')[0]}"
 
 
@@ -102,8 +110,8 @@ def _import_words(path: Path) -> Iterator[bytes]:
             yield from re.findall(rb"\w+", line)
 
 
-def _awaited(piece: Changed, imported: Collection[bytes]) -> bool:
-    """Whether code of the old version names what only the new version has.
+def _is_awaited(piece: Changed, imported: Collection[bytes]) -> bool:
+    """Return whether code of the old version names a piece that only the new version has.
 
     A function that hides a builtin or an imported one, a module that an import tries to find.
 
@@ -126,24 +134,24 @@ def _names(text: bytes, name: str) -> bool:
 
 
 def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
-    """What is gone from one file and new in another, under one name, has moved."""
+    """Join pieces that are gone from one file and new in another under one name: they moved."""
     gone = _by_name(
         function for function in differing if function.how == REMOVED and not function.at_import
     )
     new = _by_name(
         function for function in differing if function.how == ADDED and not function.at_import
     )
-    left = {piece.key: piece for piece in differing}
+    remaining = {piece.key: piece for piece in differing}
     for name in sorted(set(gone) & set(new)):
         for removed, added in _pairs(gone[name], new[name]):
             if not _still_named(removed):
-                del left[removed.key]
-            del left[added.key]
+                del remaining[removed.key]
+            del remaining[added.key]
             if removed.a is not None and added.b is not None:
                 # the same code may mean something else among the names of another file
                 how = MOVED if removed.a.code == added.b.code else CHANGED
                 paths = removed.paths[0], added.paths[1]
-                left[added.key] = Changed(
+                remaining[added.key] = Changed(
                     file=added.file,
                     name=name,
                     how=how,
@@ -152,11 +160,11 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
                     paths=paths,
                     was=removed.file,
                 )
-    return [left[key] for key in sorted(left)]
+    return [remaining[key] for key in sorted(remaining)]
 
 
 def _still_named(gone: Changed) -> bool:
-    """Whether the file that a function has left names it, and does not import it."""
+    """Return whether the file that a function has left names it, and does not import it."""
     path = gone.paths[1]
     text = path.read_bytes() if path is not None else b""
     lines = [line for line in text.splitlines() if _names(line, gone.name.rpartition(".")[2])]
@@ -183,7 +191,7 @@ def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Ch
         yield gone[0], new[0]
 
 
-def files(folders: Sequence[str]) -> dict[str, Path]:
+def map_sources(folders: Sequence[str]) -> dict[str, Path]:
     """File below the folder of its package -> path, of all sources."""
     return {
         str(path.relative_to(Path(folder).parent)): path
@@ -193,82 +201,87 @@ def files(folders: Sequence[str]) -> dict[str, Path]:
     }
 
 
-def _compared(
+def _compare_file(
     file: str,
     paths: tuple[Path | None, Path | None],
     sides: Sequence[Mapping[str, Function]],
 ) -> Iterator[Changed]:
-    a, b = sides
-    for name in sorted(set(a) | set(b)):
-        one, other = a.get(name), b.get(name)
-        if one is None or other is None:
+    old, new = sides
+    for name in sorted(set(old) | set(new)):
+        old_piece, new_piece = old.get(name), new.get(name)
+        if old_piece is None or new_piece is None:
             # a module or a class that is there and does nothing of its own; an empty module alone
             # is found by an import all the same
             if (
                 not name.startswith("<")
-                or (one or other or Function(name="", first=0, last=0, code="")).code
-                or {*a, *b} == {MODULE}
+                or (old_piece or new_piece or Function(name="", first=0, last=0, code="")).code
+                or {*old, *new} == {MODULE}
             ):
                 yield Changed(
                     file=file,
                     name=name,
-                    how=ADDED if one is None else REMOVED,
-                    a=one,
-                    b=other,
+                    how=ADDED if old_piece is None else REMOVED,
+                    a=old_piece,
+                    b=new_piece,
                     paths=paths,
                 )
-        elif one.code != other.code or _reordered(one, other):
-            yield Changed(file=file, name=name, how=CHANGED, a=one, b=other, paths=paths)
-        elif one.whole != other.whole:
-            yield Changed(file=file, name=name, how=WORDING, a=one, b=other, paths=paths)
+        elif old_piece.code != new_piece.code or _reordered(old_piece, new_piece):
+            yield Changed(file=file, name=name, how=CHANGED, a=old_piece, b=new_piece, paths=paths)
+        elif old_piece.whole != new_piece.whole:
+            yield Changed(file=file, name=name, how=WORDING, a=old_piece, b=new_piece, paths=paths)
 
 
 def _reordered(old: Function, new: Function) -> bool:
-    """Whether what both versions define is defined in another order, or in another block."""
+    """Return whether definitions of both versions stand in another order, or in another block."""
     shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
         name_.rpartition(" ")[2] for name_ in new.defines
     }
-    kept = [
+    orders = [
         [name_ for name_ in side.defines if name_.rpartition(" ")[2] in shared]
         for side in (old, new)
     ]
-    return kept[0] != kept[1]
+    return orders[0] != orders[1]
 
 
-def _of_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
+def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
     """Return the pieces of both versions of a file; None: that version does not have it.
 
     Of functions with the same lines in both, the code is left out: it need not be compared.
     """
     if None in texts:
-        return [{} if text is None else of_text(text) for text in texts]
-    there = [text for text in texts if text is not None]
+        return [{} if text is None else read_pieces(text) for text in texts]
+    versions = [text for text in texts if text is not None]
     try:
-        trees = [ast.parse(text) for text in there]
-        of_functions: list[dict[str, list[list[bytes]]]] = [{}, {}]
-        for text, tree, by_name in zip(there, trees, of_functions, strict=True):
+        trees = [parse_with_origins(text) for text in versions]
+        lines_by_function: list[dict[str, list[list[bytes]]]] = [{}, {}]
+        for text, tree, by_name in zip(versions, trees, lines_by_function, strict=True):
+            # the same bytes are another text in another coding
+            coding = find_coding(text).encode()
             lines = text.splitlines()
             for name, node in _pieces(tree):
                 if isinstance(node, _FUNCTIONS):
                     first, last = _lines(node)
-                    by_name.setdefault(name, []).append(lines[first - 1 : last])
-        old, new = of_functions
+                    by_name.setdefault(name, []).append([coding, *lines[first - 1 : last]])
+        old, new = lines_by_function
         same = {name for name in old if old[name] == new.get(name)}
-        return [_of_tree(tree, same) for tree in trees]
+        return [_take_apart(tree, same) for tree in trees]
     except UNREADABLE:
-        return [of_text(text) for text in there]
+        return [read_pieces(text) for text in versions]
 
 
 @lru_cache(maxsize=4096)
-def of_text(text: bytes) -> Mapping[str, Function]:
+def read_pieces(text: bytes) -> Mapping[str, Function]:
     """Return the pieces of a source text by qualified name; unreadable text is one module."""
     try:
-        return _of_tree(ast.parse(text), frozenset())
+        return _take_apart(parse_with_origins(text), frozenset())
     except UNREADABLE:
-        return {MODULE: Function(name=MODULE, first=1, last=1, code=repr(text), whole=repr(text))}
+        unread = repr(text)
+        return {
+            MODULE: Function(name=MODULE, first=1, last=1, code=unread, spoken=unread, whole=unread)
+        }
 
 
-def _of_tree(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
+def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
     """Return the pieces of a tree, which is taken apart for it.
 
     Args:
@@ -278,21 +291,22 @@ def _of_tree(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
     for name, node in list(_pieces(tree)):
         first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
         # of several of one name, as of a property and its setter, all count
-        known = pieces.get(name, Function(name=name, first=first, last=last, code=""))
+        earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         if name in same:
-            pieces[name] = replace(known, last=last)
+            pieces[name] = replace(earlier, last=last)
             continue
-        # before its own statements lose what is inside them, then annotations and words
+        # before its own statements lose what is inside them, then annotations, then words
         defines, acts = tuple(_definitions(node.body, "")), _acts(node)
-        whole = known.whole + _whole(node)
+        full_text, spoken, code = _dump_whole(node), _dump_spoken(node), _dump_code(node)
         pieces[name] = Function(
             name=name,
-            first=known.first,
+            first=earlier.first,
             last=last,
-            code=known.code + _code(node),
-            whole=whole,
-            defines=known.defines + defines,
-            acts=known.acts or acts,
+            code=earlier.code + code,
+            spoken=earlier.spoken + spoken,
+            whole=earlier.whole + full_text,
+            defines=earlier.defines + defines,
+            acts=earlier.acts or acts,
         )
     return pieces
 
@@ -337,10 +351,13 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 def _for_types(node: _Function) -> bool:
     # that of typing takes no arguments
-    return any(
-        not isinstance(decorator, ast.Call) and _last_name(decorator) == "overload"
-        for decorator in node.decorator_list
-    )
+    return any(_comes_from(decorator, _OVERLOAD) for decorator in node.decorator_list)
+
+
+def _comes_from(decorator: ast.expr, names: Collection[str]) -> bool:
+    """Return whether an expression is one of some names, wherever it comes from."""
+    origins = find_origins(decorator)
+    return bool(origins) and origins <= set(names)
 
 
 def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
@@ -358,12 +375,24 @@ def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
 
 
 def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
-    """Whether its definition does more than give it a name: decorators, bases that may register."""
+    """Return whether its definition does more than give it a name: decorators, bases that may
+    register.
+    """
     if isinstance(node, ast.Module):
         return False
     if isinstance(node, ast.ClassDef):
         return bool(node.bases or node.keywords or node.decorator_list)
-    return any(_last_name(decorator) not in _BLIND for decorator in node.decorator_list)
+    return not all(_is_blind(decorator, node.name) for decorator in node.decorator_list)
+
+
+def _is_blind(decorator: ast.expr, decorated: str) -> bool:
+    """Return whether a decorator is known not to read annotations, nor to do anything beside."""
+    if isinstance(decorator, ast.Call):
+        return _comes_from(decorator.func, _BLIND)
+    if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
+        # of the property of its own name, which is above it
+        return isinstance(decorator.value, ast.Name) and decorator.value.id == decorated
+    return _comes_from(decorator, _BLIND)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -371,59 +400,58 @@ def _last_name(node: ast.expr) -> str:
     return ast.unparse(called).rpartition(".")[2]
 
 
-def _whole(node: ast.Module | ast.ClassDef | _Function) -> str:
+def _dump_whole(node: ast.Module | ast.ClassDef | _Function) -> str:
     """All that its text says; functions and classes are taken out of the blocks inside it."""
     own = copy.copy(node)
     own.body = [child for child in node.body if not isinstance(child, _PIECES)]
-    return ast.dump(_Own().outside(own))
+    return ast.dump(_Own().generic_visit(own))
 
 
-class _Own(ast.NodeTransformer):
-    """Takes functions and classes out of what is around them."""
-
-    def outside(self, node: ast.AST) -> ast.AST:
-        """The node, without those inside it."""
-        return self.generic_visit(node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A piece by itself."""
-
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
-
-
-def head(node: ast.ClassDef | _Function) -> str:
+def dump_head(node: ast.ClassDef | _Function) -> str:
     """Its kind, decorators, arguments or bases, without types where nothing reads them."""
     lines = [type(node).__name__]
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) or _last_name(decorator) not in _TYPING:
+        if not _comes_from(decorator, _TYPING):
             lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
-    typed = any(_last_name(decorator_) not in _BLIND for decorator_ in node.decorator_list)
+    typed = _acts(node)
     lines.append(ast.dump(node.args if typed else _without_types(_copied(node.args))))
     lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
     return "\n".join(lines)
 
 
-def _code(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """What it does itself, without words and types, which are taken out of its statements."""
-    lines = [] if isinstance(node, ast.Module) else [head(node)]
-    # a class may be made of its annotations
-    made_of_types = isinstance(node, ast.ClassDef) and _acts(node)
+def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
+    """Dump the statements of a piece, without words and types."""
+    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
+    doing = _Doing(*_stripping_options(node))
     imports: list[ast.stmt] = []
     for child in node.body:
-        made = _Doing(made_of_types, isinstance(node, ast.Module)).visit(child)
-        if isinstance(made, (ast.Import, ast.ImportFrom)):
-            imports += _single(made)
+        stripped = doing.visit(child)
+        if isinstance(stripped, (ast.Import, ast.ImportFrom)):
+            imports += _single(stripped)
             continue
         lines += _sorted(imports)
         imports = []
-        if made is not None:
-            lines.append(ast.dump(made))
+        if stripped is not None:
+            lines.append(ast.dump(stripped))
     return "\n".join([*lines, *_sorted(imports)])
 
 
-def doing(child: ast.stmt) -> ast.AST | None:
+def _dump_spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
+    """Dump the statements and messages of a piece, without docstrings and types."""
+    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
+    saying = _Saying(*_stripping_options(node))
+    stripped = (saying.visit(_copied(x)) for x in node.body if not isinstance(x, _PIECES))
+    return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
+
+
+def _stripping_options(node: ast.AST) -> tuple[bool, bool]:
+    """Return whether annotations count, as a class is made of them, and whether it is a module."""
+    return isinstance(node, ast.ClassDef) and _acts(node), isinstance(node, ast.Module)
+
+
+def strip_words(child: ast.stmt) -> ast.AST | None:
     """A copy of a statement that keeps what computes something; None: it computes nothing."""
     if isinstance(child, _PIECES):
         return None
@@ -463,15 +491,17 @@ def _copied(node: _Node) -> _Node:
 
 
 def _without_types(arguments: ast.arguments) -> ast.arguments:
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    given += [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    for arg in given:
+    all_arguments = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    all_arguments += [
+        argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
+    ]
+    for arg in all_arguments:
         arg.annotation = None
     return arguments
 
 
 def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
-    """Whether expressions only make words: they call nothing else, and bind nothing."""
+    """Return whether expressions only make words: they call nothing else, and bind nothing."""
     return not any(
         isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
         or (isinstance(child, ast.Call) and _last_name(child) not in _WORDING)
@@ -481,20 +511,22 @@ def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
 
 
 def only_words(node: ast.Expr) -> bool:
-    """Whether a statement prints, warns or logs, and nothing is computed for it."""
+    """Return whether a statement prints, warns or logs, and nothing is computed for it."""
     call = node.value
     if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
         return False
+    # of any other object it may be a method that computes, and a function of the module's own
+    speakers = [origin.rpartition(".")[0] for origin in find_origins(call.func)]
     if isinstance(call.func, ast.Attribute):
-        # of any other object it may be a method that computes
-        speaker = ast.unparse(call.func.value).rpartition(".")[2].lower()
-        if not any(word in speaker for word in _SPEAKERS):
-            return False
+        speakers = [ast.unparse(call.func.value)]
+    last_words = {speaker.rpartition(".")[2].lower() for speaker in speakers} - {"builtins"}
+    if not all(any(word in last for word in _SPEAKERS) for last in last_words):
+        return False
     return computes_nothing([*call.args, *call.keywords])
 
 
 def _only_text(nodes: Iterable[ast.AST]) -> bool:
-    """Whether expressions make nothing but text for people."""
+    """Return whether expressions make nothing but text for people."""
     values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
     return computes_nothing(values) and all(
         isinstance(value, ast.JoinedStr)
@@ -504,8 +536,24 @@ def _only_text(nodes: Iterable[ast.AST]) -> bool:
     )
 
 
-class _Doing(ast.NodeTransformer):
-    """Leaves what computes something.
+class _Own(ast.NodeTransformer):
+    """Removes inner functions and classes: they are pieces by themselves."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A piece by itself."""
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Blocks that are left empty stay blocks."""
+        visited = super().generic_visit(node)
+        if isinstance(getattr(visited, "body", None), list) and not visited.body:  # type: ignore[attr-defined]
+            visited.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return visited
+
+
+class _Saying(_Own):
+    """Leaves what computes or says something when it runs.
 
     Args:
         typed: annotations without a value count, too.
@@ -515,29 +563,12 @@ class _Doing(ast.NodeTransformer):
     def __init__(self, typed: bool = False, module: bool = False) -> None:
         self._typed, self._module = typed, module
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A piece by itself."""
-
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
-
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Docstrings and words to the user go."""
-        if isinstance(node.value, ast.Constant) or only_words(node):
-            return None
-        return self.generic_visit(node)
-
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """That an error is raised counts, not what it says."""
-        if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
-            node.exc = node.exc.func
-        return self.generic_visit(node)
-
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """That something is asserted counts, not what it says."""
-        return ast.Assert(test=node.test, msg=None)
+        """Docstrings go."""
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """A version is a name for what is compared here."""
+        """Remove the version of the package, which differs in each release."""
         names = {target.id for target in node.targets if isinstance(target, ast.Name)}
         if self._module and len(names) == len(node.targets) and names <= _VERSIONS:
             return None if isinstance(node.value, ast.Constant) else node
@@ -553,16 +584,27 @@ class _Doing(ast.NodeTransformer):
         return ast.Assign(targets=[node.target], value=node.value, lineno=0)
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
-        """What only a type checker runs goes."""
+        """Remove blocks that only a type checker runs."""
         if ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
             if not node.orelse:
                 return None
             node.body = [ast.Pass()]
         return self.generic_visit(node)
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Blocks that are left empty stay blocks."""
-        made = super().generic_visit(node)
-        if isinstance(getattr(made, "body", None), list) and not made.body:  # type: ignore[attr-defined]
-            made.body = [ast.Pass()]  # type: ignore[attr-defined]
-        return made
+
+class _Doing(_Saying):
+    """Leaves what computes something."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Docstrings and words to the user go."""
+        return None if only_words(node) else super().visit_Expr(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """Keep the kind of an error, and not its message."""
+        if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
+            node.exc = node.exc.func
+        return self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """Keep the condition, and not its message."""
+        return ast.Assert(test=node.test, msg=None)

@@ -18,6 +18,7 @@ from functools import lru_cache
 from rlregress.model.code import BODY, MODULE, Changed
 from rlregress.source import UNREADABLE
 from rlregress.upgrade import changed_functions
+from rlregress.upgrade.name_origins import parse_with_origins
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -49,7 +50,7 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What differs between two versions of a piece of code.
+    """The differences between two versions of a piece of code.
 
     Attributes:
         spans: first and last lines, in the new version, of the statements that differ.
@@ -73,7 +74,7 @@ def difference(piece: Changed) -> Difference:
     spans: list[tuple[int, int]] = []
     raising: list[tuple[int, int]] = []
     unmeasured = 0
-    every: list[list[Statement]] = [[], []]
+    differing: list[list[Statement]] = [[], []]
     codes = [[(statement.where, statement.code) for statement in side] for side in (old, new)]
     matcher = difflib.SequenceMatcher(None, codes[0], codes[1], autojunk=False)
     for how, begin, end, first, last in matcher.get_opcodes():
@@ -81,14 +82,14 @@ def difference(piece: Changed) -> Difference:
             continue
         gone, come = old[begin:end], new[first:last]
         did = {statement.where for statement in gone if not statement.raises}
-        every[0] += gone
-        every[1] += come
+        differing[0] += gone
+        differing[1] += come
         if how == "delete":
             come = _with_context(gone, new, first)
             unmeasured += not come
         for number, inner_statement in enumerate(come):
-            known = gone[number] if len(gone) == len(come) and how == "replace" else None
-            same = known is not None and (known.where, known.certain) == (
+            replaced = gone[number] if len(gone) == len(come) and how == "replace" else None
+            same = replaced is not None and (replaced.where, replaced.certain) == (
                 inner_statement.where,
                 inner_statement.certain,
             )
@@ -103,12 +104,12 @@ def difference(piece: Changed) -> Difference:
         spans=tuple(spans),
         raising=tuple(raising),
         unmeasured=unmeasured,
-        binds=_rebound(*every),
+        binds=_rebound(*differing),
     )
 
 
 def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
-    """Names that are bound to something else; what is only defined anew is a piece by itself."""
+    """Return names that are bound to another value; a changed definition is a piece by itself."""
     bound = {
         name for statement in (*gone, *come) for name in statement.binds if not statement.defines
     }
@@ -133,7 +134,7 @@ def _with_context(
 def _parsed(text: bytes) -> ast.Module | None:
     """Return the tree of a text; None: it cannot be read."""
     try:
-        return ast.parse(text)
+        return parse_with_origins(text)
     except UNREADABLE:
         return None
 
@@ -177,7 +178,7 @@ def _statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
 def _definition(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, where: str
 ) -> Statement:
-    """That something is defined: in which block, and after what."""
+    """Return the statement that defines a function or a class, with its block."""
     code = f"define {node.name}"
     return Statement(
         first=node.lineno,
@@ -204,7 +205,7 @@ def _blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
 
 
 def _only_raises(body: Sequence[ast.stmt]) -> bool:
-    """Whether a block only makes an error and raises it."""
+    """Return whether a block only makes an error and raises it."""
     return isinstance(body[-1], ast.Raise) and all(
         isinstance(statement, (ast.Raise, ast.Assign, ast.AnnAssign)) for statement in body
     )
@@ -227,8 +228,8 @@ def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> I
 
 
 def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[Statement]:
-    made = changed_functions.doing(changed_functions.without_blocks(node))
-    if made is None:
+    stripped = changed_functions.strip_words(changed_functions.without_blocks(node))
+    if stripped is None:
         return
     inner = [statement for _, inside, _ in _blocks(node) for statement in inside
              if isinstance(statement, ast.stmt)]  # fmt: skip
@@ -240,9 +241,9 @@ def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[
         first=node.lineno,
         last=max(last, node.lineno),
         where=where,
-        code=ast.dump(made),
+        code=ast.dump(stripped),
         # of the copy: this changes it
-        certain=ast.dump(_Certain().visit(made)),
+        certain=ast.dump(_Certain().visit(stripped)),
         shares=node.lineno == line,
         binds=frozenset(_bound(node)),
         raises=raises,
@@ -251,14 +252,14 @@ def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[
 
 def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
     """Decorators, arguments and bases. They act whenever the piece runs; defaults may not."""
-    code = changed_functions.head(node)
+    code = changed_functions.dump_head(node)
     certain = code
     if not isinstance(node, ast.ClassDef):
         certain_part = copy.copy(node)
         certain_part.args = copy.copy(node.args)
         certain_part.args.defaults = []
         certain_part.args.kw_defaults = [None for _ in node.args.kwonlyargs]
-        certain = changed_functions.head(certain_part)
+        certain = changed_functions.dump_head(certain_part)
     last = node.end_lineno or node.lineno
     names = frozenset([node.name])
     # any line of it
@@ -282,7 +283,7 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 class _Certain(ast.NodeTransformer):
-    """Leaves of a statement what is evaluated whenever it runs."""
+    """Keeps of a statement the expressions that are evaluated whenever it runs."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """The first operand alone is evaluated for certain."""

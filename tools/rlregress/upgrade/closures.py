@@ -1,4 +1,4 @@
-"""What only one version installs: found by what distributions declare, offline.
+"""Packages that only one version installs: found offline, from the metadata of distributions.
 
 A side stands on the installed environment and on what the other side needs, too. A fresh
 environment of one version has less: what its own packages require, and what they require in turn.
@@ -25,7 +25,7 @@ Distributions = Mapping[str, importlib.metadata.Distribution]
 
 @dataclass(frozen=True, kw_only=True)
 class Absent:
-    """What one side does not install and the other does.
+    """Distributions that one version does not install and the other does.
 
     Attributes:
         direct: what a package requires that both sides have, or the other side's user.
@@ -56,8 +56,9 @@ def on_path(side: Side) -> Distributions:
     return base
 
 
-def requirements_of(roots: Iterable[str], there: Distributions) -> dict[str, set[str]]:
-    """What requirements install, as far as it is there: canonical name -> what requires it.
+def requirements_of(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
+    """Return the installed distributions that requirements bring: canonical name -> what requires
+    it.
 
     A root is required by nobody.
     """
@@ -67,52 +68,61 @@ def requirements_of(roots: Iterable[str], there: Distributions) -> dict[str, set
     while waiting:
         requirement, user = waiting.pop()
         name = str(canonicalize_name(requirement.name))
-        if name not in there:
+        if name not in distributions:
             continue
         users.setdefault(name, set()).update({user} - {""})
         for extra in {"", *requirement.extras}:
             if (name, extra) not in read:
                 read.add((name, extra))
-                waiting += [(r, name) for r in distribution_metadata.required(there[name], extra)]
+                waiting += [
+                    (r, name) for r in distribution_metadata.required(distributions[name], extra)
+                ]
     return users
 
 
-def absent(
+def find_absent(
     own: Sequence[str],
-    other: Sequence[str],
-    there: tuple[Distributions, Distributions],
+    other_requirements: Sequence[str],
+    distributions: tuple[Distributions, Distributions],
     suite: Sequence[str],
     lend: Sequence[str],
 ) -> Absent:
-    """What a side does not install, the other side does, and the side would find all the same.
+    """Return the distributions that only the other version installs: importable here, they are
+    hidden.
 
     Args:
-        own, other: requirements of this side and of the other one.
-        there: what this side finds, and what the other one finds.
+        own, other_requirements: requirements of this side and of the other one.
+        distributions: what this side finds, and what the other one finds.
         suite: requirements of what the suite runs on a side.
         lend: distributions that stay, with all that they require.
     """
-    here, beyond = there
-    users = requirements_of(other, beyond)
-    lone = (users.keys() - requirements_of(own, here).keys()) & here.keys()
-    lone = {name for name in lone if not _from_a_folder(here[name])}
-    needed = lone & requirements_of(suite, here).keys()
-    gone = lone - needed - requirements_of(lend, here).keys()
+    own_distributions, other_distributions = distributions
+    users = requirements_of(other_requirements, other_distributions)
+    lone = (
+        users.keys() - requirements_of(own, own_distributions).keys()
+    ) & own_distributions.keys()
+    lone = {name for name in lone if not _from_a_folder(own_distributions[name])}
+    needed = lone & requirements_of(suite, own_distributions).keys()
+    gone = lone - needed - requirements_of(lend, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     return Absent(
         direct=tuple(sorted(direct)),
         below=tuple(sorted(gone - direct)),
-        modules=tuple(sorted(_modules(gone, here))) if gone else (),
-        users=tuple(sorted({user for name in direct for user in users[name] - gone} & here.keys())),
+        modules=tuple(sorted(_modules(gone, own_distributions))) if gone else (),
+        users=tuple(
+            sorted(
+                {user for name in direct for user in users[name] - gone} & own_distributions.keys()
+            )
+        ),
         needed=tuple(sorted(needed)),
     )
 
 
 def check_lent(lend: Sequence[str], sides: Iterable[Distributions]) -> None:
     """Raise UserError for a distribution that neither side has."""
-    known = {name for side in sides for name in side}
+    names = {name for side in sides for name in side}
     for name in lend:
-        if canonicalize_name(name) not in known:
+        if canonicalize_name(name) not in names:
             raise UserError(
                 f"--lend names '{name}', and neither version has a distribution of this name; "
                 "expected one that only one version installs, as the lines above list it"
@@ -120,18 +130,18 @@ def check_lent(lend: Sequence[str], sides: Iterable[Distributions]) -> None:
 
 
 def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
-    """Whether it is a user's own, on both sides as it is."""
+    """Return whether it is a user's own, on both sides as it is."""
     return bool(distribution.read_text("direct_url.json"))
 
 
-def _modules(gone: Iterable[str], there: Distributions) -> set[str]:
+def _modules(gone: Iterable[str], distributions: Distributions) -> set[str]:
     """The highest dotted names that come from these distributions alone."""
     names = set(gone)
-    own = {module for name in names for module in _dotted(there[name])}
+    own = {module for name in names for module in _dotted(distributions[name])}
     # parsing what all others install takes a second: most have no file below the same names
     top = "|".join(re.escape(module) for module in own if "." not in module)
     below = re.compile(rf"^\"?(?:{top})[/.]", re.MULTILINE)
-    for distribution in (d for name, d in there.items() if name not in names):
+    for distribution in (d for name, d in distributions.items() if name not in names):
         record = distribution.read_text("RECORD")
         if not record or below.search(record):
             own -= _dotted(distribution)

@@ -32,26 +32,26 @@ _FORMAT = 2
 
 
 def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
-    """The versions of every side: those found before on what is installed now, or new ones.
+    """Return the versions of both sides: stored ones if they still hold, or new ones.
 
     Raises:
         UserError: a side cannot be resolved.
     """
-    wanted = {label: asdict(x) for label, x in problems.items()}
-    text = json.dumps([_FORMAT, wanted], default=sorted)
+    inputs = {label: asdict(x) for label, x in problems.items()}
+    text = json.dumps([_FORMAT, inputs], default=sorted)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     tags = "-".join(sorted({interpreters.tag(x.python) for x in problems.values()}))
     path = cached_folders.cache() / "resolutions" / f"{tags}-{digest}.json"
     try:
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        kept = {}
-    if kept and all(installed.version(name) == v for name, v in kept["below"].items()):
-        return {label: Resolved(**row) for label, row in kept["sides"].items()}
+        stored = {}
+    if stored and all(installed.version(name) == v for name, v in stored["below"].items()):
+        return {label: Resolved(**row) for label, row in stored["sides"].items()}
     if not problems:
         return {}
     say(f"resolving {', '.join(x.text for x in problems.values())}")
-    resolved = together(problems, say)
+    resolved = resolve_together(problems, say)
     names = sorted({name for side in resolved.values() for name in side.rows})
     # what it stands on: another version there may ask for another answer
     below = {name: installed.version(name) for name in names}
@@ -61,7 +61,9 @@ def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[st
     return resolved
 
 
-def together(wanted: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+def resolve_together(
+    by_version: Mapping[str, Problem], say: cached_folders.Say
+) -> dict[str, Resolved]:
     """The versions of every side, and of two sides the same where they can be.
 
     Raises:
@@ -69,21 +71,21 @@ def together(wanted: Mapping[str, Problem], say: cached_folders.Say) -> dict[str
     """
     with ThreadPoolExecutor() as pool:
         answers = pool.map(
-            lambda problem: version_resolution.resolve(problem, say), wanted.values()
+            lambda problem: version_resolution.resolve(problem, say), by_version.values()
         )
-        solved = dict(zip(wanted, answers, strict=True))
+        solved = dict(zip(by_version, answers, strict=True))
     resolved = {label: side for label, (_, side) in solved.items()}
     if len(resolved) < 2:
         return resolved
     problems = [problem for problem, _ in solved.values()]
-    apart = _pinned_apart(*wanted.values())
+    separate = _pinned_apart(*by_version.values())
     limits: dict[str, str] = {}
     while True:
-        one, other = resolved.values()
-        new = {n: v for n, v in _older_versions(one, other).items() if n not in apart}
-        if not new:
+        old, new_side = resolved.values()
+        lowered = {n: v for n, v in _older_versions(old, new_side).items() if n not in separate}
+        if not lowered:
             break
-        limits.update(new)
+        limits.update(lowered)
         rows = [f"{name}=={version}" for name, version in limits.items()]
         try:
             with ThreadPoolExecutor() as pool:
@@ -92,15 +94,15 @@ def together(wanted: Mapping[str, Problem], say: cached_folders.Say) -> dict[str
             raise
         except UserError as error:
             # what stands in the way, or else everything that was new
-            apart |= _named(str(error), limits) or set(new)
-            limits = {name: v for name, v in limits.items() if name not in apart}
+            separate |= _find_named_limits(str(error), limits) or set(lowered)
+            limits = {name: v for name, v in limits.items() if name not in separate}
             continue
         resolved = dict(zip(resolved, sides, strict=True))
-    return _joined(wanted, resolved, limits)
+    return _join(by_version, resolved, limits)
 
 
 def _pinned_apart(old: Problem, new: Problem) -> set[str]:
-    """What the user pins on a side, and what the two sides' stacks pin differently."""
+    """Return packages that the user pins, and those that the two stacks pin differently."""
     users = version_resolution.versions([*old.pins, *new.pins]).keys()
     a, b = old.exact, new.exact
     # below two environments of their own, torch may be common as well
@@ -109,7 +111,7 @@ def _pinned_apart(old: Problem, new: Problem) -> set[str]:
 
 
 def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
-    """The older version of what is on both sides in two."""
+    """Return the older version of each package that the two sides have in different versions."""
     a, b = (version_resolution.versions(side.rows.values()) for side in (old, new))
     older = {}
     for name in a.keys() & b.keys():
@@ -121,7 +123,7 @@ def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     return older
 
 
-def _named(sentence: str, limits: Mapping[str, str]) -> set[str]:
+def _find_named_limits(sentence: str, limits: Mapping[str, str]) -> set[str]:
     """The limits that a complaint of the resolver names."""
     return {
         name
@@ -132,21 +134,21 @@ def _named(sentence: str, limits: Mapping[str, str]) -> set[str]:
     }
 
 
-def _joined(
+def _join(
     problems: Mapping[str, Problem], resolved: dict[str, Resolved], limits: Mapping[str, str]
 ) -> dict[str, Resolved]:
     """Both sides, each with what only the other needs, and a note of what stays apart."""
-    (a, one), (b, other) = resolved.items()
+    (a, old), (b, new) = resolved.items()
     users = version_resolution.versions([*problems[a].pins, *problems[b].pins]).keys()
     if not problems[a].complete and not problems[b].complete:
-        shared = {**other.rows, **one.rows}
+        shared = {**new.rows, **old.rows}
         shared = {name: row for name, row in shared.items() if name not in users}
-        one = replace(one, rows={**shared, **one.rows})
-        other = replace(other, rows={**shared, **other.rows})
-    left = sorted(_older_versions(one, other).keys() - users)
-    if left:
-        versions = [version_resolution.versions(side.rows.values()) for side in (one, other)]
-        words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in left)
+        old = replace(old, rows={**shared, **old.rows})
+        new = replace(new, rows={**shared, **new.rows})
+    differing = sorted(_older_versions(old, new).keys() - users)
+    if differing:
+        versions = [version_resolution.versions(side.rows.values()) for side in (old, new)]
+        words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in differing)
         note = f"the sides differ in {words}: no one version fits both"
-        one, other = (replace(side, notes=(*side.notes, note)) for side in (one, other))
-    return {a: one, b: other}
+        old, new = (replace(side, notes=(*side.notes, note)) for side in (old, new))
+    return {a: old, b: new}

@@ -1,4 +1,4 @@
-"""Trainings on both sides: what is traced, and what came of it."""
+"""Trainings of both versions: their jobs, and the comparison of their traces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rlregress.tracing.trace_comparison import INCIDENTAL, compare, without_unst
 
 @dataclass(frozen=True)
 class Training:
-    """What is traced on both sides: a built-in training, a scenario, or a script.
+    """A training that is traced on both versions: a built-in one, a scenario, or a script.
 
     Attributes:
         owner: full name of the framework, or "script".
@@ -48,7 +48,7 @@ class Training:
 
     @property
     def key(self) -> str:
-        """What decides what the training does beside the sides: its code, if it is a script."""
+        """Return a digest of everything beside the versions that decides the training."""
         script = self.job.get("script")
         files = sorted(Path(script).parent.glob("*.py")) if script else []
         digest = hashlib.sha256(repr(sorted(self.job.items())).encode())
@@ -57,80 +57,87 @@ class Training:
         return digest.hexdigest()
 
 
-def every(adapter: Adapter) -> list[Training]:
+def list_trainings(adapter: Adapter) -> list[Training]:
     """All trainings of a framework: every algorithm, plain and through its scenarios."""
-    return [built_in(adapter, title) for title in adapter.trace_trainings()]
+    return [make_built_in(adapter, title) for title in adapter.trace_trainings()]
 
 
-def built_in(adapter: Adapter, title: str) -> Training:
+def make_built_in(adapter: Adapter, title: str) -> Training:
     """The training of a title."""
     owner = adapter.full_name
     return Training(owner, title, {"framework": owner, "seed": 0, "training": title})
 
 
-def script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Training:
-    """A script, with the packages that differ between the two sides among what is traced of it."""
+def make_script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Training:
+    """Return the training of a script, which also traces the packages that differ."""
     return Training("script", Path(job["script"]).name, {**job, **imports})
 
 
-def compared(
-    name: str, a: Trace, b: Trace, again: Callable[[Comparison], tuple[Trace, Trace] | None]
+def compare_training(
+    name: str,
+    old: Trace,
+    new: Trace,
+    record_again: Callable[[Comparison], tuple[Trace, Trace] | None],
 ) -> Traced | NotTraced:
-    """The old version's trace beside the new version's, and both beside their own repetitions
-    where they differ.
+    """Compare the traces of both versions, and both with their own repetitions where they differ.
 
     Args:
-        again: records both sides once more, with names where they first differ; None: it cannot.
+        record_again: records both versions once more, with names where they first differ. It
+            returns None if it cannot.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    comparison = compared_once(name, a, b)
+    comparison = compare_once(name, old, new)
     if isinstance(comparison, NotTraced):
         return comparison
-    repetitions = again(comparison) if diverges(comparison) else None
-    twice = repeated((a, b), repetitions) if repetitions is not None else None
-    return with_repetitions(name, comparison, a, b, twice)
+    repetitions = record_again(comparison) if diverges(comparison) else None
+    twice = pair_repetitions((old, new), repetitions) if repetitions is not None else None
+    return describe_compared(name, comparison, old, new, twice)
 
 
-def compared_once(name: str, a: Trace, b: Trace) -> Comparison | NotTraced:
-    """The old version's trace beside the new version's.
+def compare_once(name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
+    """Compare the traces of both versions.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    missing = lost(name, a, b)
+    missing = explain_missing(name, old, new)
     if missing is not None:
         return missing
-    for label, side in (("A", a), ("B", b)):
+    for label, side in (("A", old), ("B", new)):
         recording_processes.check_trained(side, label)
-    _check_imports(a, b)
-    return held_against(a, b)
+    _check_imports(old, new)
+    return compare_with_ends(old, new)
 
 
 def diverges(comparison: Comparison | NotTraced) -> bool:
-    """Whether both sides have to be recorded once more."""
+    """Return whether both sides have to be recorded once more."""
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
 
-def repeated(traces: tuple[Trace, Trace], again: tuple[Trace, Trace]) -> tuple[Repeated, Repeated]:
+def pair_repetitions(
+    traces: tuple[Trace, Trace], repetitions: tuple[Trace, Trace]
+) -> tuple[Repeated, Repeated]:
     """Traces of both versions, each beside its repetition.
 
     They say which parts of what is written do not repeat themselves, and are not compared.
     """
-    steady = [without_unsteady(*both) for both in zip(traces, again, strict=True)]
-    a, b = (
-        Repeated(trace=trace, with_itself=held_against(trace, repetition), repetition=repetition)
-        for trace, repetition in zip(steady, again, strict=True)
+    steady = [without_unsteady(*both) for both in zip(traces, repetitions, strict=True)]
+    old, new = (
+        Repeated(
+            trace=trace, with_itself=compare_with_ends(trace, repetition), repetition=repetition
+        )
+        for trace, repetition in zip(steady, repetitions, strict=True)
     )
-    return a, b
+    return old, new
 
 
-def with_repetitions(
+def describe_compared(
     name: str,
     comparison: Comparison,
-    a: Trace,
-    b: Trace,
+    old: Trace,
+    new: Trace,
     repetitions: tuple[Repeated, Repeated] | None,
 ) -> Traced:
     """The training on both sides, with whether its traces repeat themselves.
@@ -142,38 +149,38 @@ def with_repetitions(
         repetitions: both versions recorded once more; None where their traces are equal.
     """
     if repetitions is not None:
-        a, b = (repetition.trace for repetition in repetitions)
-    seeded = [*_seeded(a, b), *elsewhere(b), *_slower(a, b)]
+        old, new = (repetition.trace for repetition in repetitions)
+    seeded = [*_describe_seeding(old, new), *elsewhere(new), *_describe_costs(old, new)]
     if repetitions is None:
         return Traced(
             name=name,
             comparison=comparison,
-            a=a,
-            b=b,
+            a=old,
+            b=new,
             repeats=True,
             notes=tuple(seeded),
-            crash=crash(a, b),
+            crash=find_crash(old, new),
         )
-    if a.unsteady or b.unsteady:
-        seeded += [*unsteady(a), *(line for line in unsteady(b) if line not in unsteady(a))]
+    if old.unsteady or new.unsteady:
+        seeded += [*unsteady(old), *(line for line in unsteady(new) if line not in unsteady(old))]
         if comparison.trains_the_same:
-            comparison = held_against(a, b)
-    comparison = _with_names(comparison, *(repetition.repetition for repetition in repetitions))
-    notes = [*_autoreset(a, b), *_broken_off(a, b), *seeded]
-    for label, again in zip("AB", repetitions, strict=True):
-        notes += [f"{SHORT[label]}: {line}" for line in again.uncontrolled()]
+            comparison = compare_with_ends(old, new)
+    comparison = _name_values(comparison, *(repetition.repetition for repetition in repetitions))
+    notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
+    for label, repetition in zip("AB", repetitions, strict=True):
+        notes += [f"{SHORT[label]}: {line}" for line in repetition.uncontrolled()]
     return Traced(
         name=name,
         comparison=comparison,
-        a=a,
-        b=b,
+        a=old,
+        b=new,
         repeats=all(repetition.repeats for repetition in repetitions),
         notes=tuple(notes),
-        crash=crash(a, b),
+        crash=find_crash(old, new),
     )
 
 
-def too_late(training: Training, minutes: float) -> NotTraced:
+def report_too_late(training: Training, minutes: float) -> NotTraced:
     """A training that was not recorded in time."""
     why = f"not compared: {MINUTES} {minutes:g} were over"
     return NotTraced(
@@ -181,22 +188,22 @@ def too_late(training: Training, minutes: float) -> NotTraced:
     )
 
 
-def cut(trace: Trace, steps: int) -> Trace:
+def cut_trace(trace: Trace, steps: int) -> Trace:
     """Return a trace up to a step of an environment, without the networks at its end."""
-    events, left = [], steps
+    events, steps_left = [], steps
     for event in trace.events:
-        if not left or event.kind == "final":
+        if not steps_left or event.kind == "final":
             break
         events.append(event)
-        left -= event.kind == "step"
+        steps_left -= event.kind == "step"
     return replace(trace, events=tuple(events))
 
 
-def common_steps(a: Trace, b: Trace) -> int | None:
+def count_common_steps(old: Trace, new: Trace) -> int | None:
     """Return how many steps of environments both traces have; None: time ended neither."""
-    if not (a.header.get("stopped") or b.header.get("stopped")):
+    if not (old.header.get("stopped") or new.header.get("stopped")):
         return None
-    return min(a.count("step"), b.count("step"))
+    return min(old.count("step"), new.count("step"))
 
 
 def cut_training(training: Training, steps: int) -> Training:
@@ -204,14 +211,14 @@ def cut_training(training: Training, steps: int) -> Training:
     return replace(training, job={**training.job, "steps": steps, "cut": steps})
 
 
-def naming(training: Training, comparison: Comparison | NotTraced) -> Training:
+def name_first_difference(training: Training, comparison: Comparison | NotTraced) -> Training:
     """The training, with names for what the first event consists of in which its traces differ."""
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [event.index for event in (first.a, first.b) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
 
 
-def perturbed_copies(training: Training, begin: int) -> list[Training]:
+def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
     """The training again and again, with the numbers of one event moved by one unit."""
     return [
         replace(
@@ -223,36 +230,37 @@ def perturbed_copies(training: Training, begin: int) -> list[Training]:
     ]
 
 
-def _with_names(comparison: Comparison, a: Trace, b: Trace) -> Comparison:
+def _name_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
     first = comparison.first
     if first is None or first.a is None or first.b is None:
         return comparison
     events = [
-        replace(event, named=again.events[event.index].named)
-        if event.index < len(again.events) and again.events[event.index].digests == event.digests
+        replace(event, named=repetition.events[event.index].named)
+        if event.index < len(repetition.events)
+        and repetition.events[event.index].digests == event.digests
         else event
-        for event, again in ((first.a, a), (first.b, b))
+        for event, repetition in ((first.a, old), (first.b, new))
     ]
     return replace(comparison, first=replace(first, a=events[0], b=events[1]))
 
 
-def held_against(a: Trace, b: Trace) -> Comparison:
+def compare_with_ends(old: Trace, new: Trace) -> Comparison:
     """The comparison; one that goes on where the other breaks off does not do the same."""
-    comparison, first = compare(a, b), None
+    comparison, first = compare(old, new), None
     if (
         comparison.first is not None
         and comparison.first.a is not None
         and comparison.first.a.kind != "final"
     ):
         first = comparison.first
-    if same_end(a, b) or (comparison.verdict == "diverged" and first is not None):
+    if ends_alike(old, new) or (comparison.verdict == "diverged" and first is not None):
         return comparison
-    one, other = (
-        [e for e in side.events if e.kind not in ("final", *INCIDENTAL)] for side in (a, b)
+    old_events, new_events = (
+        [e for e in side.events if e.kind not in ("final", *INCIDENTAL)] for side in (old, new)
     )
-    last = min(len(one), len(other))
-    ends = [next(iter(events[last:]), None) for events in (one, other)]
-    before = tuple(one[max(0, last - 3) : last])
+    last = min(len(old_events), len(new_events))
+    ends = [next(iter(events[last:]), None) for events in (old_events, new_events)]
+    before = tuple(old_events[max(0, last - 3) : last])
     return replace(
         comparison,
         verdict="diverged",
@@ -260,9 +268,9 @@ def held_against(a: Trace, b: Trace) -> Comparison:
     )
 
 
-def same_end(a: Trace, b: Trace) -> bool:
-    """Whether both end well, or in an error of one kind."""
-    return _error(a) == _error(b)
+def ends_alike(old: Trace, new: Trace) -> bool:
+    """Return whether both end well, or in an error of one kind."""
+    return _error(old) == _error(new)
 
 
 def _error(side: Trace) -> str:
@@ -271,43 +279,45 @@ def _error(side: Trace) -> str:
     return side.error.get("type") or last_words(side.failure).partition(":")[0]
 
 
-def own_error(side: Trace) -> bool:
-    """Whether the code under test, or the script, has ended the training with an error."""
+def has_own_error(side: Trace) -> bool:
+    """Return whether the code under test, or the script, has ended the training with an error."""
     return bool(side.failure) and side.error.get("origin") == errors.TRACED
 
 
-def confirmed(side: Trace, plain: Trace) -> Trace:
+def note_plain_end(side: Trace, plain: Trace) -> Trace:
     """The trace of a training that failed, with how it ends without a recorder."""
     ends = last_words(plain.failure) if plain.failure else "the training ends well"
-    return replace(side, header={**side.header, "plain": "" if same_end(side, plain) else ends})
+    return replace(side, header={**side.header, "plain": "" if ends_alike(side, plain) else ends})
 
 
 def _fails(side: Trace) -> bool:
-    """Whether it fails by an error of its own, without a recorder, too."""
-    return own_error(side) and not side.header.get("plain")
+    """Return whether it fails by an error of its own, without a recorder, too."""
+    return has_own_error(side) and not side.header.get("plain")
 
 
-def _whole(side: Trace) -> bool:
+def _is_completed(side: Trace) -> bool:
     return not side.failure and not side.header.get("not_offered")
 
 
-def crash(a: Trace, b: Trace) -> Crash | None:
+def find_crash(old: Trace, new: Trace) -> Crash | None:
     """How the code under test fails on one side, where the other trains to its end."""
-    for label, side, opposite in (("A", a, b), ("B", b, a)):
-        if _fails(side) and _whole(opposite):
+    for label, side, opposite in (("A", old, new), ("B", new, old)):
+        if _fails(side) and _is_completed(opposite):
             values = {key: side.error.get(key, "") for key in ("error", "at", "by")}
             executed = side if "functions" in side.header else None
             return Crash(side=label, executed=executed, **values)
     return None
 
 
-def _autoreset(a: Trace, b: Trace) -> list[str]:
-    """That gymnasium has changed when its vector environments reset, where it has.
+def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
+    """Describe the change of when gymnasium's vector environments reset, if both sides span it.
 
     Source: the notes on release 1.0.0 of gymnasium.
     """
-    versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (a, b)]
-    vector = any(event.name.startswith("VectorEnv.") for side in (a, b) for event in side.events)
+    versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (old, new)]
+    vector = any(
+        event.name.startswith("VectorEnv.") for side in (old, new) for event in side.events
+    )
     before = [version.startswith("0.") for version in versions]
     if not vector or not all(versions) or before[0] == before[1]:
         return []
@@ -325,64 +335,68 @@ _COSTS = (("cpu_seconds", 1.0, "CPU time"), ("grown_mib", 100.0, "memory"))
 _MUCH = 2.0
 
 
-def _slower(a: Trace, b: Trace) -> list[str]:
+def _describe_costs(old: Trace, new: Trace) -> list[str]:
     """Hints that one side takes much more time or memory, where both do as much."""
-    if abs(len(a.events) - len(b.events)) > 0.1 * len(a.events):
+    if abs(len(old.events) - len(new.events)) > 0.1 * len(old.events):
         return []
     hints = []
-    for key, least, what in _COSTS:
-        one, other = (float(side.header.get(key, 0.0)) for side in (a, b))
-        low, high = sorted((one, other))
+    for key, least, resource in _COSTS:
+        old_cost, new_cost = (float(side.header.get(key, 0.0)) for side in (old, new))
+        low, high = sorted((old_cost, new_cost))
         if high >= least and high >= _MUCH * max(low, 1e-3):
-            which = "B" if other > one else "A"
+            which = "B" if new_cost > old_cost else "A"
             hints.append(
-                f"{in_words(which)} takes {high / max(low, 1e-3):.1f} times the {what} of the "
+                f"{in_words(which)} takes {high / max(low, 1e-3):.1f} times the {resource} of the "
                 "other, while it is recorded: a hint; rlregress check --throughput measures it"
             )
     return hints
 
 
-def _broken_off(a: Trace, b: Trace) -> list[str]:
+def _describe_errors(old: Trace, new: Trace) -> list[str]:
     return [
         f"{in_words(label)} breaks off with an error: {last_words(side.failure)}"
-        for label, side in (("A", a), ("B", b))
+        for label, side in (("A", old), ("B", new))
         if side.failure
     ]
 
 
-def lost(name: str, a: Trace, b: Trace) -> NotTraced | None:
+def explain_missing(name: str, old: Trace, new: Trace) -> NotTraced | None:
     """Why a training cannot be compared with the other side; None if it can.
 
     An error of the code under test is a way to train, too, unless both sides end in the same one:
     then it says nothing of what comes after. One that comes before anything is trained leaves
     nothing to compare with a side that trains.
     """
-    broken = [side for side in (a, b) if _fails(side)]
-    whole = [side for side in (a, b) if _whole(side)]
-    if len(broken) == 2 and not same_end(a, b):
+    failed = [side for side in (old, new) if _fails(side)]
+    completed = [side for side in (old, new) if _is_completed(side)]
+    if len(failed) == 2 and not ends_alike(old, new):
         return None
-    if len(broken) == len(whole) == 1 and broken[0].has_begun:
+    if len(failed) == len(completed) == 1 and failed[0].has_begun:
         return None
     sides, supported = {}, {}
-    for label, side in (("A", a), ("B", b)):
+    for label, side in (("A", old), ("B", new)):
         missing = str(side.header.get("not_offered", ""))
         supported[label] = not missing
         if missing:
             sides[label] = f"not offered there: {missing}"
         elif side.failure:
-            sides[label] = f"{_why(side)}: {last_words(side.failure)}{_plain(side)}"
+            sides[label] = (
+                f"{_describe_failure(side)}: {last_words(side.failure)}{_describe_plain_end(side)}"
+            )
     return (
-        NotTraced(name=name, sides=sides, supported=supported, crash=crash(a, b)) if sides else None
+        NotTraced(name=name, sides=sides, supported=supported, crash=find_crash(old, new))
+        if sides
+        else None
     )
 
 
-def unsupported(name: str, why: str) -> NotTraced:
+def report_unsupported(name: str, why: str) -> NotTraced:
     """A training that neither version has."""
     sides = dict.fromkeys("AB", f"not offered there: {why}")
     return NotTraced(name=name, sides=sides, supported=dict.fromkeys("AB", False))
 
 
-def _why(side: Trace) -> str:
+def _describe_failure(side: Trace) -> str:
     """In words, whose error it was."""
     error_origin = side.error.get("origin")
     if error_origin == errors.RECORDER or (
@@ -394,25 +408,27 @@ def _why(side: Trace) -> str:
     return "it ended in an error"
 
 
-def _plain(side: Trace) -> str:
+def _describe_plain_end(side: Trace) -> str:
     ends = side.header.get("plain")
     return f"; without recording: {ends}" if ends else ""
 
 
-def _seeded(a: Trace, b: Trace) -> list[str]:
+def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     """In words, what the tracer seeded on either side."""
-    one, other = seeded_lines(a), seeded_lines(b)
-    if one == other:
-        return one
-    lines = [(label, line) for label, lines in (("A", one), ("B", other)) for line in lines]
+    old_lines, new_lines = seeded_lines(old), seeded_lines(new)
+    if old_lines == new_lines:
+        return old_lines
+    lines = [
+        (label, line) for label, lines in (("A", old_lines), ("B", new_lines)) for line in lines
+    ]
     return [f"{SHORT[label]}: {line}" for label, line in lines]
 
 
-def _check_imports(a: Trace, b: Trace) -> None:
-    """Raise UserError if what differs between the sides was not run."""
-    imported = {label: side.header.get("modules", {}) for label, side in (("A", a), ("B", b))}
+def _check_imports(old: Trace, new: Trace) -> None:
+    """Raise UserError if a script imported nothing that differs."""
+    imported = {label: side.header.get("modules", {}) for label, side in (("A", old), ("B", new))}
     for label, modules in imported.items():
-        if modules and not any(modules.values()) and not {"A": a, "B": b}[label].failure:
+        if modules and not any(modules.values()) and not {"A": old, "B": new}[label].failure:
             raise UserError(
                 f"the script imported nothing of what differs on {in_words(label)} "
                 f"({', '.join(sorted(modules))}); expected a script that uses it"

@@ -30,7 +30,7 @@ FIRST_FRESH_SEED = 2000
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What the old version's fresh runs say of an alarm.
+    """The verdict of the old version's fresh runs on an alarm.
 
     Attributes:
         verdict: ``regressed`` where the new version is worse than them too, else ``inconclusive``.
@@ -42,10 +42,10 @@ class Confirmation:
 
 
 def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The cells that got worse, by what is named, and those of the groups that did."""
+    """Return the cells that got worse, by quantity, and those of the groups that did."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
-    of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
-    names = [name for cells in of_groups for name in cells]
+    cells_of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
+    names = [name for cells in cells_of_groups for name in cells]
     alone = [entry for entry in fallen if "cells" not in entry["verdict"]]
     kinds = ("cell", "training", "critic")
     names += [entry[kind] for entry in alone for kind in kinds if kind in entry]
@@ -53,7 +53,7 @@ def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-    """What the runs of a cell are judged by, by seed.
+    """Return the judged number of each run of a cell, by seed.
 
     Args:
         name: of a cell, or of what is judged beside its returns; see ``Quantity.named``.
@@ -75,7 +75,7 @@ def confirm(
     new: Mapping[str, Sequence[float]],
     alpha: float,
 ) -> Confirmation:
-    """Whether the new version is worse than the old version's fresh runs.
+    """Judge the new version against the old version's fresh runs.
 
     Args:
         cells: those that fell, by the name of what did.
@@ -99,9 +99,9 @@ def confirm(
     # one family for all that fell; each cell has the number of runs that the new version came to
     most = single_look(min(len(new[name]) for name in cells))
     verdicts = judge_cells(samples, most, Rules(alpha=alpha))
-    every = [of.verdict for of in verdicts.cells.values()]
-    every += [of.verdict for of in verdicts.groups.values()]
-    verdict = REGRESSED if REGRESSED in every else INCONCLUSIVE
+    cell_verdicts = [judged.verdict for judged in verdicts.cells.values()]
+    cell_verdicts += [judged.verdict for judged in verdicts.groups.values()]
+    verdict = REGRESSED if REGRESSED in cell_verdicts else INCONCLUSIVE
     stored = {
         name: baseline_runs.load_baseline(baseline_runs.baseline_path(cell)).numbers(
             quantity_of(name)
@@ -120,10 +120,10 @@ def confirm(
 
 def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]) -> str:
     # a run without a number is judged, see CellSample, and not described
-    known = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
-    if not known[2]:
+    finite = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
+    if not finite[2]:
         return f"{name}: the runs of the new version {quantity_of(name).missing}"
-    means, counts = [fmean(numbers) for numbers in known], [len(numbers) for numbers in known]
+    means, counts = [fmean(numbers) for numbers in finite], [len(numbers) for numbers in finite]
     if quantity_of(name) is CRITIC:
         errors = [math.exp(-mean) for mean in means]
         return (
@@ -133,11 +133,11 @@ def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequenc
             f"the stored runs x{errors[1] / errors[0]:.2f}, the upgrade "
             f"x{errors[2] / errors[1]:.2f}"
         )
-    scale = returns_scale(known[0])
-    of_stored, of_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
+    scale = returns_scale(finite[0])
+    stored_change, version_change = (means[1] - means[0]) / scale, (means[2] - means[1]) / scale
     return (
         f"{name}: stored {means[0]:.4g} ({counts[0]} runs), the old version again {means[1]:.4g} "
         f"({counts[1]}), the new version {means[2]:.4g} ({counts[2]}): age and luck of the "
         "stored runs "
-        f"{of_stored:+.0%}, the upgrade {of_change:+.0%}"
+        f"{stored_change:+.0%}, the upgrade {version_change:+.0%}"
     )

@@ -38,45 +38,45 @@ _WIDEST = 0.1
 _PLAIN = 0.5
 
 
-def measured(
+def measure_costs(
     sides: Sides,
     trainings: Iterable[Training],
-    held: Iterable[Traced],
-    lost: Iterable[NotTraced],
+    compared: Iterable[Traced],
+    not_compared: Iterable[NotTraced],
     executing: Collection[str],
-    taken: float,
+    spent: float,
 ) -> tuple[Cost, ...]:
     """Return the costs of the shortest training of each algorithm that executes changed code.
 
     Args:
-        held, lost: the trainings that were compared, and those that could not be.
+        compared, not_compared: the trainings that were compared, and those that could not be.
         executing: names of those that execute changed code.
-        taken: seconds that the upgrade has taken so far.
+        spent: seconds that the upgrade has taken so far.
     """
     one_sided = [
         Cost(name=training.name, why="recorded on one version only")
-        for training in lost
+        for training in not_compared
         if len(training.sides) == 1
     ]
-    chosen: dict[str, Traced] = {}
-    for training in sorted(held, key=lambda item: (not item.plain, len(item.b.events))):
+    by_name: dict[str, Traced] = {}
+    for training in sorted(compared, key=lambda item: (not item.plain, len(item.b.events))):
         if training.proved and training.name in executing:
-            chosen.setdefault(training.algorithm, training)
-    seconds = max(_SHARE * taken, _SECONDS)
+            by_name.setdefault(training.algorithm, training)
+    seconds = max(_SHARE * spent, _SECONDS)
     fitting: list[str] = []
-    left = seconds
-    for training in chosen.values():
+    seconds_left = seconds
+    for training in by_name.values():
         needed = (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.a, training.b))
-        if needed < left or not fitting:
+        if needed < seconds_left or not fitting:
             fitting.append(training.name)
-            left -= needed
+            seconds_left -= needed
     too_long = "it would take more than a tenth of the time of the upgrade"
-    late = [Cost(name=t.name, why=too_long) for t in chosen.values() if t.name not in fitting]
-    wanted = [training for training in trainings if training.name in fitting]
-    if wanted:
+    late = [Cost(name=t.name, why=too_long) for t in by_name.values() if t.name not in fitting]
+    timed = [training for training in trainings if training.name in fitting]
+    if timed:
         progress.begin(expected_stages.COSTS)
-    found = sides.between(_timed, wanted, seconds).result() if wanted else []
-    return (*found, *late, *one_sided)
+    measurements = sides.between(_timed, timed, seconds).result() if timed else []
+    return (*measurements, *late, *one_sided)
 
 
 def _cpu(trace: Trace) -> float:
@@ -86,42 +86,44 @@ def _cpu(trace: Trace) -> float:
 def _timed(
     sides: tuple[Side, Side], _: object, trainings: Sequence[Training], seconds: float
 ) -> list[Cost]:
-    """Return what trainings cost on both versions, as many turns as there is time for."""
+    """Measure the costs of trainings on both versions, in as many turns as time allows."""
     until = time.time() + seconds
-    with TemporaryDirectory(prefix="rlregress-costs-") as made, ThreadPoolExecutor(2) as pool:
+    with TemporaryDirectory(prefix="rlregress-costs-") as folder, ThreadPoolExecutor(2) as pool:
         jobs: tuple[list[dict[str, Any]], ...] = ([], [])
         previous = ""
         for turn in range(_TURNS):
             for number, training in enumerate(trainings):
-                for side, of_side in enumerate(jobs):
-                    output = str(Path(made) / f"{turn}-{number}-{side}")
+                for side, version_jobs in enumerate(jobs):
+                    output = str(Path(folder) / f"{turn}-{number}-{side}")
                     # images of a scenario do not fit into the memory of a machine
                     large = " " not in training.name
                     turns = {"after": previous, "until": until, "large": large}
                     job = {**training.job, "name": training.name, "output": output,
                            "plain": math.ceil(seconds) + 60, "timed": turns,
                            "first": len(sides[side].paths)}  # fmt: skip
-                    of_side.append(job)
+                    version_jobs.append(job)
                     previous = output
-        list(pool.map(_run, sides, jobs, [until, until], [made, made], "ab"))
+        list(pool.map(_run, sides, jobs, [until, until], [folder, folder], "ab"))
         return [
-            _cost(training.name, Path(made), number) for number, training in enumerate(trainings)
+            _cost(training.name, Path(folder), number) for number, training in enumerate(trainings)
         ]
 
 
-def _run(side: Side, jobs: Sequence[Mapping[str, Any]], until: float, made: str, mark: str) -> None:
-    path = Path(made) / f"jobs-{mark}.json"
+def _run(
+    side: Side, jobs: Sequence[Mapping[str, Any]], until: float, output: str, mark: str
+) -> None:
+    path = Path(output) / f"jobs-{mark}.json"
     path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
-    folder = None if jobs[0].get("script") else made
+    folder = None if jobs[0].get("script") else output
     command = recording_processes.start("batch", side, path)
     child_processes.follow(command, side.environment(), folder, lambda _: None)
 
 
-def _cost(name: str, made: Path, number: int) -> Cost:
+def _cost(name: str, folder: Path, number: int) -> Cost:
     headers = []
     for turn in range(1, _TURNS):
         try:
-            pair = [trace_reader.load(made / f"{turn}-{number}-{side}") for side in (0, 1)]
+            pair = [trace_reader.load(folder / f"{turn}-{number}-{side}") for side in (0, 1)]
         except UserError:
             # time was over
             break

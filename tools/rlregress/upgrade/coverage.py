@@ -1,4 +1,4 @@
-"""What equal traces cover: of every function whose code differs, how the trainings went through it.
+"""Coverage: how trainings went through every function whose code differs.
 
 A line that was run is not a line that was tried: a branch taken one way only, a clamp that never
 binds and a mask that is all ones say nothing about the other way.
@@ -36,12 +36,12 @@ class Users:
     """
 
     def __init__(self, folders: Sequence[str]) -> None:
-        self._paths = changed_functions.files(folders)
+        self._paths = changed_functions.map_sources(folders)
         self._texts: dict[str, bytes] = {}
         #: file -> module -> what it imports from there.
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
-    def of(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
+    def find_users(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
         """Name -> keys of the functions that use it.
 
         Of a module's names those that follow from them in it count, too. Other files count where
@@ -51,42 +51,42 @@ class Users:
         if piece.name == MODULE:
             names = _following(own.get(MODULE), names)
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
-        found: dict[str, set[tuple[str, str]]] = {}
+        users_by_name: dict[str, set[tuple[str, str]]] = {}
         for name in names:
-            known = {piece.file: {name}}
+            names_by_file = {piece.file: {name}}
             if piece.name == MODULE:
                 for file, imported in self._imported(piece.file).items():
-                    known[file] = {own for theirs, own in imported if theirs == name}
+                    names_by_file[file] = {own for theirs, own in imported if theirs == name}
             if wide or name.isupper() or name.startswith("_"):
                 for file in self._paths:
                     if name.encode() in self._text(file):
-                        known.setdefault(file, set()).add(name)
-            found[name] = {
+                        names_by_file.setdefault(file, set()).add(name)
+            users_by_name[name] = {
                 (file, changed_piece.name)
-                for file, names_ in known.items()
+                for file, names_ in names_by_file.items()
                 for changed_piece in self._pieces(file).values()
                 if not changed_piece.name.startswith("<")
                 and any(_uses(changed_piece.code, n) for n in names_)
             }
         kind = piece.name.removeprefix(f"{BODY} ")
-        if kind in found:
+        if kind in users_by_name:
             # of a class whose head differs, its own methods
             methods = {(piece.file, n) for n in own if n.startswith(f"{kind}.")}
-            found[kind] |= methods
-        return found
+            users_by_name[kind] |= methods
+        return users_by_name
 
     def _imported(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
         """File -> names that it imports from a module, each with what it calls it."""
         module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         # most files do not import it, and need not be parsed
         mentioned = re.compile(rf"\b{module.rpartition('.')[2]}\s+import\b".encode())
-        found = {}
+        importers = {}
         for path in self._paths:
             if mentioned.search(self._text(path)):
                 if path not in self._imports:
                     self._imports[path] = self._imports_of(path)
-                found[path] = self._imports[path].get(module, ())
-        return found
+                importers[path] = self._imports[path].get(module, ())
+        return importers
 
     def _imports_of(self, path: str) -> Mapping[str, Sequence[tuple[str, str]]]:
         package = path.rpartition("/")[0].replace("/", ".")
@@ -102,7 +102,7 @@ class Users:
         return self._texts[file]
 
     def _pieces(self, file: str) -> Mapping[str, Function]:
-        return changed_functions.of_text(self._text(file))
+        return changed_functions.read_pieces(self._text(file))
 
 
 def _uses(code: str, name: str) -> bool:
@@ -111,15 +111,15 @@ def _uses(code: str, name: str) -> bool:
 
 def _following(module: Function | None, names: Collection[str]) -> set[str]:
     """Names of a module, and those that its statements make of them."""
-    found = set(names)
+    following = set(names)
     rows = module.code.splitlines() if module is not None else []
     before = -1
-    while len(found) != before:
-        before = len(found)
+    while len(following) != before:
+        before = len(following)
         for row in rows:
-            if row.startswith(("Assign(", "AnnAssign(")) and any(_uses(row, n) for n in found):
-                found |= set(_TARGET.findall(row))
-    return found
+            if row.startswith(("Assign(", "AnnAssign(")) and any(_uses(row, n) for n in following):
+                following |= set(_TARGET.findall(row))
+    return following
 
 
 #: names that an assignment gives a value to, in the way that statements are compared.
@@ -128,7 +128,7 @@ _TARGET = re.compile(r"id='(\w+)', ctx=Store")
 
 @dataclass(frozen=True, kw_only=True)
 class Missed:
-    """What of the differences in a piece of code that ran did not run.
+    """The differences in an executed piece of code that did not run.
 
     Attributes:
         reason: in words; empty: all of them ran.
@@ -142,7 +142,7 @@ class Missed:
 
 
 class ExecutedCode:
-    """What the trainings of one side have reached, all together."""
+    """The code that the trainings of one version have executed, all together."""
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
         self._trainings_by_function: dict[tuple[str, str], list[str]] = {}
@@ -161,13 +161,17 @@ class ExecutedCode:
                 self._trainings_by_function.setdefault((file, function), []).append(name)
         for file in header.get("imported", ()):
             self._files.setdefault(file, []).append(name)
-        for file, (hit, every) in header.get("lines", {}).items():
+        for file, (hit, all_lines) in header.get("lines", {}).items():
             before = self._lines.get(file, (frozenset(), frozenset()))
-            self._lines[file] = before[0] | set(hit), before[1] | set(every)
+            self._lines[file] = before[0] | set(hit), before[1] | set(all_lines)
         for file, tests in header.get("branches", {}).items():
-            for line, held, failed, text in tests:
-                known = self._ways.get((file, line), (False, False, text))
-                self._ways[file, line] = (held or known[0], failed or known[1], text)
+            for line, was_true, failed, text in tests:
+                before_this = self._ways.get((file, line), (False, False, text))
+                self._ways[file, line] = (
+                    was_true or before_this[0],
+                    failed or before_this[1],
+                    text,
+                )
         for file, line, function, operation, outcomes in header.get("activity", ()):
             self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
 
@@ -180,12 +184,12 @@ class ExecutedCode:
         return executed
 
     def measured(self, function: Changed) -> bool:
-        """Whether the lines of a piece of code that ran were noted: not of what an import runs."""
+        """Return whether the executed lines of a piece were noted: not those of an import."""
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
     def missed(self, function: Changed, users: Users) -> Missed:
-        """What of the differences in a piece that ran did not run, or may not have.
+        """Return the differences in an executed piece that did not run, or may not have.
 
         An error that the new version alone raises, and that nothing met, is a branch that was taken
         one way only: where something else of the change ran, it does not count as missed.
@@ -197,31 +201,35 @@ class ExecutedCode:
             return Missed()
         differs = changed_statements.difference(function)
         if not self.measured(function):
-            used_by = users.of(function, differs.binds)
+            used_by = users.find_users(function, differs.binds)
             idle = self._idle(used_by)
             if not idle:
                 return Missed()
             used = sum(bool(keys) for keys in used_by.values())
-            what = f"nothing that ran uses {', '.join(idle[:3])}"
-            what = f"{IMPORTED}; {what}" if len(idle) == used else f"of what changed in it, {what}"
-            return Missed(reason=what, share=1 - len(idle) / used)
-        hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
-        if not every:
+            sentence = f"nothing that ran uses {', '.join(idle[:3])}"
+            sentence = (
+                f"{IMPORTED}; {sentence}"
+                if len(idle) == used
+                else f"of what changed in it, {sentence}"
+            )
+            return Missed(reason=sentence, share=1 - len(idle) / used)
+        hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
+        if not all_lines:
             return Missed()
-        left = [span for span in differs.spans if hit.isdisjoint(range(span[0], span[1] + 1))]
-        checks = set(differs.raising) if len(left) < len(differs.spans) else set()
-        missing = [span for span in left if span not in checks]
+        unexecuted = [span for span in differs.spans if hit.isdisjoint(range(span[0], span[1] + 1))]
+        checks = set(differs.raising) if len(unexecuted) < len(differs.spans) else set()
+        missing = [span for span in unexecuted if span not in checks]
         changes = len(differs.spans) + differs.unmeasured
         share = 1 - (len(missing) + differs.unmeasured) / changes if changes else 1.0
         reason = ""
         if missing:
             lines = ranges({line for first, last in missing for line in range(first, last + 1)})
-            what = "not all that changed in it" if share else "nothing that changed in it"
-            reason = f"it ran, and {what}: lines {lines} never ran"
+            sentence = "not all that changed in it" if share else "nothing that changed in it"
+            reason = f"it ran, and {sentence}: lines {lines} never ran"
         elif differs.unmeasured:
-            what = "all that changed in it" if share else "the part that changed"
-            reason = f"it ran; whether {what} was evaluated is not measured"
-        return Missed(reason=reason, share=share, spans=tuple(left))
+            sentence = "all that changed in it" if share else "the part that changed"
+            reason = f"it ran; whether {sentence} was evaluated is not measured"
+        return Missed(reason=reason, share=share, spans=tuple(unexecuted))
 
     def _idle(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
         """Names that functions use, none of which ran."""
@@ -232,7 +240,7 @@ class ExecutedCode:
         )
 
     def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
-        """What of a piece of code that was executed no training has tried."""
+        """Yield the branches and lines of an executed piece that no training has tried."""
         if not self.measured(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
                 yield Branch(
@@ -245,17 +253,17 @@ class ExecutedCode:
         for branch in self._branches:
             if branch.file == function.file and own.first <= branch.line <= own.last:
                 yield branch
-        hit, every = self._lines.get(function.file, (frozenset(), frozenset()))
-        left = [line for line in sorted(every - hit) if own.first <= line <= own.last]
-        if not any(own.first <= line <= own.last for line in every):
+        hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
+        unexecuted = [line for line in sorted(all_lines - hit) if own.first <= line <= own.last]
+        if not any(own.first <= line <= own.last for line in all_lines):
             sentence = "which of its lines ran was not recorded"
             yield Branch(file=function.file, line=own.first, function="", summary=sentence)
-        if left:
+        if unexecuted:
             yield Branch(
                 file=function.file,
-                line=left[0],
+                line=unexecuted[0],
                 function="",
-                summary=f"lines {ranges(left)} never ran",
+                summary=f"lines {ranges(unexecuted)} never ran",
             )
         if any(f"{word}(" in own.code for word in _WITHIN):
             sentence = "conditions within expressions and error handlers are not measured"
@@ -273,9 +281,9 @@ class ExecutedCode:
     def one_way(self) -> list[Branch]:
         """Branches, clamps and masks that went one way only."""
         branches = []
-        for (file, line), (held, failed, text) in self._ways.items():
-            if not (held and failed):
-                never = "true" if not held else "false"
+        for (file, line), (was_true, failed, text) in self._ways.items():
+            if not (was_true and failed):
+                never = "true" if not was_true else "false"
                 branches.append(
                     Branch(file=file, line=line, function="", summary=f"`{text}` was never {never}")
                 )

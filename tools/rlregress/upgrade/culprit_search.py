@@ -15,7 +15,15 @@ from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Cause
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.delta_debugging import Earlier, Group, Search, at, executed, job, search
+from rlregress.upgrade.delta_debugging import (
+    Earlier,
+    Group,
+    Search,
+    find_functions_at,
+    list_revertible,
+    make_trial,
+    search,
+)
 
 #: the stage of a command; a part of it is a recording.
 STAGE = "looking for culprits"
@@ -44,7 +52,7 @@ def expected_recordings(functions: float, is_later: bool = False) -> float:
     return min(_RECORDINGS * functions, _EACH) * (_LATER if is_later else 1)
 
 
-def with_one_sided_functions(cause: Cause, functions: Sequence[Changed]) -> Cause:
+def add_one_sided_functions(cause: Cause, functions: Sequence[Changed]) -> Cause:
     """The cause with the functions of one side alone that its own name, and those that these name.
 
     They cannot be reverted by themselves: they come and go with what calls them.
@@ -52,13 +60,13 @@ def with_one_sided_functions(cause: Cause, functions: Sequence[Changed]) -> Caus
     alone = [
         function for function in functions if function.how != CHANGED and not function.at_import
     ]
-    left = [function for function in alone if function not in cause.functions]
+    unnamed = [function for function in alone if function not in cause.functions]
     new: list[Changed] = []
     named = list(cause.functions)
     while named:
-        called = [function for function in left if _calls(named[0], function)]
+        called = [function for function in unnamed if _calls(named[0], function)]
         new += called
-        left = [function for function in left if function not in called]
+        unnamed = [function for function in unnamed if function not in called]
         named = [*named[1:], *called]
     return replace(cause, new=tuple(new))
 
@@ -74,32 +82,38 @@ def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
         tree = ast.parse(path.read_bytes())
     except (OSError, *UNREADABLE):
         return frozenset()
-    found = set()
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {(alias.name.replace(".", "/"), "") for alias in node.names}
+            imported |= {(alias.name.replace(".", "/"), "") for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = file.split("/")[: -node.level] if node.level else []
             module = "/".join([*above, *(node.module or "").split(".")]).rstrip("/")
-            found |= {(module, alias.name.replace("*", "")) for alias in node.names}
-    return frozenset(found)
+            imported |= {(module, alias.name.replace("*", "")) for alias in node.names}
+    return frozenset(imported)
 
 
 def _has_imported(caller: Changed, function: Changed) -> bool:
-    """Whether the file of a function imports another one, or its module."""
+    """Return whether the file of a function imports another one, or its module."""
     module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
     files = zip(caller.paths, "ab", strict=True)
-    found = [_imports(path, caller.file_on(side)) for path, side in files if path is not None]
+    imports_by_version = [
+        _imports(path, caller.file_on(side)) for path, side in files if path is not None
+    ]
     return any(
-        module == f"{of}/{what}"
-        or (what in ("", name) and (module == of or module.startswith(f"{of}/")))
-        for changed_function in found
-        for of, what in changed_function
+        module == f"{imported_module}/{imported_name}"
+        or (
+            imported_name in ("", name)
+            and (module == imported_module or module.startswith(f"{imported_module}/"))
+        )
+        for imported in imports_by_version
+        for imported_module, imported_name in imported
     )
 
 
 def _calls(caller: Changed, function: Changed) -> bool:
-    """Whether a function names another: any of a module that its file imports, a method of its own.
+    """Return whether a function names another: any of a module that its file imports, a method of
+    its own.
 
     Other files may have functions of the same name, such as those of another backend.
     """
@@ -113,7 +127,7 @@ def _calls(caller: Changed, function: Changed) -> bool:
     return f"attr='{name}'" in code or f"id='{name}'" in code
 
 
-def causes(
+def find_causes(
     parted: Sequence[Traced],
     trainings: Mapping[str, Training],
     functions: Sequence[Changed],
@@ -135,17 +149,20 @@ def causes(
     """
     # what diverges before what rounds
     shortest = sorted(parted, key=lambda item: (item.proved, len(item.b.events)))
-    places = {training.name: at(training.comparison.first, functions) for training in shortest}
+    places = {
+        training.name: find_functions_at(training.comparison.first, functions)
+        for training in shortest
+    }
     firsts = {
         places[training.name] or training.name: training.name for training in reversed(shortest)
     }
     # one of each place before the others
     order = sorted(shortest, key=lambda item: item.name not in firsts.values())
-    ran = {training.name: executed(training, functions) for training in order}
+    ran = {training.name: list_revertible(training, functions) for training in order}
     by_name: dict[str, Cause] = {}
     size = WAVE
     while order:
-        earlier = Earlier.of(by_name.values())
+        earlier = Earlier.collect(by_name.values())
         order.sort(key=lambda item: earlier.knows(ran[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
@@ -176,8 +193,8 @@ def _run(
     """
     requested: dict[str, list[Group]] = {}
     spent = 0.0
-    taken = 0
-    of_each = dict.fromkeys(searches, 0)
+    recordings = 0
+    recordings_by_name = dict.fromkeys(searches, 0)
     for name, looking in searches.items():
         _send(name, looking, None, requested, by_name)
     while requested:
@@ -185,20 +202,23 @@ def _run(
         for name, groups in requested.items():
             for group in groups:
                 cost = _cost(traced[name])
-                if spent + cost <= limit and of_each[name] < _EACH:
-                    jobs[name, group] = job(trainings[name], group, taken + len(jobs))
-                    of_each[name] += 1
+                if spent + cost <= limit and recordings_by_name[name] < _EACH:
+                    jobs[name, group] = make_trial(trainings[name], group, recordings + len(jobs))
+                    recordings_by_name[name] += 1
                     spent += cost
         following = sum(
             # of one that has taken longer, half as many again
-            min(max(expected[name] - of_each[name], of_each[name] / 2), _EACH - of_each[name])
+            min(
+                max(expected[name] - recordings_by_name[name], recordings_by_name[name] / 2),
+                _EACH - recordings_by_name[name],
+            )
             for name in requested
         )
         # if these take longer than was expected, so do the later ones
-        excess = max(sum(of_each.values()) / max(sum(expected.values()), 1), 1)
+        excess = max(sum(recordings_by_name.values()) / max(sum(expected.values()), 1), 1)
         progress.expect_left(len(jobs) + following + later * excess)
         recorded = record(list(jobs.values())) if jobs else {}
-        taken += len(jobs)
+        recordings += len(jobs)
         for name, groups in list(requested.items()):
             traces = {
                 group: recorded[jobs[name, group].name]

@@ -1,4 +1,4 @@
-"""The search for what makes a training part: functions are reverted, to see what it does.
+"""The search for culprits: functions are reverted, and the training is recorded again.
 
 The old version's code of some functions is put into the new version, and the training is recorded
 again. If the trace is that of the new version, none of them moves the training. If it is that of
@@ -22,9 +22,9 @@ from rlregress.inside import bindings
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
 from rlregress.model.upgrade_result import Cause
-from rlregress.source import UNREADABLE
+from rlregress.source import UNREADABLE, read_text
 from rlregress.tracing.child_processes import last_words
-from rlregress.upgrade.compared_trainings import Training, held_against
+from rlregress.upgrade.compared_trainings import Training, compare_with_ends
 
 #: functions that are reverted one by one from the start.
 _NEAR = 8
@@ -41,7 +41,9 @@ Group = tuple[Changed, ...]
 Search = Generator[list[Group], Mapping[Group, Trace], "Cause"]
 
 
-def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed, ...]:
+def find_functions_at(
+    first: Divergence | None, functions: Iterable[Changed]
+) -> tuple[Changed, ...]:
     """Changed functions where two traces part, the nearest first."""
     if first is None:
         return ()
@@ -50,10 +52,10 @@ def at(first: Divergence | None, functions: Iterable[Changed]) -> tuple[Changed,
         if event is not None and event.file:
             frames.append((side, event.file, event.line))
             frames += [(side, caller.file, caller.line) for caller in event.callers]
-    return _standing(frames, list(functions))
+    return _find_innermost(frames, list(functions))
 
 
-def _standing(
+def _find_innermost(
     frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
 ) -> tuple[Changed, ...]:
     """The functions that frames (side, file, line) stand in, the innermost of each."""
@@ -66,10 +68,10 @@ def _standing(
     return tuple(dict.fromkeys(nearest))
 
 
-def _place(training: Traced, functions: Sequence[Changed]) -> Group:
-    """Where traces part, and what raises the errors that one side alone answers with."""
-    parting = at(training.comparison.first, functions)
-    return tuple(dict.fromkeys((*parting, *_raising(training, functions))))
+def _find_place(training: Traced, functions: Sequence[Changed]) -> Group:
+    """Return the functions where traces diverge, and those that raise an error in one version."""
+    parting = find_functions_at(training.comparison.first, functions)
+    return tuple(dict.fromkeys((*parting, *_find_raising(training, functions))))
 
 
 def _holds(function: Function | None, line: int) -> bool:
@@ -78,7 +80,7 @@ def _holds(function: Function | None, line: int) -> bool:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What the searches of other trainings found.
+    """The results of the searches of other trainings.
 
     Attributes:
         moving: functions that move one of them.
@@ -91,22 +93,22 @@ class Earlier:
     failed: Mapping[Changed, str] = field(default_factory=dict)
 
     def knows(self, functions: Iterable[Changed]) -> bool:
-        """Whether each of some functions was reverted by some search."""
+        """Return whether each of some functions was reverted by some search."""
         return all(f in self.moving or f in self.still or f in self.failed for f in functions)
 
     @classmethod
-    def of(cls, causes: Iterable[Cause]) -> Earlier:
-        """What the causes of some trainings are made of."""
-        known = list(causes)
-        moving = frozenset(function for cause in known for function in cause.movers)
-        still = frozenset(function for cause in known for function in cause.still) - moving
-        failed = dict(item for cause in reversed(known) for item in cause.failed)
+    def collect(cls, causes: Iterable[Cause]) -> Earlier:
+        """Collect the results from the causes of some trainings."""
+        causes_so_far = list(causes)
+        moving = frozenset(function for cause in causes_so_far for function in cause.movers)
+        still = frozenset(function for cause in causes_so_far for function in cause.still) - moving
+        failed = dict(item for cause in reversed(causes_so_far) for item in cause.failed)
         return cls(moving, still, {f: why for f, why in failed.items() if f not in moving | still})
 
 
 @dataclass(frozen=True)
 class _Came:
-    """What came of a group of functions that were reverted.
+    """The result of a trial: a training with a group of functions reverted.
 
     Attributes:
         outcome: one of the four words above.
@@ -122,7 +124,7 @@ class _Came:
 
     @property
     def moves(self) -> bool:
-        """Whether the training does something else than on the new version."""
+        """Return whether the training does something else than on the new version."""
         return self.outcome in (_AS_A, _ELSEWHERE)
 
     def fitting(self, group: Group) -> Group:
@@ -133,7 +135,7 @@ class _Came:
 
 @dataclass
 class _SoFar:
-    """What a search has found so far; as ``Cause``.
+    """The results of a search so far; as ``Cause``.
 
     Attributes:
         still_elsewhere: functions that do nothing in another training.
@@ -147,13 +149,13 @@ class _SoFar:
     failed: dict[Changed, str] = field(default_factory=dict)
     open: list[Changed] = field(default_factory=list)
     whole: bool | None = None
-    ended: bool = False
+    is_ended: bool = False
 
     def cause(self, place: Group) -> Cause:
         """As it stands."""
         named = {*self.moving, *self.together}
         still = tuple(function for function in dict.fromkeys(self.still) if function not in named)
-        known = {*named, *still}
+        explained = {*named, *still}
         return Cause(
             place=place,
             alone=self.alone,
@@ -161,27 +163,27 @@ class _SoFar:
             together=tuple(dict.fromkeys(self.together)),
             whole=True if self.alone is not None else self.whole,
             still=still,
-            failed=tuple(item for item in self.failed.items() if item[0] not in known),
+            failed=tuple(item for item in self.failed.items() if item[0] not in explained),
             open=tuple(dict.fromkeys(self.open)),
         )
 
 
 @dataclass(frozen=True)
 class _State:
-    """Where a search stands: the new version with some functions reverted.
+    """The state of a search: the new version with some functions reverted.
 
     Attributes:
-        one: the old version's trace, and that of the new version with them.
+        training: the old version's trace, and that of the new version with them.
         base: what is reverted.
     """
 
-    one: Traced
+    training: Traced
     base: Group = ()
 
     def with_(self, group: Sequence[Changed], trace: Trace) -> _State:
         """The same with further functions reverted."""
-        comparison = held_against(self.one.a, trace)
-        return _State(replace(self.one, comparison=comparison, b=trace), (*self.base, *group))
+        comparison = compare_with_ends(self.training.a, trace)
+        return _State(replace(self.training, comparison=comparison, b=trace), (*self.base, *group))
 
 
 _Asking = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Came]]
@@ -189,40 +191,40 @@ _Stepping = Generator[list[Group], Mapping[Group, Trace], _State]
 
 
 def search(training: Traced, functions: Sequence[Changed], earlier: Earlier) -> Search:
-    """What moves earlier trainings first, then the nearest, then all others.
+    """Revert movers of earlier trainings first, then the nearest functions, then all others.
 
     Args:
         functions: those that differ.
     """
-    place = _place(training, functions)
-    near = [function for function in place if _fits(function)]
-    reverted = list(dict.fromkeys((*near, *executed(training, functions))))
+    place = _find_place(training, functions)
+    near = [function for function in place if _is_revertible(function)]
+    reverted = list(dict.fromkeys((*near, *list_revertible(training, functions))))
     so_far, state = _SoFar(earlier.still), _State(training)
     so_far.failed |= {f: earlier.failed[f] for f in reverted[len(near) :] if f in earlier.failed}
     before = [function for function in reverted if function in earlier.moving]
     # where it parts at what moves another, that is asked first
     before = [function for function in before if function in place] or before
     if before:
-        state = yield from _as_before(state, before, so_far)
+        state = yield from _try_earlier_movers(state, before, so_far)
     for _ in range(_DEPTHS):
-        if so_far.ended:
+        if so_far.is_ended:
             break
-        state = yield from _level(state, reverted, functions, so_far)
+        state = yield from _search_level(state, reverted, functions, so_far)
     return so_far.cause(place)
 
 
 def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
-    """What comes of each group, beside what is reverted already."""
+    """Return the result of reverting each group, beside those that are reverted already."""
     requested = {(*state.base, *group): group for group in groups}
     traces = (yield list(requested)) if requested else {}
     return {
-        requested[group]: _came(state.one, requested[group], trace)
+        requested[group]: _judge_trial(state.training, requested[group], trace)
         for group, trace in traces.items()
     }
 
 
-def _as_before(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Stepping:
-    """What moves other trainings, all at once; if that moves this one, each by itself."""
+def _try_earlier_movers(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Stepping:
+    """Revert all functions that move other trainings at once; if this moves, each by itself."""
     group = tuple(before)
     came = (yield from _traces_of(state, [group])).get(group)
     if came is None or not came.moves:
@@ -230,26 +232,26 @@ def _as_before(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Ste
     singly = {group: came}
     if len(group) > 1:
         singly = yield from _traces_of(state, [(function,) for function in group[:_NEAR]])
-    whole = [function for (function,), of in singly.items() if of.outcome == _AS_A]
-    if whole:
-        so_far.alone, so_far.ended = whole[0], True
+    restoring = [function for (function,), result in singly.items() if result.outcome == _AS_A]
+    if restoring:
+        so_far.alone, so_far.is_ended = restoring[0], True
         return state
-    movers = tuple(function for (function,), of in singly.items() if of.moves)
+    movers = tuple(function for (function,), result in singly.items() if result.moves)
     if 0 < len(movers) < len(group):
         # the others are not needed for what these do
-        of_these = singly.get(movers) or (yield from _traces_of(state, [movers])).get(movers)
-        if of_these is None or not of_these.moves:
+        together_result = singly.get(movers) or (yield from _traces_of(state, [movers])).get(movers)
+        if together_result is None or not together_result.moves:
             return state
-        group, came = movers, of_these
+        group, came = movers, together_result
     so_far.moving += movers
     so_far.together += () if movers else came.fitting(group)
-    so_far.whole = so_far.ended = came.outcome == _AS_A
+    so_far.whole = so_far.is_ended = came.outcome == _AS_A
     return state.with_(group, came.trace)
 
 
 @dataclass
 class _Level:
-    """What came of one pass over the functions: the nearest by themselves, the others in groups.
+    """The results of one pass over the functions: the nearest by themselves, the others in groups.
 
     Attributes:
         alone, moving, together, still, failed: as of ``Cause``.
@@ -268,11 +270,11 @@ class _Level:
     by_file: list[Group] = field(default_factory=list)
 
     def note(self, group: Group, turn: Mapping[Group, _Came]) -> list[Group]:
-        """Note what came of a group in a turn; the smaller groups that are reverted next."""
+        """Note the result of a group, and return the smaller groups to revert next."""
         outcome = turn[group].outcome
         fitting = turn[group].fitting(group)
         if outcome == _AS_B:
-            both = _both_as_b(group, turn, self.halves)
+            both = _is_inert_half(group, turn, self.halves)
             (self.together if both else self.still).extend(fitting)
             return []
         if len(fitting) > 1:
@@ -290,12 +292,12 @@ class _Level:
         return []
 
 
-def _level(
+def _search_level(
     state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
 ) -> _Stepping:
     """The nearest functions one by one, the others by halves and halves of halves."""
-    near = _place(state.one, functions)
-    ranked = _ranked(state, executed, near, so_far)
+    near = _find_place(state.training, functions)
+    ranked = _rank(state, executed, near, so_far)
     level = _Level()
     groups = _first_groups(ranked, so_far.still_elsewhere.difference(near))
     while groups:
@@ -311,56 +313,54 @@ def _level(
             if group not in level.by_file:
                 smaller += level.note(group, turn)
             elif turn[group].moves:
-                level.together += yield from _needed(state, group, turn[group], level.came)
+                level.together += yield from _minimize(state, group, turn[group], level.came)
         if level.alone is None:
-            files = _by_file(level.failed, ranked, level.still)
+            files = _group_by_file(level.failed, ranked, level.still)
             files = [group for group in files if group not in level.by_file]
             level.by_file += files
             smaller = [*files, *smaller]
         groups = smaller
     if len(level.still) == len(ranked) > 1:
         # none of them by itself, but perhaps all of them
-        every = tuple(ranked)
-        level.came.update((yield from _traces_of(state, [every])))
-        if every in level.came and level.came[every].moves:
-            level.still, level.together = [], list(every)
+        all_functions = tuple(ranked)
+        level.came.update((yield from _traces_of(state, [all_functions])))
+        if all_functions in level.came and level.came[all_functions].moves:
+            level.still, level.together = [], list(all_functions)
     if level.failed and level.alone is None and not (level.moving or level.together):
-        yield from _all_at_once(state, level, ranked)
+        yield from _try_all(state, level, ranked)
     so_far.still += level.still
     so_far.failed.update(level.failed)
-    return (yield from _further(state, level, so_far))
+    return (yield from _end_level(state, level, so_far))
 
 
-def _all_at_once(
+def _try_all(
     state: _State, level: _Level, ranked: Sequence[Changed]
 ) -> Generator[list[Group], Mapping[Group, Trace], None]:
-    """Where some fail by themselves, a few of all that is entered, which need each other.
+    """Revert all executed functions, and reduce them to the few that need each other.
 
     They may lie in several files, and some of them do nothing by themselves.
     """
-    every = tuple(ranked)
-    turn = yield from _traces_of(state, [every])
+    all_functions = tuple(ranked)
+    turn = yield from _traces_of(state, [all_functions])
     level.came.update(turn)
-    if every in turn and turn[every].moves:
-        needed = yield from _needed(state, every, turn[every], level.came)
+    if all_functions in turn and turn[all_functions].moves:
+        needed = yield from _minimize(state, all_functions, turn[all_functions], level.came)
         # so many say of none that it is the cause
         level.together += needed if len(needed) <= _FEW else ()
 
 
-def _ranked(
-    state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFar
-) -> list[Changed]:
-    """What is reverted at this level, the nearest to the place where the traces part first."""
-    first = state.one.comparison.first
+def _rank(state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFar) -> list[Changed]:
+    """Return the functions to revert at this level, the nearest to the divergence first."""
+    first = state.training.comparison.first
     # what did nothing before may do something with what is reverted since
-    left_out = {*state.base, *(function for function in so_far.failed if function not in near)}
-    left = [function for function in executed if function not in left_out]
-    return sorted(left, key=lambda item: _distance(item, first, near))
+    excluded = {*state.base, *(function for function in so_far.failed if function not in near)}
+    candidates = [function for function in executed if function not in excluded]
+    return sorted(candidates, key=lambda item: _distance(item, first, near))
 
 
-def _further(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
-    """With what moves the training reverted: whether that is all."""
-    so_far.ended = True
+def _end_level(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
+    """Revert all that moves the training, to see whether that restores the old behaviour."""
+    so_far.is_ended = True
     if level.alone is not None and not state.base:
         so_far.alone = level.alone
         so_far.moving += level.moving
@@ -378,41 +378,41 @@ def _further(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
     if came is not None and came.moves:
         so_far.whole = came.outcome == _AS_A
         if not so_far.whole:
-            so_far.ended = False
+            so_far.is_ended = False
             return state.with_(group, came.trace)
     return state
 
 
-def _needed(
-    state: _State, group: Group, came: _Came, known: dict[Group, _Came]
+def _minimize(
+    state: _State, group: Group, came: _Came, results: dict[Group, _Came]
 ) -> Generator[list[Group], Mapping[Group, Trace], Group]:
     """Those of a group without which it does something else: parts are left out, ever smaller.
 
     Args:
         came: of the whole group.
-        known: what came of groups, to which what is asked here is added.
+        results: what came of groups, to which what is asked here is added.
     """
-    kept = came.fitting(group)
-    size = len(kept) // 2
+    needed = came.fitting(group)
+    size = len(needed) // 2
     while size:
-        parts = [kept[n : n + size] for n in range(0, len(kept), size)]
-        without = [tuple(function for function in kept if function not in part) for part in parts]
+        parts = [needed[n : n + size] for n in range(0, len(needed), size)]
+        without = [tuple(function for function in needed if function not in part) for part in parts]
         turn = yield from _traces_of(state, [spread for spread in without if spread])
-        known.update(turn)
+        results.update(turn)
         less = [
             spread for spread in without if spread in turn and turn[spread].outcome == came.outcome
         ]
-        kept, size = (less[0], min(size, len(less[0]) // 2)) if less else (kept, size // 2)
-    return kept
+        needed, size = (less[0], min(size, len(less[0]) // 2)) if less else (needed, size // 2)
+    return needed
 
 
-def _by_file(
+def _group_by_file(
     failed: Iterable[Changed], ranked: Sequence[Changed], still: Sequence[Changed]
 ) -> list[Group]:
     """The functions of each file of which some fail by themselves: they may fit with their like."""
     files = dict.fromkeys(function.file for function in failed)
-    left = [function for function in ranked if function not in still]
-    groups = [tuple(function for function in left if function.file == file) for file in files]
+    candidates = [function for function in ranked if function not in still]
+    groups = [tuple(function for function in candidates if function.file == file) for file in files]
     return [group for group in groups if len(group) > 1]
 
 
@@ -447,8 +447,10 @@ def _distance(function: Changed, first: Divergence | None, near: Sequence[Change
     return len(near) + (2 if function.file.partition("/")[0] in packages else 3)
 
 
-def _both_as_b(group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]) -> bool:
-    """Whether it is a half of what moves the training, and neither half does."""
+def _is_inert_half(
+    group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]
+) -> bool:
+    """Return whether a group is half of one that moves the training, and neither half does."""
     return any(
         group in halves and all(half in came and came[half].outcome == _AS_B for half in halves)
         for halves in split
@@ -460,45 +462,45 @@ def _halves(group: Group) -> list[Group]:
     return [group[:middle], group[middle:]]
 
 
-def _fits(function: Changed) -> bool:
-    """Whether it can be reverted: it, or its class, is on both sides.
+def _is_revertible(function: Changed) -> bool:
+    """Return whether it can be reverted: it, or its class, is on both sides.
 
     Of what runs at import values can be reverted, and nothing else.
     """
-    there = function.counts and None not in function.paths
-    return there and (not function.at_import or bool(rebound(function)))
+    is_in_both = function.counts and None not in function.paths
+    return is_in_both and (not function.at_import or bool(find_rebound_names(function)))
 
 
-def rebound(piece: Changed) -> frozenset[str]:
+def find_rebound_names(piece: Changed) -> frozenset[str]:
     """Names that a piece which runs at import gives another value, where both versions have it."""
     old, new = piece.paths
     if piece.how != CHANGED or not piece.at_import or old is None or new is None:
         return frozenset()
-    return _rebound(piece.name, old, new)
+    return _find_rebound_names(piece.name, old, new)
 
 
 @cache
-def _rebound(name: str, old: Path, new: Path) -> frozenset[str]:
+def _find_rebound_names(name: str, old: Path, new: Path) -> frozenset[str]:
     try:
-        return frozenset(bindings.names(name, [old.read_text("utf-8"), new.read_text("utf-8")]))
+        return frozenset(bindings.names(name, [read_text(old), read_text(new)]))
     except (OSError, *UNREADABLE):
         return frozenset()
 
 
-def executed(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
+def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
     """Functions that a training executes and that can be reverted."""
     names = {
         (file, name)
         for side in (training.a, training.b)
-        for file, of_file in side.header.get("functions", {}).items()
-        for name in of_file
+        for file, functions_of_file in side.header.get("functions", {}).items()
+        for name in functions_of_file
     }
     files = {file for file, _ in names}
     ran = (x for x in functions if x.key in names or (x.at_import and x.file in files))
-    return [function for function in ran if _fits(function)]
+    return [function for function in ran if _is_revertible(function)]
 
 
-def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:
+def list_old_code(group: Sequence[Changed]) -> list[dict[str, object]]:
     """The old code of some functions, as ``inside.swap`` takes it."""
     files: dict[tuple[Path, str], list[str]] = {}
     for function in group:
@@ -506,18 +508,18 @@ def change_of(group: Sequence[Changed]) -> list[dict[str, object]]:
         assert path is not None
         files.setdefault((path, function.file), []).append(function.name)
     return [
-        {"file": file, "functions": names, "text": path.read_text(encoding="utf-8")}
+        {"file": file, "functions": names, "text": read_text(path)}
         for (path, file), names in files.items()
     ]
 
 
-def job(training: Training, group: Group, number: int) -> Training:
+def make_trial(training: Training, group: Group, number: int) -> Training:
     """The training on the new version with the old version's code of some functions."""
     name = f"{training.name} trial {number}"
-    return Training(training.owner, name, {**training.job, "swap": change_of(group)})
+    return Training(training.owner, name, {**training.job, "swap": list_old_code(group)})
 
 
-def _came(training: Traced, group: Group, trace: Trace) -> _Came:
+def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Came:
     by_key = {function.key: function for function in group}
     misfits = tuple(
         (by_key[file, name], why)
@@ -525,12 +527,12 @@ def _came(training: Traced, group: Group, trace: Trace) -> _Came:
         if (file, name) in by_key
     )
     for outcome, side in ((_AS_A, training.a), (_AS_B, training.b)):
-        if not _errors(trace) - _errors(side) and held_against(side, trace).verdict == "equal":
+        if not _errors(trace) - _errors(side) and compare_with_ends(side, trace).verdict == "equal":
             return _Came(outcome, trace, misfits=misfits)
     if trace.failure:
         return _Came(_FAILED, trace, last_words(trace.failure), misfits)
-    if others := _errors(trace) - _errors(training.a) - _errors(training.b):
-        name, error = min(others)
+    if new_errors := _errors(trace) - _errors(training.a) - _errors(training.b):
+        name, error = min(new_errors)
         why = f"{name} is {error}, as on neither version"
         return _Came(_FAILED, trace, why, misfits)
     return _Came(_ELSEWHERE, trace, misfits=misfits)
@@ -541,14 +543,14 @@ def _errors(trace: Trace) -> set[tuple[str, str]]:
     return {(event.name, event.error) for event in trace.events if event.error}
 
 
-def _raising(training: Traced, functions: Sequence[Changed]) -> Group:
+def _find_raising(training: Traced, functions: Sequence[Changed]) -> Group:
     """The functions that raise what one side alone answers with an error."""
     nearest: Group = ()
     for trace, reference, side in ((training.b, training.a, "b"), (training.a, training.b, "a")):
         raised = {name for name, _ in _errors(reference)}
         for event in trace.events:
             if event.error and event.name not in raised:
-                nearest += _standing(
+                nearest += _find_innermost(
                     [(side, caller.file, caller.line) for caller in event.callers], functions
                 )[:1]
     return tuple(dict.fromkeys(nearest))

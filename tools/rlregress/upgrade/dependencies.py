@@ -1,4 +1,4 @@
-"""What a side needs beside the packages that were asked for, and what does not fit together."""
+"""The further packages that a version needs beside its pins, and those that do not fit together."""
 
 from __future__ import annotations
 
@@ -21,26 +21,32 @@ _EXTRAS = (*ON_SIDES, "plots")
 _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
 
 
-def held(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
+def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
     """Packages that stay as they are installed, whatever is asked for beside them.
 
     torch; the frameworks that are asked and not pinned; and what was installed from a folder or a
     repository, which no index has.
     """
-    kept = {"torch"}
+    names = {"torch"}
     for adapter in adapters:
-        first, *others = (str(canonicalize_name(name)) for name in adapter.framework.packages)
+        first, *further = (str(canonicalize_name(name)) for name in adapter.framework.packages)
         # of a framework that is pinned, the packages that belong to it move with it
-        kept |= {first} if first in pinned else {first, *others}
-    there = distribution_metadata.by_name(importlib.metadata.distributions())
-    kept |= {name for name, of in there.items() if of.read_text("direct_url.json")}
+        names |= {first} if first in pinned else {first, *further}
+    distributions = distribution_metadata.by_name(importlib.metadata.distributions())
+    names |= {
+        name
+        for name, distribution in distributions.items()
+        if distribution.read_text("direct_url.json")
+    }
     return frozenset(
-        name for name in (kept - pinned) | {"torch"} if installed.version(name) is not None
+        name for name in (names - pinned) | {"torch"} if installed.version(name) is not None
     )
 
 
-def of_held(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
-    """What held packages ask for and have, without what is pinned or held itself."""
+def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
+    """Return the met requirements of fixed packages, without those that are pinned or fixed
+    themselves.
+    """
     rows = {
         str(requirement)
         for name in names - {"torch", "rlregress"}
@@ -56,20 +62,22 @@ def of_held(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
 
 
 def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
-    """What this library needs to ask and train on a side, without what is pinned and frameworks."""
-    known = [frameworks.get(name) for name in frameworks.names()]
-    others = {
-        canonicalize_name(p) for a in known for p in (*a.framework.packages, *a.framework.modules)
+    """Return the requirements of this library, without pinned packages and frameworks."""
+    all_adapters = [frameworks.get(name) for name in frameworks.names()]
+    excluded = {
+        canonicalize_name(p)
+        for a in all_adapters
+        for p in (*a.framework.packages, *a.framework.modules)
     } | pinned
     # what makes sides is not needed on one
-    others |= {canonicalize_name("uv")}
+    excluded |= {canonicalize_name("uv")}
     return sorted(
-        row for row in _declared() if canonicalize_name(Requirement(row).name) not in others
+        row for row in _declared() if canonicalize_name(Requirement(row).name) not in excluded
     )
 
 
-def elsewhere(pinned: frozenset[str]) -> list[str]:
-    """What is needed to ask and trace on a side with another Python, without what is pinned.
+def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
+    """Return the packages that probes and traces need on another Python, without pinned ones.
 
     What else this library declares may not be published for that one.
     """
@@ -78,11 +86,11 @@ def elsewhere(pinned: frozenset[str]) -> list[str]:
 
 
 def on_a_side(adapters: Sequence[Adapter]) -> list[str]:
-    """What this library needs to trace, probe and test on a side; no framework."""
+    """Return the packages that this library traces, probes and tests with; no framework."""
     return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]
 
 
-def of_frameworks(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     """The packages of the concerned frameworks that are installed and not pinned."""
     names = {str(canonicalize_name(p)) for a in adapters for p in a.framework.packages} - pinned
     # a framework of scripts may come as a checkout: what is not installed here is no need there

@@ -23,7 +23,7 @@ from rlregress.tracing import child_processes, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.coverage import Users
-from rlregress.upgrade.delta_debugging import change_of, rebound
+from rlregress.upgrade.delta_debugging import find_rebound_names, list_old_code
 from rlregress.upgrade.sides import Sides
 
 #: of a command, with a duration in ``baselines/durations.toml``.
@@ -79,7 +79,7 @@ def called(
     seconds = seconds_of_first(len(functions_called))
     differing = [execution.function for execution in executions if _callable(execution.function)]
     differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
-    job = {"changes": change_of(differing), "folders": list(folders), "seconds": seconds,
+    job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
            "uses": _as_jobs(uses)}  # fmt: skip
     capturing = [by_name[name] for name in functions]
     size = seconds * sum(map(len, functions.values())) / len(capturing)
@@ -140,8 +140,12 @@ def _uses(
     """Return executed function -> pieces that give another value to names that it reads."""
     uses: dict[_Key, list[Changed]] = {}
     for piece in pieces:
-        names = rebound(piece)
-        readers = {key for keys in users.of(piece, names).values() for key in keys} if names else ()
+        names = find_rebound_names(piece)
+        readers = (
+            {key for keys in users.find_users(piece, names).values() for key in keys}
+            if names
+            else ()
+        )
         # those of its own file and class first
         near = sorted(executing.keys() & {*readers}, key=lambda k: (not _is_near(k, piece), k))
         for key in near[:_USERS]:
@@ -160,7 +164,7 @@ def _as_jobs(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
     return [
         {"file": file, "name": name, "pieces": [
             {"file": piece.file, "name": piece.name, "text": str(change["text"])}
-            for piece in pieces for change in change_of([piece])
+            for piece in pieces for change in list_old_code([piece])
         ]}
         for (file, name), pieces in uses.items()
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What distributions say of themselves, read leniently: old ones are not always to the letter."""
+"""Metadata of distributions, read leniently: old ones are not always to the letter."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def readable(row: str) -> Requirement | None:
 def required(
     distribution: importlib.metadata.Distribution, extra: str = ""
 ) -> tuple[Requirement, ...]:
-    """What holds for this interpreter, without extras or with one; whoever asks changes none."""
+    """Return the requirements that apply to this interpreter, without extras or with one."""
     rows: Sequence[str] = _headers(distribution).get_all("Requires-Dist") or ()
     if not rows and distribution.read_text("requires.txt"):
         rows = distribution.requires or ()
@@ -85,14 +85,16 @@ def required(
 def _holding(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
     # the readable ones whose markers hold; these are then gone
     requirements = [r for r in map(readable, rows) if r is not None]
-    held = [r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})]
-    for requirement in held:
+    applicable = [
+        r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})
+    ]
+    for requirement in applicable:
         requirement.marker = None
-    return tuple(held)
+    return tuple(applicable)
 
 
 def admits(specifier: SpecifierSet, version: str) -> bool:
-    """Whether a version is in a range; a version that breaks the rules is in every one."""
+    """Return whether a version is in a range; a version that breaks the rules is in every one."""
     try:
         return specifier.contains(Version(version), prereleases=True)
     except InvalidVersion:

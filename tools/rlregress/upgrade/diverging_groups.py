@@ -9,7 +9,7 @@ from dataclasses import replace
 from rlregress.model.recorded_traces import Comparison, Event, Trace, Traced
 
 
-def representatives(
+def choose_representatives(
     diverging: Mapping[str, Comparison],
     traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     changed: Collection[tuple[str, str]],
@@ -33,7 +33,7 @@ def representatives(
     return {name: shortest[key] for name, key in keys.items()}
 
 
-def ordered(met: Mapping[str, Sequence[str]]) -> list[str]:
+def order_by_evidence(met: Mapping[str, Sequence[str]]) -> list[str]:
     """Trainings in the order in which they say most: one of every changed function after another.
 
     Plain trainings before scenarios.
@@ -67,17 +67,17 @@ def _place(event: Event | None) -> tuple[str, str]:
     return (event.file, event.function) if event is not None else ("", "")
 
 
-def likewise(held: Iterable[Traced], of: Mapping[str, str]) -> list[Traced]:
+def extend_to_group(traced: Iterable[Traced], representatives: Mapping[str, str]) -> list[Traced]:
     """The trainings, each with a note that another one was searched in its place.
 
     Args:
-        of: training -> its representative.
+        representatives: training -> its representative.
     """
     return [
-        replace(training, notes=(*training.notes, _NOTE.format(of[training.name])))
-        if of.get(training.name, training.name) != training.name
+        replace(training, notes=(*training.notes, _NOTE.format(representatives[training.name])))
+        if representatives.get(training.name, training.name) != training.name
         else training
-        for training in held
+        for training in traced
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is known before anything trains, in words: each difference once, as soon as it is found."""
+"""Sentences on differences that are known before anything trains, each once."""
 
 from __future__ import annotations
 
@@ -11,27 +11,31 @@ from rlregress.upgrade.inventory import Inventory
 _LISTED = 8
 
 
-def of_inventory(found: Inventory) -> list[str]:
+def describe_inventory(inventory: Inventory) -> list[str]:
     """Names that are gone or incompatible, and packages that are no longer installed."""
-    broken = [change for change in found.public if change.breaks]
-    gone = (name for name, (old, new) in found.versions.items() if old and not new)
+    broken = [change for change in inventory.public if change.breaks]
+    gone = (name for name, (old, new) in inventory.versions.items() if old and not new)
     # those that the packages required come before what only these required
-    lost = [f"{name} {found.versions[name][0]}" for name in dict.fromkeys((*found.lost, *gone))]
+    not_installed = [
+        f"{name} {inventory.versions[name][0]}" for name in dict.fromkeys((*inventory.lost, *gone))
+    ]
     return [
-        *_listed("gone or incompatible", (change.summary for change in broken)),
-        *_listed("no longer installed", [", ".join(lost)] if lost else []),
+        *_head_lines("gone or incompatible", (change.summary for change in broken)),
+        *_head_lines("no longer installed", [", ".join(not_installed)] if not_installed else []),
     ]
 
 
-def of_probes(details: Iterable[ChangedDetail], defaults: Iterable[ChangedDefault]) -> list[str]:
-    """Details and defaults that differ, with what both versions do."""
+def describe_probes(
+    details: Iterable[ChangedDetail], defaults: Iterable[ChangedDefault]
+) -> list[str]:
+    """Describe details and defaults that differ."""
     return [
-        *_listed("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
-        *_listed("another default", map(str, defaults)),
+        *_head_lines("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
+        *_head_lines("another default", map(str, defaults)),
     ]
 
 
-def _listed(head: str, sentences: Iterable[str]) -> Sequence[str]:
-    every = list(dict.fromkeys(sentences))
-    rest = [f"  {head}: and {len(every) - _LISTED} more"] if len(every) > _LISTED else []
-    return [f"  {head}: {sentence}" for sentence in every[:_LISTED]] + rest
+def _head_lines(head: str, sentences: Iterable[str]) -> Sequence[str]:
+    distinct = list(dict.fromkeys(sentences))
+    remainder = [f"  {head}: and {len(distinct) - _LISTED} more"] if len(distinct) > _LISTED else []
+    return [f"  {head}: {sentence}" for sentence in distinct[:_LISTED]] + remainder

@@ -513,7 +513,7 @@ def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     for piece in pieces:
         if piece.how == REMOVED and (simple := _private(piece)):
             wanted.setdefault(simple, []).append(_name(piece))
-    for path in changed_functions.files(folders).values():
+    for path in changed_functions.map_sources(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
         for simple in [simple for simple in wanted if simple in text]:
             del wanted[simple]

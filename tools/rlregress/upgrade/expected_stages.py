@@ -1,4 +1,4 @@
-"""What an upgrade is expected to do: its stages in order, from what is known so far."""
+"""The stages that an upgrade is expected to go through, in order."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _TIMED, _TURNS_OF_SCRIPT = 10.0, 2.0
 _STAND_FOR_ALL = 8
 
 
-def of_details(chosen: Sequence[Sequence[Detail]], options: Options) -> list[CommandStage]:
+def list_detail_stages(details: Sequence[Sequence[Detail]], options: Options) -> list[CommandStage]:
     """Return the probing of details, those of each framework on both versions."""
-    at_once = max(min(2 * len(chosen), options.at_once), 1)
-    count = sum(map(len, chosen))
+    at_once = max(min(2 * len(details), options.at_once), 1)
+    count = sum(map(len, details))
     return [
-        CommandStage(DETAILS, 2 * count, at_once, starts=2 * len(chosen) / at_once if count else 0)
+        CommandStage(DETAILS, 2 * count, at_once, starts=2 * len(details) / at_once if count else 0)
     ]
 
 
-def of_trainings(
+def list_training_stages(
     frameworks: Iterable[tuple[int, int, bool, bool]], options: Options
 ) -> list[CommandStage]:
     """Return the stages of the trainings of frameworks.
@@ -77,16 +77,16 @@ def of_trainings(
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
             CommandStage(culprit_search.STAGE, reverted, at_once, starts=turns),
             # functions that make trainings differ need no further evidence
-            of_calls(recorded, differing - stand),
+            make_call_stage(recorded, differing - stand),
             CommandStage(COSTS, bool(recorded), seconds=_TIMED),
         ]
     return stages
 
 
-def of_script(
+def list_script_stages(
     seconds: float, differing: int, differs: bool, options: Options
 ) -> list[CommandStage]:
-    """Return what follows when a script is recorded, which took so many seconds.
+    """Return the stages after the first recording of a script, which took so many seconds.
 
     Args:
         differing: how many changed functions there are.
@@ -96,13 +96,13 @@ def of_script(
     return [
         CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
         CommandStage(culprit_search.STAGE, differs * reverted, at_once, seconds=_AGAIN * seconds),
-        of_calls(1, differing - differs),
+        make_call_stage(1, differing - differs),
         CommandStage(COSTS, bool(differing), seconds=max(_TIMED, _TURNS_OF_SCRIPT * seconds)),
-        *of_details([catalogue.all_details()], options),
+        *list_detail_stages([catalogue.all_details()], options),
     ]
 
 
-def of_calls(trainings: float, differing: float) -> CommandStage:
+def make_call_stage(trainings: float, differing: float) -> CommandStage:
     """Return the repetition of captured calls, in one process after the other's training.
 
     Args:
@@ -110,24 +110,24 @@ def of_calls(trainings: float, differing: float) -> CommandStage:
     """
     functions = _EXECUTED * max(differing, 0)
     parts = min(trainings, direct_calls.TRAININGS * functions)
-    together = functions * direct_calls.seconds_of_first(max(functions, 1))
-    size = together * min(direct_calls.TRAININGS / parts, 1) if parts else 0
+    work = functions * direct_calls.seconds_of_first(max(functions, 1))
+    size = work * min(direct_calls.TRAININGS / parts, 1) if parts else 0
     # limited by time: how fast the machine is does not matter, and is not measured by it
     seconds = stored_durations().stages[direct_calls.STAGE]
     return CommandStage(direct_calls.STAGE, parts, size=size, seconds=seconds)
 
 
-def of_files(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
+def list_file_stages(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
     """Return the loading of old files: each algorithm of a framework trains, saves and loads."""
-    every = [
+    offered = [
         {*adapter.framework.algorithms, *adapter.framework.behavior_only} for adapter in adapters
     ]
-    chosen = [names.intersection(options.algorithms or names) for names in every]
-    at_once = min(len(every), options.at_once)
-    return [CommandStage(FILES, sum(map(len, chosen)), at_once, starts=2)]
+    trained = [names.intersection(options.algorithms or names) for names in offered]
+    at_once = min(len(offered), options.at_once)
+    return [CommandStage(FILES, sum(map(len, trained)), at_once, starts=2)]
 
 
-def of_returns(
+def list_return_stages(
     adapters: Sequence[Adapter], algorithms: Sequence[Sequence[str]], options: Options
 ) -> list[CommandStage]:
     """Return the trainings that judge returns, of some algorithms of each framework."""

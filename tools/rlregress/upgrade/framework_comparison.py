@@ -28,7 +28,7 @@ from rlregress.upgrade.sides import Noted
 
 
 class FrameworkDifferences:
-    """What of the list of differences belongs to one framework.
+    """The differences that belong to one framework.
 
     Args:
         prints: what its probes gave on both versions.
@@ -38,25 +38,28 @@ class FrameworkDifferences:
     def __init__(
         self,
         adapter: Adapter,
-        found: Inventory,
+        inventory: Inventory,
         prints: tuple[Fingerprint, Fingerprint],
         code: bool = True,
     ) -> None:
         self.adapter, self.prints = adapter, prints
         versions = [side.versions.get(adapter.framework.packages[0], "") for side in prints]
-        later = attribution.of_other_versions(adapter, *versions)
-        self.details = side_fingerprints.compared(*prints, later)
+        later = attribution.find_cells_of_other_versions(adapter, *versions)
+        self.details = side_fingerprints.compare_fingerprints(*prints, later)
         self.defaults = tuple(side_fingerprints.changed_defaults(*prints))
         self.unread = tuple(side_fingerprints.unread(*prints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
-            key: attribution.standing(adapter, d, versions[1]) for key, d in changed.items()
+            key: attribution.describe_documentation(adapter, d, versions[1])
+            for key, d in changed.items()
         }
-        self.documented = {key: attribution.documented(adapter, d) for key, d in changed.items()}
-        self.pieces = [piece for piece in found.pieces if code and _owns(adapter, piece)]
-        others = find_unowned([adapter], found) if code else []
+        self.documented = {
+            key: attribution.find_documented(adapter, d) for key, d in changed.items()
+        }
+        self.pieces = [piece for piece in inventory.pieces if code and _owns(adapter, piece)]
+        unowned = find_unowned([adapter], inventory) if code else []
         #: those that its trainings may run, too: of packages that are no framework's.
-        self.differing = [piece for piece in (*self.pieces, *others) if piece.counts]
+        self.differing = [piece for piece in (*self.pieces, *unowned) if piece.counts]
 
     @property
     def name(self) -> str:
@@ -70,15 +73,15 @@ class FrameworkDifferences:
 
     @property
     def answers(self) -> list[str]:
-        """What its probes say, in words."""
+        """Return sentences on the answers of its probes."""
         details = self.details
-        counted = (
+        counts = (
             f"{details.probed} of {details.all} details probed on both versions, "
             f"{len(details.changed)} differ; "
         )
         return [
-            f"{self.name}: {counted if details.all else ''}{len(self.defaults)} changed defaults",
-            *early_answers.of_probes(details.changed, self.defaults),
+            f"{self.name}: {counts if details.all else ''}{len(self.defaults)} changed defaults",
+            *early_answers.describe_probes(details.changed, self.defaults),
         ]
 
     @property
@@ -87,10 +90,10 @@ class FrameworkDifferences:
         old, new = self.prints
         details: dict[tuple[str, str], list[str]] = {}
         for key, answer in new.found.items():
-            other = old.found.get(key)
-            if answer.observed is None or other is None or other.observed is None:
+            old_answer = old.found.get(key)
+            if answer.observed is None or old_answer is None or old_answer.observed is None:
                 continue
-            for function in answer.called | other.called:
+            for function in answer.called | old_answer.called:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
@@ -119,9 +122,9 @@ def _owns(adapter: Adapter, piece: Changed) -> bool:
     )
 
 
-def find_unowned(adapters: Iterable[Adapter], found: Inventory) -> list[Changed]:
+def find_unowned(adapters: Iterable[Adapter], inventory: Inventory) -> list[Changed]:
     """Return pieces of packages that are none of these frameworks'."""
-    return [piece for piece in found.pieces if not any(_owns(x, piece) for x in adapters)]
+    return [piece for piece in inventory.pieces if not any(_owns(x, piece) for x in adapters)]
 
 
 def compare_framework(
@@ -136,45 +139,49 @@ def compare_framework(
         note_cut(f"{late} of {own.details.all} details of {own.name}")
     recorded = _record(both, own, trainings, selects)
     old, new = recorded.traces
-    searched = [training for training in recorded.held if training.name not in recorded.stand_ins]
+    searched = [training for training in recorded.traced if training.name not in recorded.stand_ins]
     culprits = both.find_culprits(searched, trainings, own.differing)
     causes = {
         **culprits,
-        **{name: culprits[of] for name, of in recorded.stand_ins.items() if of in culprits},
+        **{
+            name: culprits[stand_in]
+            for name, stand_in in recorded.stand_ins.items()
+            if stand_in in culprits
+        },
     }
     executions = both.find_executions(own.pieces, recorded.traces, own.probed)
     executions = both.repeat_calls(
         executions,
         [training for training in trainings if training.name in old],
         new,
-        _causes_of_divergence(recorded.held, causes),
+        _causes_of_divergence(recorded.traced, causes),
     )
-    recorded = replace(recorded, held=direct_calls.rounded(recorded.held, causes, executions))
-    costs = both.measure_costs(trainings, recorded.held, recorded.lost, executions)
-    checks = entries.of_trainings(recorded.held, recorded.lost, recorded.same, own.name)
+    recorded = replace(recorded, traced=direct_calls.rounded(recorded.traced, causes, executions))
+    costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
+    checks = entries.of_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
     evident += entries.of_details(own.details, own.standing, own.name)
     ran = Executed(traces=recorded.traces, checks=entries.evidence(evident, culprits))
-    listed = [
+    functions = [
         *attribution.explaining_functions(
             causes.values(), own.details.changed, own.differing, executions
         ),
-        *attribution.shown_functions(executions),
+        *attribution.choose_functions(executions),
     ]
     pieces = both.list_pieces(executions, ran, own.name)
-    made = replace(
+    described = replace(
         _describe(own, recorded),
         entries=entries.of_framework(
             own.name, checks, own.details, own.standing, own.defaults, own.unread, pieces
         ),
         executions=tuple(executions),
         causes=causes,
-        proof=both.inject_faults(executions, recorded.held, trainings, new),
-        hunks=attribution.side_by_side(listed, recordings.lines_of(new)),
+        proof=both.inject_faults(executions, recorded.traced, trainings, new),
+        hunks=attribution.pair_lines(functions, recordings.map_executed_lines(new)),
         costs=costs,
     )
-    return made, ran
+    return described, ran
 
 
 def _record(
@@ -182,20 +189,20 @@ def _record(
 ) -> Recorded:
     difference = None
     if selects:
-        files = [file.file for file in both.found.files if not file.without_effect]
-        difference = training_selection.find_difference(both.found.pieces, files)
+        files = {file.file: file.without_effect for file in both.inventory.files}
+        difference = training_selection.find_difference(both.inventory.pieces, files)
     lines = own.noted(both.options.keep is not None)
     return recordings.record(both.sides, trainings, lines, difference, own.differing, both.options)
 
 
-def _causes_of_divergence(held: Iterable[Traced], causes: Mapping[str, Cause]) -> list[Cause]:
+def _causes_of_divergence(traced: Iterable[Traced], causes: Mapping[str, Cause]) -> list[Cause]:
     """Return the culprits of trainings that train otherwise.
 
     Of what is close, or differs in logs, a culprit may do more than round, or no more than that.
     """
     return [
         causes[training.name]
-        for training in held
+        for training in traced
         if training.name in causes
         and training.comparison.verdict == "diverged"
         and not training.comparison.trains_the_same
@@ -203,7 +210,7 @@ def _causes_of_divergence(held: Iterable[Traced], causes: Mapping[str, Cause]) -
 
 
 def _describe(own: FrameworkDifferences, recorded: Recorded) -> OfFramework:
-    """Return what is known of a framework before its differences are explained."""
+    """Return the result of a framework before its differences are explained."""
     adapter = own.adapter
     old, new = own.prints
     return OfFramework(
@@ -216,7 +223,7 @@ def _describe(own: FrameworkDifferences, recorded: Recorded) -> OfFramework:
         documented=own.documented,
         defaults=own.defaults,
         unread=own.unread,
-        traced=tuple(recorded.held),
-        not_traced=tuple(recorded.lost),
+        traced=tuple(recorded.traced),
+        not_traced=tuple(recorded.not_traced),
         same_code=tuple(recorded.same),
     )

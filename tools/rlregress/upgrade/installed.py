@@ -1,4 +1,4 @@
-"""What is installed in the environment of this process."""
+"""The packages that are installed in the environment of this process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def public(version_: str) -> str:
 
 @cache
 def why_no_release(package: str) -> str:
-    """What keeps an installed package from being the release of its version; empty: nothing.
+    """Return why an installed package is not the release of its version; empty: it is.
 
     That is a Python file that is not as its installer wrote it, or a source that is a folder or a
     commit. Torch is taken at its word: no version of it is installed where it is there.
@@ -45,34 +45,34 @@ def why_no_release(package: str) -> str:
         path = distribution.locate_file(file)
         try:
             with open(str(path), "rb") as opened:
-                found = hashlib.new(file.hash.mode, opened.read()).digest()
+                digest = hashlib.new(file.hash.mode, opened.read()).digest()
         except OSError:
             return f"{file} is gone"
-        if urlsafe_b64encode(found).rstrip(b"=").decode() != file.hash.value.rstrip("="):
+        if urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value.rstrip("="):
             return f"{file} is not as it was installed"
     return ""
 
 
 def is_release(row: str) -> bool:
-    """Whether what a pinned requirement asks for is installed, file by file."""
+    """Return whether a pinned requirement is installed, file by file."""
     return holds(row) and not why_no_release(str(canonicalize_name(Requirement(row).name)))
 
 
 def holds(row: str) -> bool:
-    """Whether the version that a pinned requirement asks for is installed, whatever its files."""
+    """Return whether a pinned version is installed, whatever its files."""
     requirement = Requirement(row)
-    here = version(requirement.name)
+    installed_version = version(requirement.name)
     return (
-        here is not None
+        installed_version is not None
         and not requirement.url
-        and requirement.specifier.contains(here, prereleases=True)
+        and requirement.specifier.contains(installed_version, prereleases=True)
     )
 
 
 def pins() -> list[str]:
     """Pins of all that is installed now."""
-    there = distribution_metadata.by_name(importlib.metadata.distributions())
+    distributions = distribution_metadata.by_name(importlib.metadata.distributions())
     return [
-        f"{name}=={public(distribution_metadata.version_of(there[name]))}"
-        for name in sorted(there.keys() - {"pip", "setuptools", "wheel", "rlregress"})
+        f"{name}=={public(distribution_metadata.version_of(distributions[name]))}"
+        for name in sorted(distributions.keys() - {"pip", "setuptools", "wheel", "rlregress"})
     ]

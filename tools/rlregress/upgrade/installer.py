@@ -86,9 +86,9 @@ def _as_pip(python: str = "") -> dict[str, str]:
         python: of the environment whose pip that is; empty: this one's.
     """
     command = [*PIP, *(["--python", python] if python else []), "config", "list"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
     variables: dict[str, str] = {}
-    rows = [line.partition("=")[::2] for line in ended.stdout.splitlines()]
+    rows = [line.partition("=")[::2] for line in completed.stdout.splitlines()]
     for section, (key, value) in product(_SECTIONS, rows):
         variable, between = _SETTINGS.get(key.rpartition(".")[2], ("", ""))
         if variable and key.rpartition(".")[0] == section:
@@ -105,23 +105,23 @@ def _as_pip(python: str = "") -> dict[str, str]:
 
 
 def _environment(python: str = "") -> dict[str, str]:
-    made = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     with _ASKING:
         configured = _as_pip(python)
     # where uv is told of an index itself, pip's are others
-    own = _INDEXES if _INDEXES & made.keys() else set()
+    own = _INDEXES if _INDEXES & variables.keys() else set()
     for key, value in configured.items():
         if key not in own:
-            made.setdefault(key, value)
+            variables.setdefault(key, value)
     # on the disk of what is made from it: links, not copies
-    made.setdefault("UV_CACHE_DIR", str(cached_folders.cache() / "uv"))
-    made.setdefault("UV_HTTP_RETRIES", "1")
-    made.update(UV_NO_PROGRESS="1", NO_COLOR="1")
-    return made
+    variables.setdefault("UV_CACHE_DIR", str(cached_folders.cache() / "uv"))
+    variables.setdefault("UV_HTTP_RETRIES", "1")
+    variables.update(UV_NO_PROGRESS="1", NO_COLOR="1")
+    return variables
 
 
 def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None = None) -> str:
-    """What uv answers; where the index cannot be reached, from what it has kept.
+    """Run uv and return its output; without a network from its cache.
 
     Args:
         requested: what is wanted, as the user knows it.
@@ -134,12 +134,12 @@ def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None
     """
     python = arguments[arguments.index("--python") + 1] if "--python" in arguments else ""
     variables = {**_environment("" if python == sys.executable else python), **(also or {})}
-    ended = _called(arguments, variables)
-    if ended.returncode and _unreachable(ended.stderr):
-        ended = _called(["--offline", *arguments], variables)
-    if ended.returncode:
-        raise failure(ended.stderr, requested)
-    return ended.stdout
+    completed = _called(arguments, variables)
+    if completed.returncode and _unreachable(completed.stderr):
+        completed = _called(["--offline", *arguments], variables)
+    if completed.returncode:
+        raise failure(completed.stderr, requested)
+    return completed.stdout
 
 
 def _called(
@@ -157,7 +157,7 @@ def _called(
     return child_processes.call(command, variables, folder)
 
 
-def listed(package: str, python: str = "") -> list[str]:
+def list_versions(package: str, python: str = "") -> list[str]:
     """Published versions that have a build for a Python, the newest first; none: not known.
 
     Args:
@@ -165,9 +165,9 @@ def listed(package: str, python: str = "") -> list[str]:
     """
     command = [*PIP, "index", "versions", "--retries", "1", package]
     command += ["--python-version", python] if python else []
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.search(r"Available versions: (.+)", ended.stdout)
-    return found.group(1).split(", ") if found else []
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    versions = re.search(r"Available versions: (.+)", completed.stdout)
+    return versions.group(1).split(", ") if versions else []
 
 
 def index() -> str:
@@ -183,13 +183,13 @@ def _unreachable(sentence: str) -> bool:
 
 
 def failure(sentence: str, requested: str) -> UserError:
-    """What a complaint of uv means, in one sentence."""
-    kept = "what was made before is kept"
+    """Describe a complaint of uv in one sentence."""
+    advice = "what was made before is kept"
     if _unreachable(sentence):
         return Unreachable(
             f"'{requested}' could not be installed: the package index cannot be reached and not "
             "all "
-            f"of it is in the cache {cached_folders.cache()}; try again with a network, {kept}"
+            f"of it is in the cache {cached_folders.cache()}; try again with a network, {advice}"
         )
     broken = re.search(r"Because (\S+==\S+) has invalid metadata", sentence)
     if "Failed to parse metadata" in sentence:
@@ -206,7 +206,7 @@ def failure(sentence: str, requested: str) -> UserError:
     if nobody is not None:
         return UserError(
             f"'{requested}' could not be installed: the package index has no package "
-            f"'{nobody.group(1)}'; check the name, {kept}"
+            f"'{nobody.group(1)}'; check the name, {advice}"
         )
     built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", sentence)
     if built is not None:
@@ -232,15 +232,15 @@ def failure(sentence: str, requested: str) -> UserError:
 def _published(row: str) -> str:
     """In words, the versions of a package that are nearest to the one that is asked for."""
     requirement = Requirement(row)
-    texts = listed(requirement.name)
+    texts = list_versions(requirement.name)
     try:
-        known = sorted(map(Version, texts))
-        wanted = Version(next(iter(requirement.specifier)).version)
+        versions = sorted(map(Version, texts))
+        requested = Version(next(iter(requirement.specifier)).version)
     except InvalidVersion:
         return f"known are {', '.join(texts)}" if texts else "no version is known"
-    if not known:
+    if not versions:
         return "the package index does not say which versions it has for this Python"
-    below = [str(v) for v in known if v < wanted][-3:]
-    above = [str(v) for v in known if v > wanted][:3]
-    last = [] if str(known[-1]) in [*below, *above] else [f"last {known[-1]}"]
+    below = [str(v) for v in versions if v < requested][-3:]
+    above = [str(v) for v in versions if v > requested][:3]
+    last = [] if str(versions[-1]) in [*below, *above] else [f"last {versions[-1]}"]
     return f"published for this Python and nearest are {', '.join([*below, *above, *last])}"

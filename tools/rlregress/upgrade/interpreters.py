@@ -1,4 +1,4 @@
-"""What an interpreter is, and what it finds."""
+"""Facts of an interpreter, and the distributions that it finds."""
 
 from __future__ import annotations
 
@@ -60,28 +60,28 @@ def find(text: str) -> str:
 def _facts(python: str) -> tuple[list[int], str, str]:
     """Version as two numbers, version in whole, and tag of bytecode, of another interpreter."""
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             [python, "-I", "-c", _FACTS], capture_output=True, text=True, check=False, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{python} cannot be run: {error}") from None
     try:
-        numbers, full, tag = json.loads(ended.stdout)
+        numbers, full, tag = json.loads(completed.stdout)
         if f"{full}.".split(".")[:2] != list(map(str, numbers)):
             raise ValueError
     except (ValueError, TypeError):
-        why = last_words(ended.stderr) or "it does not answer as one"
+        why = last_words(completed.stderr) or "it does not answer as one"
         raise UserError(f"{python} is no Python that can make environments: {why}") from None
     return numbers, full, tag or full
 
 
 def bytecode_tag(python: str = "") -> str:
-    """What an interpreter puts into the names of its bytecode; empty: of the one that runs this."""
+    """Return the tag of an interpreter's bytecode files; empty: of the one that runs this."""
     return _facts(python)[2] if python else sys.implementation.cache_tag or "python"
 
 
 def tag(python: str = "") -> str:
-    """What tells apart what is installed for different interpreters."""
+    """Return a name that tells installations for different interpreters apart."""
     return f"{bytecode_tag(python)}-{_facts(python)[1]}" if python else bytecode_tag()
 
 
@@ -91,7 +91,7 @@ def version(python: str) -> str:
 
 
 def markers(python: str) -> Mapping[str, str]:
-    """What an interpreter answers to the markers of requirements, where it is another one."""
+    """Return the values of requirement markers for another interpreter."""
     if not python:
         return {}
     return {"python_version": version(python), "python_full_version": _facts(python)[1]}
@@ -106,13 +106,13 @@ def distributions(python: str) -> dict[str, str]:
         "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}]))"
     )
     # away from a folder that may hold metadata, too
-    ended = subprocess.run(
+    completed = subprocess.run(
         [python, "-c", code], capture_output=True, text=True, check=False, cwd="/"
     )
-    if ended.returncode:
-        output = last_words(ended.stderr)
+    if completed.returncode:
+        output = last_words(completed.stderr)
         raise UserError(f"the interpreter {python} cannot be used: {output}")
-    interpreter, versions = json.loads(ended.stdout)
+    interpreter, versions = json.loads(completed.stdout)
     return {"python": interpreter, **{canonicalize_name(k): v for k, v in versions.items()}}
 
 

@@ -153,7 +153,7 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
     packages = _packages(pair, old, new, own)
     moved = [package for package in packages if package.old != package.new]
     folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
-    pieces = changed_functions.changed(*folders)
+    pieces = changed_functions.find_changed(*folders)
     names = _distributions(pair, moved, own)
     files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared = _requirement_changes(versions, distributions, names)

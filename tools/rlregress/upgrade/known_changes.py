@@ -105,7 +105,7 @@ def path_of(framework: str) -> Path:
     return suite.baselines() / "histories" / f"{framework}.toml"
 
 
-def known() -> tuple[str, ...]:
+def list_frameworks() -> tuple[str, ...]:
     """Return the frameworks that have a history."""
     folder = suite.baselines() / "histories"
     return tuple(path.stem for path in datafiles.list_files(folder, "*.toml"))
@@ -184,8 +184,8 @@ def read(path: Path) -> _History:
 
 
 def _existing(framework: str) -> Path:
-    if framework not in known():
-        raise UserError(f"no history of '{framework}'; {nearest(framework, known())}")
+    if framework not in list_frameworks():
+        raise UserError(f"no history of '{framework}'; {nearest(framework, list_frameworks())}")
     return path_of(framework)
 
 

@@ -22,7 +22,7 @@ from rlregress.errors import UserError
 
 @dataclass(frozen=True)
 class Stack(Range):
-    """What a range of releases of a package run on.
+    """The packages that a range of releases runs on.
 
     Attributes:
         requires: requirements that are met unless the user pins the same package.
@@ -35,13 +35,13 @@ class Stack(Range):
     note: str = ""
 
     def holds(self, package: str, version: str) -> bool:
-        """Whether it is meant for this release."""
+        """Return whether it is meant for this release."""
         return package == self.package and is_version(version) and self.holds_for(version)
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """What some pins bring with them.
+    """The further packages that some pins bring with them.
 
     Attributes:
         rows: requirements beside the pins.
@@ -58,20 +58,20 @@ def name_of(row: str) -> str:
     return str(canonicalize_name(Requirement(row).name))
 
 
-def defaults(pins: Iterable[str], known: Iterable[Stack] | None = None) -> Defaults:
-    """What stands with some pins, by the stacks; a package that is pinned is left as it is.
+def defaults(pins: Iterable[str], stack_rows: Iterable[Stack] | None = None) -> Defaults:
+    """Return the packages that go with some pins; a pinned package stays as it is.
 
     Raises:
         UserError: an entry of the data is wrong.
     """
-    known = stacks() if known is None else list(known)
+    stack_rows = stacks() if stack_rows is None else list(stack_rows)
     pinned = {name_of(row): str(next(iter(Requirement(row).specifier), "")) for row in pins}
     rows: dict[str, str] = {}
     build: dict[str, str] = {}
     notes = []
     for package, specifier in sorted(pinned.items()):
         version = specifier.lstrip("=")
-        for stack in (stack for stack in known if stack.holds(package, version)):
+        for stack in (stack for stack in stack_rows if stack.holds(package, version)):
             added = {name_of(r): r for r in stack.requires if name_of(r) not in pinned}
             rows.update(added)
             build.update({name_of(row): row for row in stack.build})

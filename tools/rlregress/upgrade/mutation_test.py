@@ -56,18 +56,18 @@ def mutation_test(
         limit: faults in all.
         call: calls functions directly.
     """
-    every = [_faults(execution) for execution in executions]
-    chosen = mutation.spread([of for of in every if of], limit)
-    seeded = called(seed(chosen, trainings, traces, record), trainings, traces, call)
-    rest = [
+    faults_by_piece = [_faults(execution) for execution in executions]
+    selected = mutation.spread([faults for faults in faults_by_piece if faults], limit)
+    seeded = called(seed(selected, trainings, traces, record), trainings, traces, call)
+    unselected = [
         result for result in seeded if not (result.detected_by or result.called or result.misfit)
     ]
     return MutationTest(
-        functions=len({(fault.file, fault.function) for fault in chosen}),
+        functions=len({(fault.file, fault.function) for fault in selected}),
         diverged=tuple(result.fault for result in seeded if result.detected_by),
         called=tuple(result.fault for result in seeded if result.called),
-        not_run=tuple(result.fault for result in rest if not result.trainings),
-        unseen=tuple(result.fault for result in rest if result.trainings),
+        not_run=tuple(result.fault for result in unselected if not result.trainings),
+        unseen=tuple(result.fault for result in unselected if result.trainings),
         misfits=tuple(f"{result.fault}: {result.misfit}" for result in seeded if result.misfit),
     )
 
@@ -98,16 +98,16 @@ def seed(
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has seen
     while begin < most:
-        left = [
+        remaining = [
             (n, name)
             for n, result in seeded.items()
             if not result.detected_by and not result.misfit
             for name in result.trainings[begin:end]
         ]
-        jobs = [_job(trainings[name], seeded[n].fault, n) for n, name in left]
+        jobs = [_job(trainings[name], seeded[n].fault, n) for n, name in remaining]
         progress.begin("recording trainings with faults", len(jobs))
         after = record(jobs)
-        for (n, name), job in zip(left, jobs, strict=True):
+        for (n, name), job in zip(remaining, jobs, strict=True):
             if job.name not in after:
                 # neither detected nor missed
                 cut = note_cut("recordings of trainings with faults")
@@ -126,7 +126,7 @@ def called(
     traces: Mapping[str, Trace],
     call: Call,
 ) -> list[Seeded]:
-    """The faults, with what direct calls show of those that are executed and no trace shows."""
+    """Return the faults with the results of direct calls, for those that no trace shows."""
     jobs: dict[str, int] = {}
     capturing = []
     for n, result in enumerate(seeded):
@@ -135,8 +135,8 @@ def called(
                 training = _job(trainings[name], result.fault, n, "mutant")
                 jobs[training.name] = n
                 capturing.append(training)
-    found = call(capturing) if capturing else {}
-    showing = {jobs[name]: str(calls) for name, calls in found.items() if calls.arguments}
+    results = call(capturing) if capturing else {}
+    showing = {jobs[name]: str(calls) for name, calls in results.items() if calls.arguments}
     return [replace(outcome, called=showing.get(n, "")) for n, outcome in enumerate(seeded)]
 
 
@@ -154,14 +154,16 @@ def seed_installed(
     Args:
         by_calls: call the functions of the faults directly instead of tracing them.
     """
-    here = current("installed")
+    installed = current("installed")
     with (
         TemporaryDirectory(prefix="rlregress-faults-") as folder,
-        Sides((here, here), (Path(folder), Path(folder)), workers, say) as sides,
+        Sides((installed, installed), (Path(folder), Path(folder)), workers, say) as sides,
     ):
-        trainings = {training.name: training for training in compared_trainings.every(adapter)}
-        every_trace = sides.record_once("B", list(trainings.values()), lines=True)
-        traces = {name: trace for name, trace in every_trace.items() if not trace.failure}
+        trainings = {
+            training.name: training for training in compared_trainings.list_trainings(adapter)
+        }
+        recorded = sides.record_once("B", list(trainings.values()), lines=True)
+        traces = {name: trace for name, trace in recorded.items() if not trace.failure}
         record = partial(sides.record_once, "B")
         most = 0 if by_calls else len(trainings)
         seeded = seed(faults, trainings, traces, record, say, most)
@@ -219,5 +221,5 @@ def _job(training: Training, fault: Mutant, number: int, put: str = "swap") -> T
     """The training with a fault: put into what it runs, or the ``mutant`` of direct calls."""
     change = {"file": fault.file, "functions": [fault.function], "text": fault.text}
     name = f"{training.name} fault {number}"
-    given = {"mutant": change} if put == "mutant" else {"swap": [change], "patience": PATIENCE}
-    return Training(training.owner, name, {**training.job, **given})
+    inputs = {"mutant": change} if put == "mutant" else {"swap": [change], "patience": PATIENCE}
+    return Training(training.owner, name, {**training.job, **inputs})

@@ -40,7 +40,7 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 
 
-def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
+def find_names_gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
     """Return the lines with names that are gone or incompatible, as imports in both versions show.
 
     Args:
@@ -53,7 +53,7 @@ def gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
         return searched
     old, new = sides.run(f"script-names-{state.key_of(paths)}", _imported, paths)
     try:
-        return confirmed(searched, old.result(), new.result())
+        return confirm_lines(searched, old.result(), new.result())
     except UserError as error:
         unread = (*searched.unread, f"what they import ({error})")
         return replace(searched, lines=(), unread=unread)
@@ -69,7 +69,7 @@ def _owner(name: str) -> str:
     return name.removesuffix(".__init__")
 
 
-def confirmed(searched: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
+def confirm_lines(searched: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
     """Return only the lines whose name the new version lacks, or has in another form."""
     lines: list[NamedLine] = []
     for line in searched.lines:
@@ -127,7 +127,7 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
 
 
-def unused(
+def find_unused(
     names: Iterable[str], own: Collection[Path], imported: Iterable[str], compared: Iterable[str]
 ) -> frozenset[str]:
     """Return the names that cannot be used: no word for them is written in anything that ran.
@@ -170,7 +170,7 @@ def files_of(script: Path, searched: ScriptNames) -> list[Path]:
     return [*own, *(path for path in settings if path.is_file())]
 
 
-def unused_below(
+def find_unused_below(
     folder: Path,
     report: Path,
     names: Iterable[str],
@@ -192,7 +192,7 @@ def unused_below(
             return frozenset()
     except OSError:
         return frozenset()
-    return unused(names, own, imported, compared)
+    return find_unused(names, own, imported, compared)
 
 
 def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:

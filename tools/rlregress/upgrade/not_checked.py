@@ -1,4 +1,6 @@
-"""What of a framework no check is about: its adapter lacks it, or the command leaves it out."""
+"""Parts of a framework that no check covers, as its adapter lacks them or the command leaves them
+out.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from rlregress.upgrade.upgrade_options import Options
 def sentences(
     adapter: Adapter, options: Options, left_out: Sequence[str], trainings: Iterable[str]
 ) -> Iterator[str]:
-    """What is not checked, in words, one kind a sentence.
+    """Return sentences on what is not checked, one for each kind.
 
     Args:
         left_out: families of details that were not probed.
@@ -35,15 +37,15 @@ def sentences(
     }
     if names := [name for name, is_lacking in lacks.items() if is_lacking]:
         yield f"{', '.join(names)}: its adapter has none"
-    every, chosen = (
-        {word for title in some for word in title.partition(" ")[0].split("_")}
-        for some in (titles, filter(options.chooses_scenario, titles))
+    all_titles, selected = (
+        {word for title in title_group for word in title.partition(" ")[0].split("_")}
+        for title_group in (titles, filter(options.chooses_scenario, titles))
     )
     for name in options.algorithms or (
         *adapter.framework.algorithms,
         *adapter.framework.behavior_only,
     ):
-        if not adapter.framework.is_about(name, chosen):
+        if not adapter.framework.is_about(name, selected):
             why = "only scenarios are built in, and none of them was chosen"
-            why = why if adapter.framework.is_about(name, every) else "none is built in"
+            why = why if adapter.framework.is_about(name, all_titles) else "none is built in"
             yield f"trainings of {name}: {why}; its details and defaults are compared"

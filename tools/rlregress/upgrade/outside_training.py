@@ -1,4 +1,4 @@
-"""What is outside of training: ``baselines/outside_training.toml``, which users read and change.
+"""Code outside of training: ``baselines/outside_training.toml``, which users read and change.
 
 It never hides much: at most ``MOST`` of what a release changed may be outside, and nothing that
 ran.
@@ -54,7 +54,7 @@ def load(path: Path | None = None) -> tuple[Outside, ...]:
 
 
 def reasons(
-    names: Collection[str], executed: Collection[str], known: Sequence[Outside]
+    names: Collection[str], executed: Collection[str], entries: Sequence[Outside]
 ) -> dict[str, str]:
     """Name -> why it is outside of training, of those that nothing executed.
 
@@ -62,10 +62,10 @@ def reasons(
         names: "<file> <qualified name>" of all changed pieces that can have an effect.
         executed: those of them that ran.
     """
-    found = {
+    by_name = {
         name: row.reason
-        for row in reversed(known)
+        for row in reversed(entries)
         for name in names
         if name not in executed and fnmatchcase(name, row.pattern)
     }
-    return found if len(found) <= MOST * len(names) else {}
+    return by_name if len(by_name) <= MOST * len(names) else {}

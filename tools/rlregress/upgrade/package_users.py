@@ -20,19 +20,19 @@ def functions_using(modules: Collection[str], folder: Path) -> list[str]:
     """
     paths = [path for path in below(folder) if path.suffix == ".py"]
     texts = [path.read_text("utf-8", "replace") for path in paths]
-    found: dict[str, None] = {}
-    wanted = set(modules)
-    while wanted:
+    users_found: dict[str, None] = {}
+    names = set(modules)
+    while names:
         users: dict[str, None] = {}
         for text in texts:
-            if any(word in text for word in wanted):
-                users.update(dict.fromkeys(_users(text, modules, found)))
-        wanted = users.keys() - found.keys()
-        found = {**found, **users}
-    return list(found)
+            if any(word in text for word in names):
+                users.update(dict.fromkeys(_users(text, modules, users_found)))
+        names = users.keys() - users_found.keys()
+        users_found = {**users_found, **users}
+    return list(users_found)
 
 
-def _users(text: str, modules: Collection[str], known: Collection[str]) -> Iterator[str]:
+def _users(text: str, modules: Collection[str], users: Collection[str]) -> Iterator[str]:
     """Public functions of a source that use the modules, or functions that are known to."""
     try:
         tree = ast.parse(text)
@@ -41,9 +41,9 @@ def _users(text: str, modules: Collection[str], known: Collection[str]) -> Itera
     names = set(_bound(tree, modules))
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in node.names if alias.name in known}
+            names |= {alias.asname or alias.name for alias in node.names if alias.name in users}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names |= {node.name} & set(known)
+            names |= {node.name} & set(users)
     for name, function in _functions(tree.body):
         # what a function imports itself it has imported for a use
         if any(_bound(function, modules)) or names & set(_used(function)):

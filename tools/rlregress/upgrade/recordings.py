@@ -31,17 +31,17 @@ Traces = tuple[Mapping[str, Trace], Mapping[str, Trace]]
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What was recorded of the trainings of a framework, and what came of it.
+    """The recorded trainings of a framework, and their comparison.
 
     Attributes:
-        held: those that were compared; lost: those that could not be.
+        traced: those that were compared; not_traced: those that could not be.
         same: names of those that execute nothing that differs: the old version was not recorded.
         traces: of the old and of the new version, by name.
         stand_ins: training -> the one that stands for it; see ``diverging_groups``.
     """
 
-    held: Sequence[Traced] = ()
-    lost: Sequence[NotTraced] = ()
+    traced: Sequence[Traced] = ()
+    not_traced: Sequence[NotTraced] = ()
     same: Sequence[str] = ()
     traces: Traces = field(default_factory=lambda: ({}, {}))
     stand_ins: Mapping[str, str] = field(default_factory=dict)
@@ -69,35 +69,39 @@ def record(
     progress.begin(expected_stages.RECORDING, 2 * len(trainings))
     until = options.until("traces")
     if difference is None:
-        a, b = sides.record(trainings, lines, until=until)
+        old, new = sides.record(trainings, lines, until=until)
         same: list[str] = []
     else:
-        a, b = sides.record_new_first(trainings, lines, partial(_affected, difference), until)
-        same = [name for name, trace in b.items() if not difference.executed_by(trace)]
+        old, new = sides.record_new_first(
+            trainings, lines, partial(_select_affected, difference), until
+        )
+        same = [name for name, trace in new.items() if not difference.executed_by(trace)]
         options.say(
             f"{trainings[0].owner}: {len(same)} of {len(trainings)} trainings execute nothing that "
             + (f"differs; {difference.because}" if difference.because else "differs")
         )
     unsupported = [
-        compared_trainings.unsupported(name, why)
+        compared_trainings.report_unsupported(name, why)
         for name in same
-        if (why := str(b[name].header.get("not_offered", "")))
+        if (why := str(new[name].header.get("not_offered", "")))
     ]
     without = {lost.name for lost in unsupported}
-    of_both = [training for training in trainings if training.name not in same]
-    held = _compare(sides, of_both, (a, b), differing, options)
+    on_both = [training for training in trainings if training.name not in same]
+    compared = _compare(sides, on_both, (old, new), differing, options)
     return replace(
-        held,
-        lost=[*unsupported, *held.lost],
+        compared,
+        not_traced=[*unsupported, *compared.not_traced],
         same=[name for name in same if name not in without],
-        traces=(held.traces[0], {**b, **held.traces[1]}),
+        traces=(compared.traces[0], {**new, **compared.traces[1]}),
     )
 
 
-def _affected(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
+def _select_affected(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
     """Return the trainings that execute something that differs, in the order that says most."""
     executed = {name: difference.executed_by(trace) for name, trace in new.items()}
-    return diverging_groups.ordered({name: keys[0] for name, keys in executed.items() if keys})
+    return diverging_groups.order_by_evidence(
+        {name: keys[0] for name, keys in executed.items() if keys}
+    )
 
 
 def _compare(
@@ -108,52 +112,54 @@ def _compare(
     options: Options,
 ) -> Recorded:
     """Compare trainings that were recorded on both versions."""
-    a, b = traces
+    old, new = traces
     once = {
-        t.name: compared_trainings.compared_once(t.name, a[t.name], b[t.name])
+        t.name: compared_trainings.compare_once(t.name, old[t.name], new[t.name])
         for t in trainings
-        if t.name in a and t.name in b and not is_over()
+        if t.name in old and t.name in new and not is_over()
     }
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
-    of = _representatives(once, (a, b), differing)
-    again = _repeat(sides, trainings, once, (a, b), of, options)
+    stand_for = _choose_representatives(once, (old, new), differing)
+    repetitions = _repeat(sides, trainings, once, (old, new), stand_for, options)
     # what does not repeat itself is not compared by whoever reads them later, either
-    a = {**a, **{name: both[0].trace for name, both in again.items()}}
-    b = {**b, **{name: both[1].trace for name, both in again.items()}}
-    once |= _measured(sides, trainings, once, (a, b), of, options)
-    held: list[Traced] = []
-    lost = [compared_trainings.too_late(training, options.minutes) for training in late]
+    old = {**old, **{name: both[0].trace for name, both in repetitions.items()}}
+    new = {**new, **{name: both[1].trace for name, both in repetitions.items()}}
+    once |= _measure_rounding(sides, trainings, once, (old, new), stand_for, options)
+    traced: list[Traced] = []
+    not_traced = [
+        compared_trainings.report_too_late(training, options.minutes) for training in late
+    ]
     if late:
         options.say(f"{len(late)} trainings were not compared: --minutes are over")
         note_cut(f"{len(late)} of {len(late) + len(trainings)} trainings of {late[0].owner}")
     for training in trainings:
         name, comparison = training.name, once[training.name]
         if isinstance(comparison, NotTraced):
-            lost.append(comparison)
+            not_traced.append(comparison)
             if comparison.counts:
                 options.say(f"{training.owner} {comparison}")
             continue
-        both = compared_trainings.with_repetitions(
-            name, comparison, a[name], b[name], again.get(name)
+        both = compared_trainings.describe_compared(
+            name, comparison, old[name], new[name], repetitions.get(name)
         )
-        held.append(both)
+        traced.append(both)
         if both.plain:
             options.say(f"{training.owner} {name}: {both.word}")
-    words = Counter(traced_training.word for traced_training in held if not traced_training.plain)
+    words = Counter(traced_training.word for traced_training in traced if not traced_training.plain)
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
-    stand_ins = {name: cause for name, cause in of.items() if cause != name}
+    stand_ins = {name: cause for name, cause in stand_for.items() if cause != name}
     return Recorded(
-        held=diverging_groups.likewise(held, stand_ins),
-        lost=lost,
-        traces=(a, b),
+        traced=diverging_groups.extend_to_group(traced, stand_ins),
+        not_traced=not_traced,
+        traces=(old, new),
         stand_ins=stand_ins,
     )
 
 
-def _representatives(
+def _choose_representatives(
     once: Mapping[str, Comparison | NotTraced],
     traces: Traces,
     differing: Sequence[Changed],
@@ -164,15 +170,15 @@ def _representatives(
         for name, comparison in once.items()
         if isinstance(comparison, Comparison) and compared_trainings.diverges(comparison)
     }
-    of = diverging_groups.representatives(
+    stand_for = diverging_groups.choose_representatives(
         diverging, traces, {traced_training.key for traced_training in differing}
     )
-    stand_for_all = len(set(of.values()))
+    stand_for_all = len(set(stand_for.values()))
     progress.change(expected_stages.REPETITION, 2 * stand_for_all)
     progress.change(
         culprit_search.STAGE, expected_stages.expected_reverted(stand_for_all, len(differing))
     )
-    return of
+    return stand_for
 
 
 def _repeat(
@@ -180,53 +186,66 @@ def _repeat(
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
     traces: Traces,
-    of: dict[str, str],
+    stand_for: dict[str, str],
     options: Options,
 ) -> dict[str, tuple[Repeated, Repeated]]:
     """Record trainings that diverge again, on both versions.
 
     Args:
-        of: training -> the one that stands for it; those that one which does not repeat itself
-            stood for stand for themselves afterwards.
+        stand_for: training -> the one that stands for it. If that one does not repeat itself, each
+            stands for itself afterwards.
     """
     a, b = traces
-    again: dict[str, tuple[Repeated, Repeated]] = {}
-    wanted = [training for training in trainings if of.get(training.name) == training.name]
-    while wanted:
+    repetitions: dict[str, tuple[Repeated, Repeated]] = {}
+    to_repeat = [
+        training for training in trainings if stand_for.get(training.name) == training.name
+    ]
+    while to_repeat:
         options.say(
-            f"recording {len(wanted)} trainings again, to see whether they repeat themselves"
+            f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"
         )
-        progress.begin(expected_stages.REPETITION, 2 * len(wanted))
-        one, other = sides.record(
-            [compared_trainings.naming(t, once[t.name]) for t in wanted],
+        progress.begin(expected_stages.REPETITION, 2 * len(to_repeat))
+        old, new = sides.record(
+            [compared_trainings.name_first_difference(t, once[t.name]) for t in to_repeat],
             again=True,
             until=options.until("causes"),
         )
-        names = [training.name for training in wanted if training.name in one.keys() & other.keys()]
-        if len(names) < len(wanted):
+        names = [
+            training.name for training in to_repeat if training.name in old.keys() & new.keys()
+        ]
+        if len(names) < len(to_repeat):
             note_cut("repetitions of trainings that differ: they count as different")
-        again |= {n: compared_trainings.repeated((a[n], b[n]), (one[n], other[n])) for n in names}
+        repetitions |= {
+            n: compared_trainings.pair_repetitions((a[n], b[n]), (old[n], new[n])) for n in names
+        }
         # what stands for others has to repeat itself
         loose = {
-            n for n in names if not all(traced_training.repeats for traced_training in again[n])
+            n
+            for n in names
+            if not all(traced_training.repeats for traced_training in repetitions[n])
         }
-        wanted = [t for t in trainings if of.get(t.name) in loose and t.name not in again]
-        of.update({training.name: training.name for training in wanted})
-    if again:
+        to_repeat = [
+            t for t in trainings if stand_for.get(t.name) in loose and t.name not in repetitions
+        ]
+        stand_for.update({training.name: training.name for training in to_repeat})
+    if repetitions:
         noisy = sum(
-            not all(traced_training.repeats for traced_training in both) for both in again.values()
+            not all(traced_training.repeats for traced_training in both)
+            for both in repetitions.values()
         )
-        sentence = f"{noisy} of {len(again)} do not" if noisy else "all do: no difference is noise"
+        sentence = (
+            f"{noisy} of {len(repetitions)} do not" if noisy else "all do: no difference is noise"
+        )
         options.say(f"do they repeat themselves? {sentence}")
-    return again
+    return repetitions
 
 
-def _measured(
+def _measure_rounding(
     sides: Sides,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
     traces: Traces,
-    of: Mapping[str, str],
+    stand_for: Mapping[str, str],
     options: Options,
 ) -> dict[str, Comparison | NotTraced]:
     """Comparisons that rounding may explain, with rounding measured.
@@ -235,13 +254,13 @@ def _measured(
     """
     copies: dict[str, list[Training]] = {}
     for training in trainings:
-        found = once[training.name]
-        if isinstance(found, Comparison) and (
-            found.verdict == "diverged" or of.get(training.name) == training.name
+        comparison = once[training.name]
+        if isinstance(comparison, Comparison) and (
+            comparison.verdict == "diverged" or stand_for.get(training.name) == training.name
         ):
-            begin = rounding.find_rounding_start(found)
+            begin = rounding.find_rounding_start(comparison)
             if begin is not None:
-                copies[training.name] = compared_trainings.perturbed_copies(training, begin)
+                copies[training.name] = compared_trainings.make_perturbed_copies(training, begin)
     if not copies:
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
@@ -251,22 +270,22 @@ def _measured(
         [copy for copies_of_one in copies.values() for copy in copies_of_one],
         until=options.until("causes"),
     )
-    a, b = traces
-    made: dict[str, Comparison | NotTraced] = {}
-    for name, each_of in copies.items():
-        found = once[name]
-        assert isinstance(found, Comparison)
-        copied = [recorded[t.name] for t in each_of if t.name in recorded]
-        if len(copied) < len(each_of):
+    old, new = traces
+    comparisons: dict[str, Comparison | NotTraced] = {}
+    for name, perturbed in copies.items():
+        comparison = once[name]
+        assert isinstance(comparison, Comparison)
+        copied = [recorded[t.name] for t in perturbed if t.name in recorded]
+        if len(copied) < len(perturbed):
             note_cut("rounding of trainings that differ by little: they count as different")
             continue
-        made[name] = rounding.measure_rounding(found, a[name], b[name], copied)
-    return made
+        comparisons[name] = rounding.measure_rounding(comparison, old[name], new[name], copied)
+    return comparisons
 
 
-def causes_of(
+def find_causes(
     sides: Sides,
-    held: Sequence[Traced],
+    traced: Sequence[Traced],
     trainings: Sequence[Training],
     differing: Sequence[Changed],
     pieces: Sequence[Changed],
@@ -278,14 +297,14 @@ def causes_of(
         differing: the functions that may be reverted.
         pieces: all code that differs; of it, what culprits call is named with them.
     """
-    parted = [t for t in held if t.comparison.verdict != "equal" and t.repeats]
+    parted = [t for t in traced if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
     if parted and differing:
-        of = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
-        options.say(f"looking for the functions that make {of}")
+        subject = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
+        options.say(f"looking for the functions that make {subject}")
     if parted:
         progress.begin(culprit_search.STAGE)
-    found = culprit_search.causes(
+    causes = culprit_search.find_causes(
         parted,
         by_name,
         differing,
@@ -295,12 +314,12 @@ def causes_of(
     if parted and differing and is_over(options.until("causes")):
         note_cut("the rest of the search for culprits")
     return {
-        name: culprit_search.with_one_sided_functions(cause, pieces)
-        for name, cause in found.items()
+        name: culprit_search.add_one_sided_functions(cause, pieces)
+        for name, cause in causes.items()
     }
 
 
-def lines_of(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
+def map_executed_lines(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
     """File -> lines that trainings executed."""
     hit: dict[str, set[int]] = {}
     for trace in traces.values():

@@ -1,4 +1,4 @@
-"""What OLD and NEW of an upgrade may be: requirements, a working tree, a lock file, or nothing."""
+"""OLD and NEW of an upgrade: requirements, a working tree, a lock file, an environment."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Requested:
 
     @property
     def key(self) -> str:
-        """What decides the content of this side, as a digest."""
+        """Return a digest of everything that decides the content of this version."""
         digest = hashlib.sha256("\n".join(self.requirements).encode())
         if self.tree is not None:
             for path in _sources(self.tree):
@@ -81,7 +81,7 @@ class Requested:
 
 
 def on_environment(a: Requested, b: Requested) -> tuple[Requested, Requested]:
-    """Both sides; beside an environment of the user's, the other is what is installed into it."""
+    """Return both versions; if one is an environment of the user's, the other is based on it."""
     if a.environment is not None and (b.requirements or b.tree):
         return a, replace(b, base=a.environment)
     if b.environment is not None and (a.requirements or a.tree):
@@ -118,39 +118,39 @@ def parse(text: str, python: str = "") -> Requested:
     Raises:
         UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.
     """
-    given = text.strip()
-    if given == INSTALLED:
-        _check_no_python(given, python)
-        return Requested(given)
-    path = Path(os.path.expanduser(given))
+    words = text.strip()
+    if words == INSTALLED:
+        _check_no_python(words, python)
+        return Requested(words)
+    path = Path(os.path.expanduser(words))
     if (path / "pyvenv.cfg").is_file():
-        _check_no_python(given, python)
-        return Requested(given, environment=absolute(path))
+        _check_no_python(words, python)
+        return Requested(words, environment=absolute(path))
     if path.is_dir():
-        return Requested(given, tree=_tree(absolute(path)), python=python)
+        return Requested(words, tree=_tree(absolute(path)), python=python)
     if path.is_file():
-        return Requested(given, _pinned(_rows(path), given, python), lock=path, python=python)
-    revision = revisions.of_text(given)
+        return Requested(words, _pinned(_rows(path), words, python), lock=path, python=python)
+    revision = revisions.parse_revision(words)
     if revision is not None:
         folder, name = revision
         tree = revisions.checkout(folder, revisions.commit(folder, name))
-        return Requested(given, tree=tree, python=python)
-    if "/" in given or re.search(_FILE, given):
+        return Requested(words, tree=tree, python=python)
+    if "/" in words or re.search(_FILE, words):
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
             f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
         )
-    rows = given.replace(",", " ").split()
-    known = _packages()
+    rows = words.replace(",", " ").split()
+    packages = _packages()
     understood = []
     for number, row in enumerate(rows):
         name = re.split(r"[=<>!~\[@;]", row, maxsplit=1)[0]
-        package = known.get(str(canonicalize_name(name)))
+        package = packages.get(str(canonicalize_name(name)))
         if package is not None:
             rows[number] = package + row.removeprefix(name)
             understood.append(f"{name} is understood as the package {package}")
-    pinned = _pinned(rows, given, python)
-    return Requested(given, pinned, understood=tuple(understood), python=python)
+    pinned = _pinned(rows, words, python)
+    return Requested(words, pinned, understood=tuple(understood), python=python)
 
 
 def _tree(folder: Path) -> Path:

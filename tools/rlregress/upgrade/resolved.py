@@ -44,7 +44,7 @@ class Pair:
 
     @property
     def moves_physics(self) -> bool:
-        """Whether a package that can change environments is pinned otherwise."""
+        """Return whether a package that can change environments is pinned otherwise."""
         return bool(self.pinned & affected.PHYSICS)
 
 
@@ -64,8 +64,8 @@ def resolve(
     Raises:
         UserError: a version that does not exist, or no network.
     """
-    one, other = with_versions(a, b, adapters, say)
-    return Pair(one, other, pinned, tuple(adapters), affected.imports(a, b, pinned))
+    old, new = with_versions(a, b, adapters, say)
+    return Pair(old, new, pinned, tuple(adapters), affected.imports(a, b, pinned))
 
 
 def with_versions(
@@ -77,18 +77,18 @@ def with_versions(
         UserError: a version that does not exist, or no network.
     """
     sides = {"A": a, "B": b}
-    apart = {
+    complete = {
         label: side.base is None and (bool(side.python) or version_resolution.another_torch(side))
         for label, side in sides.items()
     }
     problems = {
-        label: version_resolution.problem(side, adapters, apart[label])
+        label: version_resolution.make_problem(side, adapters, complete[label])
         for label, side in sides.items()
         if side.requirements or side.python
     }
     versions = common_versions.resolve(problems, say)
-    one, other = (
-        ResolvedSide(label, side, versions.get(label), apart[label])
+    old, new = (
+        ResolvedSide(label, side, versions.get(label), complete[label])
         for label, side in sides.items()
     )
-    return one, other
+    return old, new

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,24 +17,25 @@ from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.tracing.child_processes import last_words
 from rlregress.tracing.recording_processes import Side
+from rlregress.training.cell import Cell
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 
 
-def stored(adapter: Adapter) -> set[str]:
+def map_stored_algorithms(adapter: Adapter) -> set[str]:
     """Algorithms of a framework that have stored runs to be judged by."""
     return {
-        known.cell.algorithm
-        for known in baseline_runs.load_all_baselines()
-        if known.cell.framework == adapter.name and known.cell.budget == "short"
+        baseline.cell.algorithm
+        for baseline in baseline_runs.load_all_baselines()
+        if baseline.cell.framework == adapter.name and baseline.cell.budget == "short"
     }
 
 
 def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool) -> float:
     """CPU seconds that the trainings of algorithms take on average, all looks included."""
-    chosen = [name for name in algorithms if name in stored(adapter)]
-    if not chosen:
+    trained = [name for name in algorithms if name in map_stored_algorithms(adapter)]
+    if not trained:
         return 0.0
-    session = gate_run.open_gate_session(_options(GateOptions(one_look=one_look), adapter, chosen))
+    session = gate_run.open_gate_session(_options(GateOptions(one_look=one_look), adapter, trained))
     return judging.expected_seconds(session, session.looks)
 
 
@@ -61,29 +62,29 @@ def judge(
     Returns:
         None where nothing is stored of any of the algorithms.
     """
-    known = stored(adapter)
-    chosen = [name for name in algorithms if name in known]
-    if not chosen:
+    stored_algorithms = map_stored_algorithms(adapter)
+    trained = [name for name in algorithms if name in stored_algorithms]
+    if not trained:
         return None
     report = options.report
-    options = _options(replace(options, report=files.absolute(report)), adapter, chosen)
+    options = _options(replace(options, report=files.absolute(report)), adapter, trained)
     entries = gate_run.run_returns_only(sides[1].python, options, sides[1].environment())
     if isinstance(entries, str):
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
-    verdict = of_evidence(adapter.name, entries, chosen, report)
+    verdict = judge_evidence(adapter.name, entries, trained, report)
     if verdict.verdict != REGRESSED or not alarmed(entries):
         return verdict
-    return trained_further(verdict, entries, sides[0], options, say)
+    return confirm_alarm(verdict, entries, sides[0], options, say)
 
 
-def trained_further(
+def confirm_alarm(
     alarm: ReturnsVerdict,
     entries: Sequence[Mapping[str, Any]],
     side: Side,
     options: GateOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict:
-    """What is left of an alarm when the old version has been trained again, with fresh seeds.
+    """Confirm an alarm: train the old version again, with fresh seeds.
 
     Args:
         alarm: what the trainings of the new version came to.
@@ -103,26 +104,16 @@ def trained_further(
     )
     new = {name: numbers_of(entries, name) for name in names}
     by_name = {
-        of.named(known.cell.id): known.cell
-        for of in ONE_SIDED
-        for known in baseline_runs.load_all_baselines()
+        quantity.named(baseline.cell.id): baseline.cell
+        for quantity in ONE_SIDED
+        for baseline in baseline_runs.load_all_baselines()
     }
     cells = {name: by_name[name] for name in names}
-    ids = sorted({cell.id for cell in cells.values()})
-    again = replace(
-        options,
-        report=options.report / "again",
-        cells=",".join(ids),
-        seeds=min(map(len, new.values())),
-        first_seed=FIRST_FRESH_SEED,
-    )
-    fresh = gate_run.run_returns_only(side.python, again, side.environment())
-    reason = fresh if isinstance(fresh, str) else _not_trained(fresh, ids)
-    if isinstance(fresh, str) or reason:
+    fresh = _train_old_again(side, cells.values(), min(map(len, new.values())), options)
+    if isinstance(fresh, str):
         line = (
             "inconclusive: the alarm could not be confirmed, as the old version could not be "
-            "trained "
-            f"again: {reason}"
+            f"trained again: {fresh}"
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
     old = {name: numbers_of(fresh, name) for name in names}
@@ -140,6 +131,22 @@ def trained_further(
     return replace(alarm, verdict=confirmed.verdict, lines=lines)
 
 
+def _train_old_again(
+    side: Side, cells: Iterable[Cell], seeds: int, options: GateOptions
+) -> list[dict[str, Any]] | str:
+    """Return the evidence of fresh runs of the old version, or why there is none."""
+    ids = sorted({cell.id for cell in cells})
+    fresh_options = replace(
+        options,
+        report=options.report / "again",
+        cells=",".join(ids),
+        seeds=seeds,
+        first_seed=FIRST_FRESH_SEED,
+    )
+    fresh = gate_run.run_returns_only(side.python, fresh_options, side.environment())
+    return fresh if isinstance(fresh, str) else _not_trained(fresh, ids) or fresh
+
+
 def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
     """Why the old version's fresh runs of some cells cannot be compared with; empty if they can."""
     if broken := outcome.find_broken_tests(fresh):
@@ -155,7 +162,7 @@ def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
     return ""
 
 
-def of_evidence(
+def judge_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
 ) -> ReturnsVerdict:
     """The verdict that the tests of the trainings come to."""
@@ -166,7 +173,11 @@ def of_evidence(
         return ReturnsVerdict(
             verdict=COULD_NOT_JUDGE, lines=tuple(dict.fromkeys(words)), report=report
         )
-    outcomes = [of for of in outcome.build_outcomes(entries) if of.framework == framework]
+    outcomes = [
+        framework_outcome
+        for framework_outcome in outcome.build_outcomes(entries)
+        if framework_outcome.framework == framework
+    ]
     if not outcomes or not outcomes[0].verdicts:
         word = f"no verdict on {', '.join(algorithms)}"
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
@@ -187,8 +198,8 @@ def _line(named: tuple[str, Mapping[str, Any]]) -> str:
     fraction = verdict.get("effect_fraction")
     effect = ""
     if fraction is not None:
-        of_returns = f"{fraction:+.0%} of the stored returns' scale"
-        effect = f", {of_returns if quantity is RETURNS else quantity.describe_change(fraction)}"
+        share = f"{fraction:+.0%} of the stored returns' scale"
+        effect = f", {share if quantity is RETURNS else quantity.describe_change(fraction)}"
     detectable = verdict["visible_fraction"]
     detects = quantity.nothing_detectable()
     if detectable is not None:

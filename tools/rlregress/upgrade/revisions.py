@@ -15,24 +15,24 @@ from rlregress.upgrade import cached_folders
 
 
 def _git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -> str:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     # neither a hook nor a watcher of the repository runs
     quiet = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             ["git", *quiet, "-C", str(repository), *words],
             capture_output=True,
             encoding="utf-8",
             errors="replace",
             check=False,
-            env={**kept, **(also or {}), "GIT_OPTIONAL_LOCKS": "0"},
+            env={**variables, **(also or {}), "GIT_OPTIONAL_LOCKS": "0"},
         )
     except FileNotFoundError:
         raise UserError("git is not installed; it is needed to read a revision") from None
-    if ended.returncode:
-        lines = ended.stderr.strip().splitlines() or ["git reports nothing"]
+    if completed.returncode:
+        lines = completed.stderr.strip().splitlines() or ["git reports nothing"]
         raise UserError(f"git cannot read {repository}: {lines[-1]}")
-    return ended.stdout
+    return completed.stdout
 
 
 def commit(repository: Path, revision: str) -> str:
@@ -67,31 +67,38 @@ def history(repository: Path, old: str, new: str, first_parent: bool) -> dict[st
     # a commit that does not follow the old one is not known to begin as it is
     words += ["--ancestry-path", f"{old}..{new}"]
     rows = [line.split() for line in _git(repository, *words).splitlines()]
-    of_each = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}
-    known = {
+    parents_by_commit = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}
+    reachable = {
         old: (),
-        **{c: tuple(p for p in of if p in of_each or p == old) for c, of in of_each.items()},
+        **{
+            c: tuple(p for p in commit_parents if p in parents_by_commit or p == old)
+            for c, commit_parents in parents_by_commit.items()
+        },
     }
-    if fork(repository, old, new) != old or new not in known or not _reaches(known, old, new):
+    if (
+        fork(repository, old, new) != old
+        or new not in reachable
+        or not _reaches(reachable, old, new)
+    ):
         raise UserError(
             f"{old[:10]} is no ancestor of {new[:10]} in {repository}; expected an older commit "
             "of the same history as OLD"
         )
-    return known
+    return reachable
 
 
 def _reaches(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool:
     below = {old}
-    for name, of in parents.items():
-        if below.intersection(of):
+    for name, commit_parents in parents.items():
+        if below.intersection(commit_parents):
             below.add(name)
     return new in below
 
 
-def fork(repository: Path, one: str, other: str) -> str:
+def fork(repository: Path, first: str, second: str) -> str:
     """The commit from which two others come; empty: the repository does not have it."""
     try:
-        return _git(repository, "merge-base", one, other).strip()
+        return _git(repository, "merge-base", first, second).strip()
     except UserError:
         return ""
 
@@ -133,14 +140,14 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
             index.unlink(missing_ok=True)
         return {"commit": commit_}
 
-    cached_folders.made(folder, make)
+    cached_folders.make_once(folder, make)
     return folder / inside
 
 
 def unfilled(repository: Path, commit_: str) -> list[str]:
-    """In words, what a checkout of a commit has no content of: submodules, and files of LFS."""
+    """Describe submodules and LFS files, of which a checkout has no content."""
     rows = _git(repository, "ls-tree", "-r", "--full-tree", "-z", commit_).split("\0")
-    found = [
+    sentences = [
         f"the submodule {row.partition(chr(9))[2]}, whose files no commit has"
         for row in rows
         if row.startswith("160000 ")
@@ -150,11 +157,11 @@ def unfilled(repository: Path, commit_: str) -> list[str]:
         if path.rpartition("/")[2] == ".gitattributes":
             text = _git(repository, "cat-file", "blob", facts.split()[2])
             patterns = [line.split()[0] for line in text.splitlines() if "filter=lfs" in line]
-            found += [f"{p} as {path} has it, of which commits have pointers" for p in patterns]
-    return found
+            sentences += [f"{p} as {path} has it, of which commits have pointers" for p in patterns]
+    return sentences
 
 
-def of_text(text: str) -> tuple[Path, str] | None:
+def parse_revision(text: str) -> tuple[Path, str] | None:
     """Folder and revision of ``PATH@REVISION`` or ``HEAD``; None: it is another kind of version."""
     if text == "HEAD":
         return Path(), text

@@ -397,7 +397,7 @@ def _judge(
             compared.append([path, words, len(functions) - 1, numbers])
     own_entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
     written = {"functions": functions, "kinds": {kind.name: own_entry}}
-    (file,) = side_files.judged(written, loaded, newer=False)
+    (file,) = side_files.judge_kinds(written, loaded, newer=False)
     error = file.error.error if file.error else ""
     lost = {entry.why for entry in expected if entry.error and entry.error == error}
     # nothing else can be known of a file that does not load

@@ -27,24 +27,28 @@ from rlregress.upgrade.recordings import Traces
 
 
 def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Executed]:
-    """Return what a script does on both versions, and what it executed."""
+    """Return the result of a script on both versions, and the code that it executed."""
     script, traces, steps, seconds = _record(both, script)
-    differing = [piece for piece in both.found.pieces if piece.counts]
+    differing = [piece for piece in both.inventory.pieces if piece.counts]
 
     def expect(differs: bool) -> None:
-        progress.expect(expected_stages.of_script(seconds, len(differing), differs, both.options))
+        progress.expect(
+            expected_stages.list_script_stages(seconds, len(differing), differs, both.options)
+        )
 
-    held = _compare(both, script, traces, expect)
-    check, causes = _explain(both, script, held, differing)
+    compared_script = _compare(both, script, traces, expect)
+    check, causes = _explain(both, script, compared_script, differing)
     ran = Executed(traces=traces, checks=entries.evidence([check], causes))
-    executions = both.find_executions(both.found.pieces, traces, {})
+    executions = both.find_executions(both.inventory.pieces, traces, {})
     executions = both.repeat_calls(executions, [script], traces[1], causes.values())
-    compared, lost = ([held], []) if isinstance(held, Traced) else ([], [held])
-    costs = both.measure_costs([script], compared, lost, executions)
+    compared, not_compared = (
+        ([compared_script], []) if isinstance(compared_script, Traced) else ([], [compared_script])
+    )
+    costs = both.measure_costs([script], compared, not_compared, executions)
     executed = [execution for execution in executions if execution.trainings]
-    listed = attribution.explaining_functions(causes.values(), (), (), executions)
-    made = OfScript(
-        held=held,
+    functions = attribution.explaining_functions(causes.values(), (), (), executions)
+    result = OfScript(
+        held=compared_script,
         entries=(
             check,
             *entries.of_rest(script.name, steps),
@@ -53,11 +57,11 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
         executions=tuple(executions),
         causes=causes,
         proof=both.inject_faults(executed, compared, [script], traces[1]) if compared else None,
-        hunks=attribution.side_by_side(listed, recordings.lines_of(traces[1])),
-        names=_find_names(both, held),
+        hunks=attribution.pair_lines(functions, recordings.map_executed_lines(traces[1])),
+        names=_find_names(both, compared_script),
         costs=costs,
     )
-    return made, ran
+    return result, ran
 
 
 def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
@@ -67,21 +71,24 @@ def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int
     """
     progress.begin(f"recording {script.name} on both versions", 2)
     until = both.options.until("script")
-    a, b = both.sides.record([script], {"A": True, "B": True}, until=until)
-    if script.name not in a or script.name not in b:
-        return script, (a, b), 0, 0.0
-    seconds = max(of[script.name].header.get("wall_seconds", 0.0) for of in (a, b))
-    steps = compared_trainings.common_steps(a[script.name], b[script.name])
+    old, new = both.sides.record([script], {"A": True, "B": True}, until=until)
+    if script.name not in old or script.name not in new:
+        return script, (old, new), 0, 0.0
+    seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (old, new))
+    steps = compared_trainings.count_common_steps(old[script.name], new[script.name])
     if steps is None:
-        return script, (a, b), 0, seconds
+        return script, (old, new), 0, seconds
     if not steps:
         return script, ({}, {}), 0, seconds
     both.options.say(
         f"{script.name} has not ended: its first {steps} environment steps are compared"
     )
     note_cut(f"{script.name} after {steps} environment steps; --steps records fewer")
-    a, b = ({script.name: compared_trainings.cut(of[script.name], steps)} for of in (a, b))
-    return compared_trainings.cut_training(script, steps), (a, b), steps, seconds
+    old, new = (
+        {script.name: compared_trainings.cut_trace(traces[script.name], steps)}
+        for traces in (old, new)
+    )
+    return compared_trainings.cut_training(script, steps), (old, new), steps, seconds
 
 
 def _compare(
@@ -99,44 +106,51 @@ def _compare(
         expect(True)
         options.say("recording the script again, to see whether it repeats itself")
         progress.begin(expected_stages.REPETITION, 2)
-        named = compared_trainings.naming(script, comparison)
-        one, other = both.sides.record([named], again=True, until=options.until("causes"))
-        if name in one and name in other:
-            return one[name], other[name]
+        named = compared_trainings.name_first_difference(script, comparison)
+        old, new = both.sides.record([named], again=True, until=options.until("causes"))
+        if name in old and name in new:
+            return old[name], new[name]
         note_cut(f"whether {name} repeats itself: it counts as different")
         return None
 
-    held: Traced | NotTraced
+    compared_script: Traced | NotTraced
     if name in a and name in b:
         expect(False)
-        held = compared_trainings.compared(name, a[name], b[name], again)
+        compared_script = compared_trainings.compare_training(name, a[name], b[name], again)
     else:
         note_cut(f"{name}; --steps records fewer environment steps")
-        held = compared_trainings.too_late(script, options.minutes)
-    word = held.word if isinstance(held, Traced) else "could not be compared"
+        compared_script = compared_trainings.report_too_late(script, options.minutes)
+    word = compared_script.word if isinstance(compared_script, Traced) else "could not be compared"
     options.say(f"script {name}: {word}")
-    return held
+    return compared_script
 
 
 def _explain(
-    both: BothVersions, script: Training, held: Traced | NotTraced, differing: list[Changed]
+    both: BothVersions,
+    script: Training,
+    compared_script: Traced | NotTraced,
+    differing: list[Changed],
 ) -> tuple[Entry, dict[str, Cause]]:
     """Return the entry of the script, and its culprits."""
-    if isinstance(held, NotTraced):
-        return entries.of_not_traced(held, "", model.SCRIPT), {}
-    check = entries.of_traced(held, "", model.SCRIPT)
-    return check, both.find_culprits([held], [script], differing)
+    if isinstance(compared_script, NotTraced):
+        return entries.of_not_traced(compared_script, "", model.SCRIPT), {}
+    check = entries.of_traced(compared_script, "", model.SCRIPT)
+    return check, both.find_culprits([compared_script], [script], differing)
 
 
-def _find_names(both: BothVersions, held: Traced | NotTraced) -> ScriptNames | None:
+def _find_names(both: BothVersions, compared_script: Traced | NotTraced) -> ScriptNames | None:
     """Return the names that are gone and that the script uses; None: none is gone."""
-    broken = both.found.broken
+    broken = both.inventory.broken
     path = Path((both.options.script or {})["script"])
-    names = names_in_script.gone(path, broken, both.sides) if broken else None
-    if names is not None and isinstance(held, Traced) and held.crash is None:
+    names = names_in_script.find_names_gone(path, broken, both.sides) if broken else None
+    if names is not None and isinstance(compared_script, Traced) and compared_script.crash is None:
         # what ended in an error may not have imported everything
-        places = {place for of in (held.a, held.b) for place in of.header["folders_imported"]}
+        places = {
+            place
+            for trace in (compared_script.a, compared_script.b)
+            for place in trace.header["folders_imported"]
+        }
         own = names_in_script.files_of(path, names)
-        old = both.found.folders("old")
-        names = replace(names, unused=names_in_script.unused(broken, own, places, old))
+        old = both.inventory.folders("old")
+        names = replace(names, unused=names_in_script.find_unused(broken, own, places, old))
     return names

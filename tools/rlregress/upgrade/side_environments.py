@@ -1,4 +1,4 @@
-"""Environments of the two sides: an overlay on what is installed, or one of their own.
+"""Environments of the two versions: an overlay on the installed packages, or separate ones.
 
 What of the resolved versions differs from the installed environment is put in front of it, whatever
 it is, but torch. Both are kept by their exact content, so that they are made once.
@@ -75,7 +75,7 @@ class Prepared:
 
     @property
     def lines(self) -> list[str]:
-        """In words: what this side is."""
+        """Return sentences that describe this version."""
         source = ", from the cache" if self.cached else ""
         first = f"{SHORT[self.side.label]}: {self.requested.text} ({self.how}{source})"
         rows = [f"  {x}" for x in self.requested.understood]
@@ -83,19 +83,19 @@ class Prepared:
         rows += [f"  with {', '.join(self.further)}"] if self.further else []
         if self.hidden:
             below = len(self.hidden_below)
-            more = f" (and {below} that only they require)" if below else ""
+            suffix = f" (and {below} that only they require)" if below else ""
             who = ", ".join(self.hidden_by) or self.requested.text
             does = "do" if len(self.hidden_by) > 1 else "does"
-            what = "them" if len(self.hidden) + below > 1 else "it"
+            pronoun = "them" if len(self.hidden) + below > 1 else "it"
             rows.append(
-                f"  without {', '.join(self.hidden)}{more}: {who} {does} not install {what}"
+                f"  without {', '.join(self.hidden)}{suffix}: {who} {does} not install {pronoun}"
             )
         rows += [f"  although {note}" for note in self.notes]
-        return [first, *rows, *(f"  not checked: {what}" for what in self.not_checked)]
+        return [first, *rows, *(f"  not checked: {pronoun}" for pronoun in self.not_checked)]
 
     @property
     def info(self) -> SideInfo:
-        """What a report says of it."""
+        """Return the description of this version for a report."""
         return SideInfo(
             label=self.side.label,
             text=self.requested.text,
@@ -111,7 +111,7 @@ class Prepared:
 def prepare(
     pair: Pair, say: cached_folders.Say = cached_folders.silent, lend: Sequence[str] = ()
 ) -> tuple[Prepared, Prepared]:
-    """Make both sides, or find them; what only one of them installs is hidden on the other.
+    """Make both versions, or find them; packages that only one installs are hidden from the other.
 
     Args:
         lend: distributions that are on both sides all the same.
@@ -120,32 +120,39 @@ def prepare(
         UserError: no network, a tree without a framework, an unknown distribution to lend.
     """
     a, b = (prepared(side, pair.adapters, say) for side in (pair.a, pair.b))
-    there = closures.on_path(a.side), closures.on_path(b.side)
-    closures.check_lent(lend, there)
+    distributions = closures.on_path(a.side), closures.on_path(b.side)
+    closures.check_lent(lend, distributions)
     if any(x.requested.tree or x.requested.environment for x in (a, b)):
         # as they are: the user made them
         return a, b
     rows = [_roots(x, y, pair.adapters) for x, y in ((a, b), (b, a))]
     suite = dependencies.on_a_side(pair.adapters)
-    one = closures.absent(rows[0], rows[1], there, suite, lend)
-    other = closures.absent(rows[1], rows[0], there[::-1], suite, lend)
-    return _without(a, one, there[0]), _without(b, other, there[1])
+    old_absent = closures.find_absent(rows[0], rows[1], distributions, suite, lend)
+    new_absent = closures.find_absent(rows[1], rows[0], distributions[::-1], suite, lend)
+    return _hide_absent(a, old_absent, distributions[0]), _hide_absent(
+        b, new_absent, distributions[1]
+    )
 
 
-def _roots(side: Prepared, other: Prepared, adapters: Sequence[Adapter]) -> list[str]:
-    """What a side is an environment of: its pins, or of what is installed the same packages."""
+def _roots(side: Prepared, other_version: Prepared, adapters: Sequence[Adapter]) -> list[str]:
+    """Return the requirements that a version is made for: its pins, or the same packages as
+    installed.
+    """
     requested = [
-        Requirement(row) for row in side.requested.requirements or other.requested.requirements
+        Requirement(row)
+        for row in side.requested.requirements or other_version.requested.requirements
     ]
     rows = [f"{r.name}[{','.join(sorted(r.extras))}]" if r.extras else r.name for r in requested]
     return sorted({*rows, *(p for adapter in adapters for p in adapter.framework.packages)})
 
 
-def _without(side: Prepared, absent: closures.Absent, there: closures.Distributions) -> Prepared:
+def _hide_absent(
+    side: Prepared, absent: closures.Absent, distributions: closures.Distributions
+) -> Prepared:
     notes = side.notes
     if absent.needed:
-        stays, what = ("stay", "them") if len(absent.needed) > 1 else ("stays", "it")
-        notes += (f"{', '.join(absent.needed)} {stays}: rlregress itself needs {what}",)
+        stays, pronoun = ("stay", "them") if len(absent.needed) > 1 else ("stays", "it")
+        notes += (f"{', '.join(absent.needed)} {stays}: rlregress itself needs {pronoun}",)
     hidden = (*absent.direct, *absent.below)
     return replace(
         side,
@@ -153,7 +160,7 @@ def _without(side: Prepared, absent: closures.Absent, there: closures.Distributi
         notes=notes,
         hidden=absent.direct,
         hidden_below=absent.below,
-        hidden_by=tuple(f"{name} {there[name].version}" for name in absent.users),
+        hidden_by=tuple(f"{name} {distributions[name].version}" for name in absent.users),
     )
 
 
@@ -176,7 +183,7 @@ def prepared(
     if requested.base is not None:
         return _on_environment(side, requested.base, adapters, say, own)
     if requested.tree is not None:
-        run, unknown = _of_tree(label, requested.tree, adapters, say)
+        run, unknown = _prepare_tree(label, requested.tree, adapters, say)
         if resolved is not None and side.own_environment:
             folder, _ = environment(resolved, say, own, requested.python)
             own_paths = tuple(path for path in run.paths if path not in current_paths())
@@ -214,7 +221,7 @@ def _on_environment(
     """Make a side in front of an environment of the user's, as pip would install it there."""
     requested, resolved, python = side.requested, side.versions, python_in(base)
     if requested.tree is not None:
-        run, unknown = _of_tree(side.label, requested.tree, adapters, say)
+        run, unknown = _prepare_tree(side.label, requested.tree, adapters, say)
         paths = tuple(path for path in run.paths if path not in current_paths())
         run = replace(run, python=python, paths=paths)
         return Prepared(requested, run, "tree on your environment", not_checked=unknown)
@@ -222,9 +229,9 @@ def _on_environment(
     if resolved is None or not rows:
         return Prepared(requested, Side(side.label, python=python), "your environment")
     folder, cached = overlay(rows, resolved.tools, say, own, python)
-    there = resolved.base or {}
+    below = resolved.base or {}
     further = tuple(
-        f"{name} {version} instead of {there[name]}" if name in there else f"{name} {version}"
+        f"{name} {version} instead of {below[name]}" if name in below else f"{name} {version}"
         for name, version in versions(rows).items()
         if name not in requested.packages
     )
@@ -236,7 +243,7 @@ def _on_environment(
 
 
 def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
-    """In words, what is installed in this very version, and is not its release."""
+    """Describe packages that are installed in the pinned version and are not its release."""
     return [
         f"the installed {name} {version} is not that release: {installed.why_no_release(name)}"
         for name, version in versions(rows).items()
@@ -245,51 +252,51 @@ def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
 
 
 def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
-    """What an overlay's packages, and the frameworks below it, ask for and do not get, in words."""
-    here = distribution_metadata.in_folder(folder)
+    """Describe unmet requirements of an overlay's packages, and of frameworks below it."""
+    overlaid = distribution_metadata.in_folder(folder)
     below = {
         p
         for a in adapters
         for p in a.framework.packages
-        if p not in here and installed.version(p) is not None
+        if p not in overlaid and installed.version(p) is not None
     }
-    asking = [*here.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
+    asking = [*overlaid.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
     notes = []
     for distribution in asking:
         for requirement in distribution_metadata.required(distribution):
             name = str(canonicalize_name(requirement.name))
-            given = here[name].version if name in here else installed.version(name)
+            present = overlaid[name].version if name in overlaid else installed.version(name)
             dependent = distribution_metadata.name_of(distribution)
-            if given is None or not {dependent, name} & here.keys():
+            if present is None or not {dependent, name} & overlaid.keys():
                 continue
-            if not distribution_metadata.admits(requirement.specifier, installed.public(given)):
+            if not distribution_metadata.admits(requirement.specifier, installed.public(present)):
                 notes.append(
-                    f"{dependent} {distribution.version} asks for {requirement}, not {given}"
+                    f"{dependent} {distribution.version} asks for {requirement}, not {present}"
                 )
     return sorted(set(notes))
 
 
 def _further_packages(rows: Iterable[str], requested: Requested) -> list[str]:
-    """In words, what is installed in another version and not pinned."""
-    moved = versions(rows)
+    """Describe packages in another version than installed that are not pinned."""
+    differing = versions(rows)
     return [
         f"{name} {version} instead of {installed.version(name)}"
-        for name, version in moved.items()
+        for name, version in differing.items()
         if name not in requested.packages and installed.version(name) is not None
     ]
 
 
-def _of_tree(
+def _prepare_tree(
     label: str, tree: Path, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[Side, tuple[str, ...]]:
-    """A working tree as a side, and in words what its files do not say of it."""
+    """Return a working tree as a version, and sentences on undeclared requirements."""
     for adapter in adapters:
         if adapter.framework.checkout and adapter.code.is_checkout(tree):
             variables = {adapter.framework.checkout: str(tree)}
             return Side(label, paths=current_paths(), variables=variables), _undeclared(tree, tree)
         root = working_tree.root_of(adapter.framework.modules, tree)
         if root is not None:
-            folders, unknown = _described(adapter, tree, root, say)
+            folders, unknown = _describe(adapter, tree, root, say)
             unknown += _undeclared(tree, root)
             return Side(label, paths=(str(root), *folders, *current_paths())), unknown
     if not adapters:
@@ -298,11 +305,12 @@ def _of_tree(
         if roots:
             unknown = _undeclared(tree, roots[0])
             return Side(label, paths=(*map(str, roots), *current_paths())), unknown
-    known = ", ".join(
+    modules_text = ", ".join(
         m for name in frameworks.names() for m in frameworks.get(name).framework.modules[:1]
     )
     raise UserError(
-        f"{tree} holds no framework; expected a working tree with the package {known}, a checkout "
+        f"{tree} holds no framework; expected a working tree with the package {modules_text}, a "
+        "checkout "
         "of scripts, or a virtual environment"
     )
 
@@ -313,7 +321,7 @@ def _undeclared(tree: Path, root: Path) -> tuple[str, ...]:
     return (f"its requirements, as it has none of {', '.join(working_tree.PROJECT)}",)
 
 
-def _described(
+def _describe(
     adapter: Adapter, tree: Path, root: Path, say: cached_folders.Say
 ) -> tuple[list[str], tuple[str, ...]]:
     """Folders with metadata of packages in a tree that has none, and what they cannot say.
@@ -323,15 +331,17 @@ def _described(
     """
     folders: list[str] = []
     unknown: tuple[str, ...] = ()
-    there = distribution_metadata.in_folder(root)
+    distributions = distribution_metadata.in_folder(root)
     for module, package in zip(adapter.framework.modules, adapter.framework.packages, strict=False):
         name = str(canonicalize_name(package))
-        if name in there or not (root / module / "__init__.py").is_file():
+        if name in distributions or not (root / module / "__init__.py").is_file():
             continue
         project = working_tree.project_of(tree, root)
         stated = working_tree.version_of(root / module, project)
-        here = installed.version(name)
-        if here is not None and (not stated or stated == installed.public(here)):
+        installed_version = installed.version(name)
+        if installed_version is not None and (
+            not stated or stated == installed.public(installed_version)
+        ):
             continue
         if not stated:
             unknown = (f"what is documented of its version, as {module} states none",)
@@ -350,7 +360,7 @@ def _metadata(name: str, version: str, say: cached_folders.Say) -> str:
         (described / "METADATA").write_text(text, encoding="utf-8")
         return {"name": name, "version": version}
 
-    cached_folders.made(folder, make, say)
+    cached_folders.make_once(folder, make, say)
     return str(folder)
 
 
@@ -361,7 +371,11 @@ def _folder(kind: str, rows: Iterable[str], own: Path | None, python: str = "") 
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
     name = f"{interpreters.tag(python)}-{digest}"
     shared = cached_folders.cache() / kind / name
-    return shared if own is None or cached_folders.ready(shared) is not None else own / kind / name
+    return (
+        shared
+        if own is None or cached_folders.read_ready_record(shared) is not None
+        else own / kind / name
+    )
 
 
 def overlay(
@@ -371,7 +385,9 @@ def overlay(
     own: Path | None = None,
     python: str = "",
 ) -> tuple[Path, bool]:
-    """Folder of exactly these packages, to stand before what is installed; whether it was there."""
+    """Return a folder with exactly these packages to put in front of the path, and whether it
+    existed.
+    """
     folder = _folder("overlays", rows, own, python)
 
     def make(target: Path) -> dict[str, Any]:
@@ -381,7 +397,7 @@ def overlay(
         bytecode.keep(target, python)
         return {"requirements": list(rows)}
 
-    return folder, cached_folders.made(folder, make, say)
+    return folder, cached_folders.make_once(folder, make, say)
 
 
 def environment(
@@ -389,7 +405,10 @@ def environment(
 ) -> tuple[Path, bool]:
     """Folder of an environment of its own, and whether it was there."""
     folder = _folder("environments", resolved.rows.values(), own, python)
-    if cached_folders.ready(folder) is not None and not (folder / "bin" / "python").exists():
+    if (
+        cached_folders.read_ready_record(folder) is not None
+        and not (folder / "bin" / "python").exists()
+    ):
         # its interpreter is gone: a link that leads nowhere
         (folder / cached_folders.READY).unlink()
 
@@ -406,4 +425,4 @@ def environment(
             bytecode.keep(packages, python)
         return {"requirements": list(resolved.rows.values())}
 
-    return folder, cached_folders.made(folder, make, say)
+    return folder, cached_folders.make_once(folder, make, say)

@@ -40,7 +40,7 @@ UNIT, _SMALL = 2e-6, 1e-3
 _CONTINUED = 1e-2
 
 
-def compared(
+def compare_files(
     sides: tuple[Side, Side],
     folders: tuple[Path, Path],
     adapter: Adapter,
@@ -104,7 +104,7 @@ def _compared(
         raise
     except UserError as error:
         new_answers = _failed_answers(old_answers, error)
-    rows = list(judged(old_answers, new_answers, newer=False))
+    rows = list(judge_kinds(old_answers, new_answers, newer=False))
     if both_ways:
         rows += _back(old, old_answers, new_answers, files, written)
     return rows
@@ -129,7 +129,7 @@ def _back(
         except UserError as error:
             answers.append(_failed_answers(old_answers, error))
     loaded = {name for name, entry in new_answers["kinds"].items() if entry.get("items")}
-    for file in judged(answers[0], answers[1], newer=True):
+    for file in judge_kinds(answers[0], answers[1], newer=True):
         if file.name in loaded:
             yield file
 
@@ -140,7 +140,9 @@ def _failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
     return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
 
 
-def judged(own: Mapping[str, Any], reader: Mapping[str, Any], newer: bool) -> Iterator[LoadedFile]:
+def judge_kinds(
+    own: Mapping[str, Any], reader: Mapping[str, Any], newer: bool
+) -> Iterator[LoadedFile]:
     """Yield the comparison of every kind of file; the version of ``own`` wrote it."""
     for name, entry in own["kinds"].items():
         loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})

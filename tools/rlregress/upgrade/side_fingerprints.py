@@ -1,4 +1,4 @@
-"""Fingerprints of both sides: what each was asked, what it answered, and what it was not checked.
+"""Fingerprints of both versions: the answers of their probes, and the probes without an answer.
 
 There are three answers, never two: asked and alike, asked and different, not asked. A probe without
 an answer, on one side or on both, is the third: it is neither equality nor a change.
@@ -42,7 +42,7 @@ Function = tuple[str, str]
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What one side's probes observed, by (detail id, scope).
+    """The observations of one version's probes, by (detail id, scope).
 
     Attributes:
         algorithms: those that have a built-in training.
@@ -65,23 +65,23 @@ class Fingerprint:
 
 def fingerprint(
     side: Side,
-    kept: Path,
+    path: Path,
     adapter: Adapter,
     details: Iterable[Detail],
     until: float | None = None,
 ) -> Fingerprint:
     """Ask details on a side, until a time; judged here."""
-    return read(answers(side, kept, adapter, details, until))
+    return read(answers(side, path, adapter, details, until))
 
 
 def answers(
     side: Side,
-    kept: Path,
+    path: Path,
     adapter: Adapter,
     details: Iterable[Detail],
     until: float | None = None,
 ) -> Mapping[str, Any]:
-    """What a side answers to some details, as plain data."""
+    """Return the answers of a version to some details, as plain data."""
     inputs = {
         detail.id: {
             key: value.tolist() if isinstance(value, np.ndarray) else value
@@ -91,20 +91,20 @@ def answers(
     }
     job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
     module = "rlregress.inside.probe_worker"
-    found: Mapping[str, Any] = side_process.run_module(side, module, job, kept)
-    if any(answer.get("why") == LATE for answer in found["observed"].values()):
+    answered: Mapping[str, Any] = side_process.run_module(side, module, job, path)
+    if any(answer.get("why") == LATE for answer in answered["observed"].values()):
         # with more time there is more
-        kept.unlink(missing_ok=True)
-    return found
+        path.unlink(missing_ok=True)
+    return answered
 
 
 def read(answers: Mapping[str, Any]) -> Fingerprint:
-    """What plain answers say, judged."""
+    """Judge plain answers."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
-    for key, given in answers["observed"].items():
+    for key, observation in answers["observed"].items():
         id, _, scope = key.partition(" ")
-        answered[id, scope] = _answer(id, given, functions)
+        answered[id, scope] = _answer(id, observation, functions)
     return Fingerprint(
         answers["versions"],
         tuple(answers["algorithms"]),
@@ -117,28 +117,28 @@ def read(answers: Mapping[str, Any]) -> Fingerprint:
     )
 
 
-def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Answer:
-    executed = frozenset(functions[n] for n in given.get("entered", ()))
-    if "error" in given:
-        at = given.get("place") or {}
+def _answer(id: str, observation: Mapping[str, Any], functions: list[Function]) -> Answer:
+    executed = frozenset(functions[n] for n in observation.get("entered", ()))
+    if "error" in observation:
+        at = observation.get("place") or {}
         place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
-        why, error_origin = str(given.get("why", ERROR)), str(given.get("whose", ""))
+        why, error_origin = str(observation.get("why", ERROR)), str(observation.get("whose", ""))
         return Answer(
             variant=None,
             observed=None,
-            text=str(given["error"]),
+            text=str(observation["error"]),
             why=why,
             error_origin=error_origin,
             place=place,
             called=executed,
         )
     detail = catalogue.get(id)
-    judged = judge_observation(detail, given["observed"])
+    judged = judge_observation(detail, observation["observed"])
     near: tuple[tuple[str, tuple[float, ...]], ...] = ()
     if judged.variant is None:
         names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
         near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
-    observed = tuple(given["observed"])
+    observed = tuple(observation["observed"])
     return Answer(
         variant=judged.variant,
         observed=observed,
@@ -148,8 +148,8 @@ def _answer(id: str, given: Mapping[str, Any], functions: list[Function]) -> Ans
     )
 
 
-def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Details:
-    """What both sides answer to the same probes.
+def compare_fingerprints(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Details:
+    """Compare the answers of both versions to the same probes.
 
     Args:
         later: details that are documented of other versions alone: where these are absent from
@@ -162,15 +162,15 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
         variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
     )
     for key in sorted(set(a.found) | set(b.found)):
-        one, other = a.found.get(key, gone), b.found.get(key, gone)
-        if one.why == other.why == ABSENT and key in later:
-            absent.append(_not_probed(key, one, other))
-        elif one.observed is None or other.observed is None:
-            not_probed.append(_not_probed(key, one, other))
-        elif one.variant != other.variant or (
-            one.variant is None and not _same(one.observed, other.observed)
+        old, new = a.found.get(key, gone), b.found.get(key, gone)
+        if old.why == new.why == ABSENT and key in later:
+            absent.append(_not_probed(key, old, new))
+        elif old.observed is None or new.observed is None:
+            not_probed.append(_not_probed(key, old, new))
+        elif old.variant != new.variant or (
+            old.variant is None and not _same(old.observed, new.observed)
         ):
-            changed.append(changed_detail(key, one, other))
+            changed.append(changed_detail(key, old, new))
         else:
             same += 1
     # what is recognised explains more than what matches nothing
@@ -183,7 +183,7 @@ def compared(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Det
 def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     """A detail that differs, with what the catalogue says of it."""
     detail = catalogue.get(key[0])
-    known = {name: variant.meaning for name, variant in detail.variants.items()}
+    meanings = {name: variant.meaning for name, variant in detail.variants.items()}
     return ChangedDetail(
         id=detail.id,
         scope=key[1],
@@ -192,7 +192,7 @@ def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
         question=detail.question,
         # what follows from a documented variant does not follow from an unknown one
         consequence=detail.consequence if new.variant is not None else "",
-        meanings=(known.get(old.variant or "", ""), known.get(new.variant or "", "")),
+        meanings=(meanings.get(old.variant or "", ""), meanings.get(new.variant or "", "")),
     )
 
 
@@ -223,13 +223,13 @@ def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
     changed = []
     for key in sorted(set(a.defaults) & set(b.defaults)):
         algorithm, _, scope = key.partition(" ")
-        changed += _other(f"{algorithm} [{scope}]", a.defaults[key], b.defaults[key])
+        changed += _list_differing(f"{algorithm} [{scope}]", a.defaults[key], b.defaults[key])
     for owner in sorted(set(a.signatures) & set(b.signatures)):
-        changed += _other(owner, a.signatures[owner], b.signatures[owner])
+        changed += _list_differing(owner, a.signatures[owner], b.signatures[owner])
     return changed
 
 
-def _other(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[ChangedDefault]:
+def _list_differing(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[ChangedDefault]:
     return [
         ChangedDefault(owner=owner, name=name, a=value, b=b[name])
         for name, value in a.items()

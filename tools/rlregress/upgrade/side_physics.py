@@ -1,5 +1,4 @@
-"""Physics of both sides: what environments answer to the same seeds and actions, and what comes
-of policies that were trained once on other versions."""
+"""Physics of both versions: environments with the same seeds and actions, and stored policies."""
 
 from __future__ import annotations
 
@@ -33,21 +32,21 @@ PHYSICS_STEPS = 200
 EPISODES = 20
 
 
-def compared(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
-    """What fixed actions led to on both sides."""
-    return [_with_types(_moved(id, a[id], b[id]), a[id], b[id]) for id in a]
+def compare_physics(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
+    """Compare the results of fixed actions on both versions."""
+    return [_with_types(_compare_environment(id, a[id], b[id]), a[id], b[id]) for id in a]
 
 
-def _with_types(moved: Moved, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
+def _with_types(without_types: Moved, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
     """Return it with the types that differ, which the numbers do not show."""
     pairs = zip_longest(a.get("types", ()), b.get("types", ()), fillvalue=(math.inf, ""))
     for (row, old), (new_row, new) in pairs:
-        if (row, old) != (new_row, new) and not moved.note:
+        if (row, old) != (new_row, new) and not without_types.note:
             step = int(min(row, new_row))
-            first = step if moved.step is None else min(step, moved.step)
+            first = step if without_types.step is None else min(step, without_types.step)
             words = describe_other_types(old, new) if old and new else ""
-            return replace(moved, step=first, types=words or "types change at another step")
-    return moved
+            return replace(without_types, step=first, types=words or "types change at another step")
+    return without_types
 
 
 def policies() -> list[Path]:
@@ -55,7 +54,7 @@ def policies() -> list[Path]:
     return sorted((suite.baselines() / "policies").glob("*.npz"))
 
 
-def played(side: Side, kept: Path, environments: Sequence[str] = ENVIRONMENTS) -> Any:
+def play_environments(side: Side, path: Path, environments: Sequence[str] = ENVIRONMENTS) -> Any:
     """Play fixed actions on a side."""
     job = {
         "environments": list(environments),
@@ -63,35 +62,38 @@ def played(side: Side, kept: Path, environments: Sequence[str] = ENVIRONMENTS) -
         "policies": {f"{path.stem} under a trained policy": str(path) for path in policies()},
         "episodes": EPISODES,
     }
-    return side_process.run_module(side, "rlregress.inside.physics_worker", job, kept)
+    return side_process.run_module(side, "rlregress.inside.physics_worker", job, path)
 
 
-def _moved(id: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
-    if "error" in a and "error" in b:
+def _compare_environment(id: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Moved:
+    if "error" in old and "error" in new:
         return Moved(environment=id, step=None, note="on neither side")
-    if "error" in a or "error" in b:
-        side = "A" if "error" in a else "B"
+    if "error" in old or "error" in new:
+        side = "A" if "error" in old else "B"
         return Moved(
-            environment=id, step=None, note=str((a if side == "A" else b)["error"]), missing=side
+            environment=id,
+            step=None,
+            note=str((old if side == "A" else new)["error"]),
+            missing=side,
         )
-    for step, (row, row_b) in enumerate(zip(a["rows"], b["rows"], strict=False)):
+    for step, (row, row_b) in enumerate(zip(old["rows"], new["rows"], strict=False)):
         if len(row) != len(row_b):
             shapes = f"{len(row) - 1} and {len(row_b) - 1} numbers"
             return Moved(environment=id, step=step, note=f"the observations have {shapes}")
         if row != row_b:
-            end = min(_end(of, step) for of in (a, b))
-            rest = zip(a["rows"][step:end], b["rows"][step:end], strict=False)
-            gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rest]
+            end = min(_end(answers, step) for answers in (old, new))
+            rows_after = zip(old["rows"][step:end], new["rows"][step:end], strict=False)
+            gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rows_after]
             return Moved(
                 environment=id,
                 step=step,
                 at_first=gaps[0],
                 largest=max(gaps),
-                returns=_returns(a, b, step),
+                returns=_returns(old, new, step),
             )
-    if len(a["rows"]) != len(b["rows"]):
-        step = min(len(a["rows"]), len(b["rows"]))
-        returns = _returns(a, b, step)
+    if len(old["rows"]) != len(new["rows"]):
+        step = min(len(old["rows"]), len(new["rows"]))
+        returns = _returns(old, new, step)
         return Moved(environment=id, step=step, note="episodes end elsewhere", returns=returns)
     return Moved(environment=id, step=None)
 

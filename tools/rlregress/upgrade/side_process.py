@@ -15,27 +15,28 @@ from rlregress.tracing import child_processes
 from rlregress.tracing.recording_processes import Side
 
 
-def run_module(side: Side, module: str, job: Mapping[str, Any], kept: Path) -> Any:
-    """What ``python -m module job answers`` answers on a side; ``kept`` if it is there.
+def run_module(side: Side, module: str, job: Mapping[str, Any], path: Path) -> Any:
+    """Run ``python -m module job answers`` on a version and return the answers; stored ones if
+    there.
 
     Raises:
         UserError: the process ended without answers.
     """
     try:
-        return json.loads(kept.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         pass
     with TemporaryDirectory(prefix="rlregress-ask-") as folder:
-        given, answered = Path(folder) / "job.json", Path(folder) / "answers.json"
+        job_file, answered = Path(folder) / "job.json", Path(folder) / "answers.json"
         # an answer may be asked for as an argument or in the job
-        given.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
-        command = [side.python, "-W", "ignore", "-m", module, str(given), str(answered)]
-        ended = child_processes.call(command, side.environment(), folder)
-        if ended.returncode or not answered.is_file():
+        job_file.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
+        command = [side.python, "-W", "ignore", "-m", module, str(job_file), str(answered)]
+        completed = child_processes.call(command, side.environment(), folder)
+        if completed.returncode or not answered.is_file():
             raise UserError(
                 f"{in_words(side.label)} gave no answers ({module.rpartition('.')[2]} ended with "
-                f"status {ended.returncode}): {child_processes.last_words(ended.stderr)}"
+                f"status {completed.returncode}): {child_processes.last_words(completed.stderr)}"
             )
         text = answered.read_text(encoding="utf-8")
-    write_atomically(kept, text)
+    write_atomically(path, text)
     return json.loads(text)

@@ -96,14 +96,14 @@ class Sides:
         self,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
-        chosen: Callable[[Mapping[str, Trace]], Sequence[str]],
+        choose: Callable[[Mapping[str, Trace]], Sequence[str]],
         until: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Traces of all trainings on the new version, and of chosen ones on the old one.
 
         Args:
             lines: as of ``record``.
-            chosen: names of those to record on the old version, in order, by the new ones' traces.
+            choose: names of those to record on the old version, in order, by the new ones' traces.
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
@@ -112,16 +112,16 @@ class Sides:
         def work(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
             a: dict[str, Trace] = {}
             b: dict[str, Trace] = {}
-            while left := [noting[training.name] for training in part if training.name not in b]:
+            while waiting := [noting[training.name] for training in part if training.name not in b]:
                 # of the time that is left, half for either version, as long as there is some
                 half = until and (time.time() + until) / 2
-                more = self._record_on("B", left, lines, "", half)
-                names = chosen(more)
+                recorded_now = self._record_on("B", waiting, lines, "", half)
+                names = choose(recorded_now)
                 a |= self._record_on("A", [by_name[name] for name in names], lines, "", until)
-                for _ in range(len(more) - len(names)):
-                    _advance(True, kept=True)
-                b |= more
-                if not more:
+                for _ in range(len(recorded_now) - len(names)):
+                    _advance(True, was_stored=True)
+                b |= recorded_now
+                if not recorded_now:
                     break
             return a, b
 
@@ -182,11 +182,11 @@ class Sides:
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """The traces; where the two end differently, errors are tried again without recording."""
         differing = [t for t in trainings if t.name in a and t.name in b
-                     and not compared_trainings.same_end(a[t.name], b[t.name])]  # fmt: skip
+                     and not compared_trainings.ends_alike(a[t.name], b[t.name])]  # fmt: skip
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
             for label, side, traces in zip("AB", self._sides, (a, b), strict=True):
-                tried = [t for t in differing if compared_trainings.own_error(traces[t.name])]
+                tried = [t for t in differing if compared_trainings.has_own_error(traces[t.name])]
                 plain = [
                     replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
                 ]
@@ -195,7 +195,7 @@ class Sides:
                 {
                     **traces,
                     **{
-                        n: compared_trainings.confirmed(traces[n], t)
+                        n: compared_trainings.note_plain_end(traces[n], t)
                         for n, t in task.result().items()
                     },
                 }
@@ -223,7 +223,9 @@ class Sides:
         trainings: Sequence[Training],
         work: Callable[..., dict[str, Any]],
     ) -> dict[str, Any]:
-        """What ``work(trainings, side)`` returns of all trainings on a side, by name."""
+        """Call ``work(trainings, side)`` for all trainings on one version and return the results by
+        name.
+        """
         side = self._sides["AB".index(label)]
         tasks = [
             self._pool.submit(work, trainings[n :: self._workers], side)
@@ -260,7 +262,7 @@ def recorded(
         if path.is_file():
             try:
                 traces[training.name] = trace_reader.load(path)
-                _advance(counted, kept=True)
+                _advance(counted, was_stored=True)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
@@ -302,11 +304,11 @@ def _script(training: Training, side: Side, path: Path, lines: Noted, until: flo
         part.replace(path)
     elif steps:
         raise child_processes.OutOfTime(f"the script was ended before step {steps}")
-    return compared_trainings.cut(new, steps) if steps else new
+    return compared_trainings.cut_trace(new, steps) if steps else new
 
 
 def _killed(training: Training, signal: str, message: str) -> Trace:
-    """In place of a trace, by what its process was ended."""
+    """Return, in place of a trace, the signal that ended its process."""
     text = f"the process was ended by {signal}"
     if signal not in error_origin.SIGNALS:
         return trace_reader.failed(text)
@@ -317,9 +319,9 @@ def _killed(training: Training, signal: str, message: str) -> Trace:
     return trace_reader.failed(text, error_origin.describe_crash(signal, message, script, packages))
 
 
-def _advance(counted: bool, kept: bool = False) -> None:
-    if counted:
-        progress.done(kept=kept)
+def _advance(counts: bool, was_stored: bool = False) -> None:
+    if counts:
+        progress.done(kept=was_stored)
 
 
 def path_of(training: Training, folder: Path, mark: str = "") -> Path:
@@ -333,7 +335,7 @@ def _batch(
     folder: Path,
     mark: str,
     lines: Noted,
-    counted: bool,
+    counts: bool,
     until: float | None,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
@@ -353,13 +355,13 @@ def _batch(
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        _advance(counted)
+        _advance(counts)
 
-    with TemporaryDirectory(prefix="rlregress-trace-") as made:
-        path = Path(made) / "jobs.json"
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder_name:
+        path = Path(folder_name) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
         command = recording_processes.start("batch", side, path)
-        process = child_processes.follow(command, side.environment(), made, ended, until)
+        process = child_processes.follow(command, side.environment(), folder_name, ended, until)
     late = child_processes.is_over(until)
     for name, output in paths.items():
         error_file = Path(f"{output}.part.error")

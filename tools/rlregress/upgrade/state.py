@@ -1,4 +1,6 @@
-"""What decides what a side does: answers that are kept hold as long as it stays."""
+"""Digests of everything that decides the behaviour of a version: stored answers hold while they
+stay.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,19 @@ def versions(prepared: Prepared) -> dict[str, str]:
     """Name -> version of everything on a side, "python" included."""
     by_name = dict(interpreters.distributions(prepared.side.python))
     for path in reversed(prepared.side.paths):
-        here = distribution_metadata.in_folder(Path(path))
-        by_name.update({name: distribution.version for name, distribution in here.items()})
+        distributions = distribution_metadata.in_folder(Path(path))
+        by_name.update({name: distribution.version for name, distribution in distributions.items()})
     return {name: v for name, v in by_name.items() if name not in prepared.side.hidden}
 
 
-def differing(a: Prepared, b: Prepared) -> dict[str, tuple[str, str]]:
+def differing(old_version: Prepared, new_version: Prepared) -> dict[str, tuple[str, str]]:
     """Package -> versions on both sides, of all that differ and are on both."""
-    one, other = versions(a), versions(b)
-    return {n: (v, other[n]) for n, v in sorted(one.items()) if other.get(n, v) != v}
+    old, new = versions(old_version), versions(new_version)
+    return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
 
-def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
-    """What decides what a side does: its content, and the environment below it."""
+def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
+    """Return a digest of a version's content, and of the environment below it."""
     parts = [prepared.how, prepared.requested.key]
     parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
     if (folder := prepared.requested.user_environment) is not None:
@@ -48,7 +50,7 @@ def state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
 
 
 def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
-    """Whether everything but the code under test is known to be the same on both sides."""
+    """Return whether everything but the code under test is known to be the same on both sides."""
     if a.requested.user_environment != b.requested.user_environment:
         # the same versions may have been changed in place
         return False
@@ -56,11 +58,11 @@ def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
         canonicalize_name(name)
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
-    one, other = (
+    old, new = (
         {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
         for side in (a, b)
     )
-    return one == other
+    return old == new
 
 
 def _stamps(folder: Path) -> list[str]:
@@ -82,7 +84,7 @@ def digests(adapter: Adapter) -> dict[str, str]:
 
 
 def key_of(parts: Sequence[str]) -> str:
-    """The name of the folder in which what was recorded of a version is kept."""
+    """Return the name of the folder that holds the recordings of a version."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -93,16 +95,16 @@ OWN_PACKAGES = (
 )  # fmt: skip
 
 
-def own_digest(*more: str) -> str:
-    """Of the code of this library that records and asks: what another one left is void.
+def own_digest(*packages: str) -> str:
+    """Return a digest of the code of this library that records and probes.
 
     Args:
-        more: further packages of it.
+        packages: further packages of it.
     """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     files = [root / "source.py"]
-    for part in (*OWN_PACKAGES, *more):
+    for part in (*OWN_PACKAGES, *packages):
         files += sorted((root / part).rglob("*.py"))
     for path in files:
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
@@ -119,7 +121,7 @@ def tests_digest() -> str:
 
 
 def machine() -> str:
-    """What bits depend on beside the code: they are not compared across machines."""
+    """Return a description of the machine: bits are not compared across machines."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
         models = {line for line in text.splitlines() if line.startswith(("model name", "flags"))}

@@ -13,17 +13,15 @@ that no longer calls a removed method executes something else in its place.
 
 from __future__ import annotations
 
-import ast
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from rlregress.model.code import WORDING, Changed, Function
 from rlregress.model.recorded_traces import Trace
-from rlregress.source import UNREADABLE
 
 #: files that no code reads, and those that say a version.
 _FOR_TYPES = frozenset({".typed", ".pyi"})
@@ -33,20 +31,24 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Difference:
-    """What a training of the new version can execute that differs.
+    """The differences that a training of the new version can execute.
 
     Attributes:
         functions: file and name of those that differ when they are called.
         files: those whose import does or defines something else.
+        texts: file and name of all pieces whose text differs; "" for a name: of a whole file.
+        added: files that only the new version has.
         because: why every training may differ, whatever it executes; "" if that is not so.
     """
 
     functions: frozenset[Key] = frozenset()
     files: frozenset[str] = frozenset()
+    texts: frozenset[Key] = frozenset()
+    added: frozenset[str] = frozenset()
     because: str = ""
 
     def executed_by(self, new: Trace) -> list[Key]:
-        """Return what a training executed of it; nothing: that of the old version is the same.
+        """Return the differences that a training executed; none: the old version trains the same.
 
         What is not noted counts as executed: other processes, what was loaded before anything was
         noted, and whatever a training that ended in an error has not come to.
@@ -63,21 +65,56 @@ class Difference:
             for file, names in functions.items()
             for name in names
         }
-        loaded = self.files.intersection(header["imported"])
-        unknown = {file for file, _ in self.functions}.intersection(at_import["before"])
-        whole = [(file, "") for file in sorted(loaded | unknown)]
-        return [*sorted(self.functions & called), *whole]
+        # of a file that cannot be parsed there are no names
+        unknown = {*at_import["before"], *(file for file, name in called if not name)}
+        differing_files = self.files.intersection(header["imported"])
+        differing_files |= {file for file, _ in self.functions if file in unknown}
+        differing_files |= self._examined(header)
+        return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
+
+    def _examined(self, header: Mapping[str, Any]) -> set[str]:
+        """Return files that differ and have an effect without being imported or called."""
+        examined = {(file, name) for file, name in header["examined"]}
+        looked_at = {
+            file
+            for file, name in self.texts
+            if any((file, outer) in examined for outer in ("", *_with_outer(name)))
+        }
+        noticed = {
+            file
+            for file in self.added
+            if _module(file) in header["sought"]
+            or any(str(folder) in header["listed"] for folder in Path(file).parents)
+        }
+        return looked_at | noticed
 
 
-def find_difference(pieces: Iterable[Changed], files: Iterable[str]) -> Difference:
+def _with_outer(name: str) -> list[str]:
+    """Return the name of a function, and of all that it is inside of."""
+    parts = name.split(".")
+    return [".".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def _module(file: str) -> str:
+    path = Path(file).with_suffix("")
+    return ".".join(path.parent.parts if path.name == "__init__" else path.parts)
+
+
+def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Difference:
     """Return what differs, by how a training executes it.
 
     Args:
         pieces: of code that differ.
-        files: the other ones that differ and may have an effect: who reads them is not noted.
+        files: the other ones that differ, each with why it can have no effect; "": it may. Who
+            reads them is not noted, unless they are sources.
     """
-    functions, imported = set(), set()
-    because = next((f"{file} differs, and what reads it is not noted" for file in files), "")
+    functions, imported, because = set(), set(), ""
+    texts = {piece.key for piece in pieces}
+    for file, harmless in files.items():
+        if Path(file).suffix == ".py":
+            texts.add((file, ""))
+        elif not harmless:
+            because = because or f"{file} differs, and what reads it is not noted"
     for piece in pieces:
         if _is_made_by_import(piece):
             if piece.paths[1] is None or piece.was:
@@ -85,13 +122,19 @@ def find_difference(pieces: Iterable[Changed], files: Iterable[str]) -> Differen
             imported.add(piece.file)
         elif piece.how != WORDING or _speaks_otherwise(piece):
             functions.add(piece.key)
-    return Difference(frozenset(functions), frozenset(imported), because)
+    return Difference(
+        functions=frozenset(functions),
+        files=frozenset(imported),
+        texts=frozenset(texts),
+        added=frozenset(piece.file for piece in pieces if piece.paths[0] is None),
+        because=because,
+    )
 
 
 def _is_made_by_import(piece: Changed) -> bool:
-    """Whether more differs than what a function does when it is called."""
+    """Return whether more differs than what a function does when it is called."""
     if piece.at_import:
-        return piece.how != WORDING or _imports_otherwise(piece)
+        return piece.how != WORDING or _speaks_otherwise(piece)
     if piece.a is None or piece.b is None or piece.was:
         return True
     # what a decorator makes of a function may run elsewhere: compiled, or in a registry
@@ -99,91 +142,16 @@ def _is_made_by_import(piece: Changed) -> bool:
 
 
 def _definition(function: Function) -> list[str]:
-    """Return decorators and arguments; see ``changed_functions.head``."""
-    return [
-        row
-        for row in function.code.splitlines()
-        if row.startswith(("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef"))
-    ]
-
-
-def _imports_otherwise(piece: Changed) -> bool:
-    """Whether what differs in wording only, such as the order of imports, may act in an import."""
-    try:
-        texts = [
-            ast.dump(_Importing().visit(ast.parse(path.read_bytes())))
-            for path in piece.paths
-            if path is not None
-        ]
-    except UNREADABLE:
-        return True
-    return len(set(texts)) > 1
+    """Return decorators, arguments and kind; see ``changed_functions.dump_head``."""
+    heads = ("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef")
+    rows = [row for row in function.code.splitlines() if row.startswith(heads)]
+    is_generator = "Yield(" in function.code or "YieldFrom(" in function.code
+    return [*rows, f"generator {is_generator}"]
 
 
 def _speaks_otherwise(piece: Changed) -> bool:
-    """Whether its messages differ, and not only docstrings and annotations."""
-    try:
-        texts = [
-            _without_types(path, function)
-            for path, function in zip(piece.paths, (piece.a, piece.b), strict=True)
-            if path is not None and function is not None
-        ]
-    except UNREADABLE:
-        return True
-    return texts[0] != texts[1]
-
-
-def _without_types(path: Path, function: Function) -> str:
-    # not splitlines(), which ends a line at a form feed, too
-    lines = path.read_text(encoding="utf-8").split("\n")[function.first - 1 : function.last]
-    return ast.dump(_Untyped().visit(ast.parse(textwrap.dedent("\n".join(lines)))))
-
-
-class _Untyped(ast.NodeTransformer):
-    """Takes away docstrings and annotations."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """A constant that stands by itself."""
-        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        """An argument keeps its name."""
-        return ast.arg(node.arg)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """What it returns is not computed with."""
-        node.returns = None
-        return self.generic_visit(node)
-
-    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """A name with a type is a name."""
-        self.generic_visit(node)
-        if node.value is None:
-            return None
-        return ast.Assign(targets=[node.target], value=node.value, lineno=0)
-
-
-class _Importing(_Untyped):
-    """Also takes away what functions do when they are called, versions, and imports for types."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Decorators and defaults are left."""
-        node.body = [ast.Pass()]
-        return super().visit_FunctionDef(node)
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """The version of a package differs in each release."""
-        return None if ast.unparse(node.targets[0]) == "__version__" else self.generic_visit(node)
-
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        """No program runs the block of a type checker."""
-        test = ast.unparse(node.test)
-        is_for_types = test.rpartition(".")[2] == "TYPE_CHECKING" and not node.orelse
-        return None if is_for_types else self.generic_visit(node)
+    """Return whether what it says when it runs differs, and not only docstrings and annotations."""
+    return piece.a is None or piece.b is None or piece.a.spoken != piece.b.spoken
 
 
 def without_effect(file: str, texts: Sequence[bytes]) -> str:

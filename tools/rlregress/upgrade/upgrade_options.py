@@ -1,4 +1,4 @@
-"""What an upgrade is judged by."""
+"""The options of an upgrade."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FIRST = ("details", "script", "traces")
 
 @dataclass(frozen=True)
 class Options:
-    """What ``rlregress upgrade OLD NEW`` was given; see the command's help.
+    """The options of ``rlregress upgrade OLD NEW``; see the command's help.
 
     Attributes:
         a, b: the old version and the new one.
@@ -53,7 +53,7 @@ class Options:
         observations, environment: what the agent in it is shown.
         lend: distributions that both sides have, although only one version installs them.
         minutes: after which everything that runs is ended; 0: there is no limit. See ``SHARES``.
-        begun: when, in seconds since the epoch.
+        started: when, in seconds since the epoch.
         compared_from: when both versions were there, of whose remaining time stages get shares.
         keep: answers of a side are those of an earlier gate of this session; of what is reached
             only functions are noted.
@@ -88,7 +88,7 @@ class Options:
     prove: int = option(
         0, "--mutants", "Mutate what differs N times; count detected.", least=0, metavar="N"
     )
-    every: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
+    trace_all: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
     returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
     one_look: bool = option(False, "--single-look", "Judge returns once.")
     checkpoint: Path | None = option(
@@ -119,7 +119,7 @@ class Options:
     minutes: float = option(
         0.0, "--minutes", "End all that runs after so many.", metavar="M", least=0.0
     )
-    begun: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.time)
     compared_from: float = 0.0
     keep: Path | None = None
     say: Callable[[str], None] = field(default=cached_folders.silent)
@@ -128,18 +128,20 @@ class Options:
         """The time at which a stage ends; None: there is no limit."""
         if not self.minutes:
             return None
-        begun = self.compared_from or self.begun
-        end = begun + (self.deadline.at - begun) * SHARES[stage]
+        started = self.compared_from or self.started
+        end = started + (self.deadline.at - started) * SHARES[stage]
         start = progress.stored_durations().start * progress.busyness()
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
     def chooses_scenario(self, title: str) -> bool:
-        """Whether a training is traced if its algorithm is: a plain one, or a chosen scenario."""
+        """Return whether a training is traced if its algorithm is: a plain one, or a chosen
+        scenario.
+        """
         scenario = title.partition(" ")[2]
         return not scenario or self.scenarios is None or scenario in self.scenarios
 
     def traces(self, title: str) -> bool:
-        """Whether a built-in training is traced."""
+        """Return whether a built-in training is traced."""
         algorithm, _, scenario = title.partition(" ")
         is_wanted = not self.algorithms or algorithm in self.algorithms
         return (
@@ -148,7 +150,7 @@ class Options:
 
     @property
     def loads_files(self) -> bool:
-        """Whether old files are loaded."""
+        """Return whether old files are loaded."""
         # where answers are kept for other pairs, files of one version belong to several of them
         kept = self.keep is not None
         return self.files and not (kept or self.only_scenarios or self.script is not None)
@@ -161,4 +163,4 @@ class Options:
     @property
     def deadline(self) -> Deadline:
         """When all that runs is ended."""
-        return Deadline(self.minutes, self.begun)
+        return Deadline(self.minutes, self.started)

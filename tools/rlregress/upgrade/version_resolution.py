@@ -57,10 +57,10 @@ class Resolved:
 
     @property
     def moved(self) -> list[str]:
-        """What is not installed in this version."""
+        """Return the packages that are not installed in the resolved version."""
         if self.base is not None:
-            here = {f"{name}=={version}" for name, version in self.base.items()}
-            return [row for _, row in sorted(self.rows.items()) if row not in here]
+            base_rows = {f"{name}=={version}" for name, version in self.base.items()}
+            return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
         return [
             row
             for name, row in sorted(self.rows.items())
@@ -70,7 +70,7 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be resolved for one side.
+    """The requirements to resolve for one version.
 
     Attributes:
         pins: what the user asks for; ``fixed`` of them, by name, have another metadata in their
@@ -98,7 +98,7 @@ class Problem:
 
     @property
     def exact(self) -> dict[str, str]:
-        """Name -> version of what is pinned by the user or by a stack."""
+        """Return name -> version of the pins of the user or of a stack."""
         return versions([*self.defaults.rows, *self.pins])
 
     def solved(self, constraints: Iterable[str] = ()) -> Resolved:
@@ -112,11 +112,11 @@ class Problem:
         out = {*self.held, *self.fixed}
         needed = [*free, *self.own]
         build = self.defaults.build
-        there = installed.pins() if self.base is None else _rows(self.base)
-        compiled = _compiled(needed, out, constraints, build, self.text, self.python, there)
-        kept = {name_of(row): row for row in rows if name_of(row) in self.fixed}
+        installed_rows = installed.pins() if self.base is None else _rows(self.base)
+        compiled = _compile(needed, out, constraints, build, self.text, self.python, installed_rows)
+        fixed_rows = {name_of(row): row for row in rows if name_of(row) in self.fixed}
         pinned = sorted(map(name_of, self.pins))
-        rows_ = {**compiled, **kept}
+        rows_ = {**compiled, **fixed_rows}
         return Resolved(rows_, self.notes, self.defaults.build, pinned, self.base)
 
     @property
@@ -140,16 +140,16 @@ def versions(rows: Iterable[str]) -> dict[str, str]:
 
 
 def another_torch(side: Requested) -> bool:
-    """Whether a side cannot stand on what is installed, as it asks for another torch."""
+    """Return whether a side cannot stand on what is installed, as it asks for another torch."""
     return any(name_of(row) == "torch" and not installed.holds(row) for row in side.requirements)
 
 
-def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
-    """What is to be resolved for a side that pins something."""
+def make_problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
+    """Return the requirements to resolve for a version that pins something."""
     if side.base is not None:
         python = python_in(side.base)
-        there = interpreters.distributions(python)
-        return Problem(side.requirements, lock=bool(side.lock), python=python, base=there)
+        distributions = interpreters.distributions(python)
+        return Problem(side.requirements, lock=bool(side.lock), python=python, base=distributions)
     defaults = (
         known_good_pins.defaults(side.requirements)
         if side.lock is None
@@ -157,8 +157,12 @@ def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Pro
     )
     named = side.packages | {name_of(row) for row in defaults.rows}
     if complete:
-        ours = dependencies.elsewhere(named) if side.python else dependencies.own(adapters, named)
-        own = (*ours, *dependencies.of_frameworks(adapters, named))
+        ours = (
+            dependencies.list_needed_on_another_python(named)
+            if side.python
+            else dependencies.own(adapters, named)
+        )
+        own = (*ours, *dependencies.list_framework_packages(adapters, named))
         return Problem(
             side.requirements,
             defaults,
@@ -167,10 +171,13 @@ def problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Pro
             lock=bool(side.lock),
             python=side.python,
         )
-    held = dependencies.held(adapters, named)
-    own = (*dependencies.own(adapters, named), *dependencies.of_held(held, named))
-    pins = tuple(row for row in side.requirements if name_of(row) not in held)
-    return Problem(pins, defaults, own, held, lock=bool(side.lock))
+    fixed_packages = dependencies.list_fixed_packages(adapters, named)
+    own = (
+        *dependencies.own(adapters, named),
+        *dependencies.list_requirements_of_fixed(fixed_packages, named),
+    )
+    pins = tuple(row for row in side.requirements if name_of(row) not in fixed_packages)
+    return Problem(pins, defaults, own, fixed_packages, lock=bool(side.lock))
 
 
 def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
@@ -187,7 +194,7 @@ def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resol
     except UserError:
         pass
     # what has to be built is not built twice, to ask it what it needs
-    eased = _eased(requested, say)
+    eased = _ease(requested, say)
     try:
         return eased, eased.solved()
     except installer.Unreachable:
@@ -206,7 +213,7 @@ def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resol
     return least, Resolved(rows, noted, pinned=sorted(rows))
 
 
-def _eased(requested: Problem, say: cached_folders.Say) -> Problem:
+def _ease(requested: Problem, say: cached_folders.Say) -> Problem:
     """The same, with the needs of pinned packages written out where other pins contradict them.
 
     Raises:
@@ -226,10 +233,10 @@ def _eased(requested: Problem, say: cached_folders.Say) -> Problem:
             failed = failed or error
             continue
         pinned = [(r, exact[_name(r)]) for r in needed if _name(r) in exact]
-        apart = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
+        unfit = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
         if not requested.lock:
-            _refuse(row, apart, versions(requested.pins))
-        if apart or wheels.mended(row, requested.python).exists():
+            _refuse(row, unfit, versions(requested.pins))
+        if unfit or wheels.mended(row, requested.python).exists():
             fixed[name] = exact[name]
             rows += [str(r) for r in needed if _name(r) not in exact]
     if failed is not None:
@@ -249,9 +256,9 @@ def _distribution(
     return unpacked[name]
 
 
-def _refuse(row: str, apart: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:
+def _refuse(row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:
     """Refuse a pin below what another pin needs; one above it may well run."""
-    for requirement, version in apart:
+    for requirement, version in unfit:
         if name_of(row) in pins and _name(requirement) in pins and _below(requirement, version):
             raise UserError(
                 f"{row} needs {requirement}, and {_name(requirement)}=={version} is pinned: "
@@ -271,35 +278,35 @@ def _name(requirement: Requirement) -> str:
     return str(canonicalize_name(requirement.name))
 
 
-def _compiled(
+def _compile(
     rows: Sequence[str],
     out: Iterable[str],
     constraints: Iterable[str],
     tools: Sequence[str],
     requested: str,
     python: str,
-    there: Iterable[str],
+    rows_present: Iterable[str],
 ) -> dict[str, str]:
-    """What the resolver finds: name -> row.
+    """Return the rows that the resolver finds, by name.
 
     Args:
         out: packages that are left out of the resolution.
         constraints: ranges that hold for what is found.
-        there: what is installed, as ``name==version``: it is kept where it fits.
+        rows_present: what is installed, as ``name==version``: it is kept where it fits.
     """
     with TemporaryDirectory(prefix="rlregress-resolve-") as name:
         folder = Path(name)
-        given = wheels.written(folder / "given.in", rows)
+        input_path = wheels.written(folder / "given.in", rows)
         never = wheels.written(folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(out)])
         limits = wheels.written(folder / "limits.txt", list(constraints))
         build = wheels.written(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
         compiled = folder / "found.txt"
-        wheels.written(compiled, list(there))
+        wheels.written(compiled, list(rows_present))
         command = [
             "pip",
             "compile",
-            given,
+            input_path,
             "-o",
             str(compiled),
             "--python",
@@ -308,8 +315,10 @@ def _compiled(
         options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
         installer.run([*command, *options, "--no-strip-extras"], requested)
         lines = compiled.read_text(encoding="utf-8").splitlines()
-    kept = [line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "]
-    return {name_of(row): _bare(row) for row in kept}
+    rows_found = [
+        line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "
+    ]
+    return {name_of(row): _bare(row) for row in rows_found}
 
 
 def _bare(row: str) -> str:

@@ -41,19 +41,21 @@ def install(
         UserError: in one sentence, why it could not be done.
     """
     built = {row: [*mended(row, python).glob("*.whl")] for row in rows}
-    kept = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
+    wheel_paths = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
     with TemporaryDirectory(prefix="rlregress-install-") as folder:
         tools = written(Path(folder) / "build.txt", build)
         while True:
-            listed = written(Path(folder) / "rows.txt", [kept.get(row, row) for row in rows])
-            requested = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", listed]
+            rows_path = written(
+                Path(folder) / "rows.txt", [wheel_paths.get(row, row) for row in rows]
+            )
+            requested = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", rows_path]
             try:
                 installer.run(requested, " ".join(rows))
                 return
             except installer.Unreadable as error:
-                if error.row in kept:
+                if error.row in wheel_paths:
                     raise
-                kept[error.row] = str(_mended(error.row, tools, say, python))
+                wheel_paths[error.row] = str(_mended(error.row, tools, say, python))
 
 
 def written(path: Path, rows: Sequence[str]) -> str:
@@ -77,7 +79,7 @@ def unpacked(row: str, build: Sequence[str], say: cached_folders.Say, python: st
         install(into, [row], build, say, python)
         return {"package": row}
 
-    cached_folders.made(folder, make, say)
+    cached_folders.make_once(folder, make, say)
     return folder
 
 
@@ -96,12 +98,12 @@ def _mended(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
         _mend(wheel)
         return {"package": row}
 
-    cached_folders.made(folder, make, say)
+    cached_folders.make_once(folder, make, say)
     return next(folder.glob("*.whl"))
 
 
 def mended(row: str, python: str = "") -> Path:
-    """Where the wheel of a package lies if its metadata had to be mended."""
+    """Return the path of a package's wheel if its metadata had to be mended."""
     return (
         cached_folders.cache() / "wheels" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
     )
@@ -123,9 +125,9 @@ def _mend(wheel: Path) -> None:
     records = [f"{path},sha256={digest},{len(new)}" if path in r else r for r in recorded]
     content[texts["METADATA"]] = new
     content[texts["RECORD"]] = "\n".join([*records, ""]).encode()
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as mended:
         for info, data in content.items():
-            made.writestr(info, data)
+            mended.writestr(info, data)
 
 
 def _readable(line: str) -> str | None:

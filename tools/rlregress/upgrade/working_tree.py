@@ -19,7 +19,7 @@ _BESIDE = {"benchmarks", "conftest", "docs", "examples", "scripts", "setup", "te
 
 
 def roots(tree: Path) -> list[Path]:
-    """Where the packages of a working tree lie: there, in src, or else in folders of it."""
+    """Return the folders that hold the packages of a working tree: itself, src, or deeper ones."""
     usual = [tree, tree / "src"]
     if any(set(modules(root)) - _BESIDE for root in usual):
         return usual
@@ -28,14 +28,14 @@ def roots(tree: Path) -> list[Path]:
 
 def _deeper(tree: Path, module: str) -> list[Path]:
     """Folders, up to three deep, that hold a package and are in none."""
-    found = {
+    folders = {
         path.parent.parent
         for stars in ("*", "*/*", "*/*/*")
         for path in tree.glob(f"{stars}/{module}/__init__.py")
         if not {*path.relative_to(tree).parts} & _BESIDE
         and not any(part.startswith(".") for part in path.relative_to(tree).parts)
     }
-    return sorted(root for root in found if not (root / "__init__.py").is_file())
+    return sorted(root for root in folders if not (root / "__init__.py").is_file())
 
 
 def root_of(packages: Sequence[str], tree: Path) -> Path | None:

@@ -61,7 +61,7 @@ def histories(
         raise UserError(
             "--scenario adds to the results of pairs that were judged; say which with --only"
         )
-    names = split_names("--framework", framework) or list(known_changes.known())
+    names = split_names("--framework", framework) or list(known_changes.list_frameworks())
     if not show:
         judge_histories(
             names, split_names("--only", only), split_names("--scenario", scenario), workers

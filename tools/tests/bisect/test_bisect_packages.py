@@ -168,7 +168,7 @@ def test_a_build_is_kept_and_is_no_other_release(tmp_path, monkeypatch):
     old, new, _ = versions.pins(torch_request, other_request)
     assert old["torch"] == new["torch"] == "2.13.0+cpu"
     listed = ["2.3.0", "2.3.0+cpu", "2.4.0", "2.4.0+cpu", "2.4.0+cu1", "2.5.0+cpu", "2.5.0"]
-    monkeypatch.setattr(versions.installer, "listed", lambda *_: listed)
+    monkeypatch.setattr(versions.installer, "list_versions", lambda *_: listed)
     between = versions.releases("torch", "2.3.0+cpu", "2.5.0+cpu", [])
     assert between == ["2.3.0+cpu", "2.4.0+cpu", "2.5.0+cpu"]
     assert versions.releases("torch", "2.3.0", "2.5.0", ["2.4.1"])[1:-1] == ["2.4.0", "2.4.1"]

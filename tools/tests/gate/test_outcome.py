@@ -15,7 +15,7 @@ from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
 from rlregress.reporting import gate_report, markdown_page, words
 from rlregress.reporting.html import gate_page
-from rlregress.upgrade.return_gate import of_evidence
+from rlregress.upgrade.return_gate import judge_evidence
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **changes) -> dict:
@@ -256,7 +256,7 @@ def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity,
     unseen = {"visible_fraction": None, "quantity": quantity}
     verdict_fields = {**critic("x", "regressed")["verdict"], **unseen}
     entries = [entry("t", verdict=verdict_fields, critic=name)]
-    [line] = of_evidence("some", entries, [], Path()).lines
+    [line] = judge_evidence("some", entries, [], Path()).lines
     for text in (line, words.line(name, verdict_fields)):
         assert text.endswith(f"; at Holm's first step no {what} can be seen")
 

@@ -184,7 +184,7 @@ def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
     """What the trainings say, and each beside the stored ones, without the old version's again."""
     stored_by_cell = {HOPPER: simulated.stored_cells()[HOPPER]}
     entries = simulated.run_entries(stored_by_cell, {HOPPER: 0.5})
-    judged = return_gate.of_evidence("sb3", entries, ["ppo"], tmp_path)
+    judged = return_gate.judge_evidence("sb3", entries, ["ppo"], tmp_path)
     page = page_of(replace(upgrades.of(upgrades.PARTED), returns=judged))
     (card,) = page.texts("article", "card")
     assert "Returns of new: regressed." in card

@@ -115,15 +115,22 @@ def test_attributes_of_classes_hold_for_a_while_too(module):
 
 #: the new version, the old one, and what of it cannot be reverted.
 MISFITS = {
-    "a field of a dataclass": (
-        "import dataclasses\n@dataclasses.dataclass\nclass A:\n    rate: float = 2.0\n",
-        ("2.0", "1.0"), "it is a field"),
+    "a field of a dataclass that gets a factory": (
+        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    rate: float = 2.0\n",
+        ("2.0", "field(default_factory=float)"), "is made in another way"),
+    "a field of a dataclass that was set later": (
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    rate: float = 2.0\n"
+        "A.__dataclass_fields__['rate'].default = 3.0\n",
+        ("= 2.0", "= 1.0"), "is made in another way"),
     "a field of a named tuple": (
         "import typing\nclass A(typing.NamedTuple):\n    rate: int = 64\n", ("64", "8 * 8"),
         "not what its statements give"),
-    "a member of an enumeration": (
-        "import enum\nclass A(enum.Enum):\n    rate = 2\n", ("rate = 2", "rate = 1"),
-        "not what its statements give"),
+    "a member that is a number": (
+        "import enum\nclass A(enum.IntEnum):\n    rate = 2\n", ("rate = 2", "rate = 1"),
+        "more than a member with a value"),
+    "a member of one version": (
+        "import enum\nclass A(enum.Enum):\n    rate = 2\n", ("rate = 2", "scale = 2"),
+        "a member of one version only"),
     "a slot": (
         "import dataclasses\nclass A:\n    __slots__ = ('rate',)\nA.rate = 2.0\n"
         "class B:\n    rate = 1\n    rate += 1\n", ("+= 1", "+= 2"), "more than an assignment"),
@@ -136,6 +143,52 @@ MISFITS = {
     "a loop": ("A = []\nfor n in (1, 2):\n    A.append(n)\n", ("(1, 2)", "(1, 3)"),
                "more than an assignment"),
 }  # fmt: skip
+
+
+#: text of the new version, which ends in what a training would do; new and old text of a value.
+CULPRITS = {
+    "a constant": ("BOUND = 2\ndef use():\n    return min(5, BOUND)\n", ("= 2", "= 1")),
+    "a table": (
+        "RATES = {'a': 1, 'b': 2}\ndef use():\n    return dict(RATES)\n", ("'b': 2", "'b': 3")),
+    "a member of an enumeration": (
+        "import enum\nclass A(enum.Enum):\n    STEP = 'step'\n    EPISODE = 'episode'\n"
+        "def use():\n    step = A.STEP.value\n    return step, A(step).name, A('episode').name\n",
+        ("STEP = 'step'", "STEP = 'steps'")),
+    "members that change their values": (
+        "import enum\nclass A(enum.Enum):\n    LOW = 1\n    HIGH = 2\n"
+        "def use():\n    return A(1).name, A(2).name, [a.value for a in A]\n",
+        ("LOW = 1\n    HIGH = 2", "LOW = 2\n    HIGH = 1")),
+    "fields of a dataclass and of what inherits it": (
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    epochs: int = 3\n"
+        "    rate: float = 0.5\n    clip: float = 0.2\n@dataclass\nclass B(A):\n    more: int = 1\n"
+        "def use():\n    return A(), B(), A(1), B(rate=2.0, more=3), A.rate\n",
+        ("epochs: int = 3\n    rate: float = 0.5", "epochs: int = 4\n    rate: float = 0.25")),
+    "a field that a factory makes": (
+        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    name: str = 'a'\n"
+        "    sizes: list = field(default_factory=lambda: [64, 64])\n    last: int = 5\n"
+        "def use():\n    return A(), A(last=1), A(sizes=[1])\n", ("[64, 64]", "[256, 256]")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CULPRITS)
+def test_a_value_that_is_reverted_restores_the_old_behaviour(case, tmp_path, monkeypatch):
+    """The module does what the old one does; reverted to itself, it does what it did."""
+    new, (value, old_value) = CULPRITS[case]
+    old = new.replace(value, old_value)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    modules = []
+    for name, text in (("old", old), ("new", new)):
+        name = f"{name}_{case.replace(' ', '_')}"
+        (tmp_path / f"{name}.py").write_text(text)
+        modules.append(importlib.import_module(name))
+    expected, observed = (repr(module.use()) for module in modules)
+    assert expected != observed
+    piece = next(piece for piece in (MODULE, f"{BODY}A") if bindings.names(piece, (new, old)))
+    with bindings.meanwhile(bindings.others(modules[1], piece, (new, old))):
+        assert repr(modules[1].use()) == expected
+    with bindings.meanwhile(bindings.others(modules[1], piece, (new, new))):
+        assert repr(modules[1].use()) == observed
+    assert repr(modules[1].use()) == observed
 
 
 @pytest.mark.parametrize("case", MISFITS)

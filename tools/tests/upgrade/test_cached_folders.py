@@ -31,25 +31,25 @@ def test_a_folder_is_made_once(cache):
     """The second command that wants the same environment finds it."""
     folder, calls = cache / "overlays" / "x", []
     make = lambda target: calls.append(target) or {"made": 1}  # noqa: E731
-    assert not cached_folders.made(folder, make)
-    assert cached_folders.made(folder, make)
+    assert not cached_folders.make_once(folder, make)
+    assert cached_folders.make_once(folder, make)
     assert len(calls) == 1
-    assert cached_folders.ready(folder) == {"made": 1}
+    assert cached_folders.read_ready_record(folder) == {"made": 1}
 
 
 def test_a_folder_that_could_not_be_made_is_not_there(cache):
     """After an error there is neither a folder nor a part of one, and what was there stays."""
     kept = cache / "overlays" / "kept"
-    cached_folders.made(kept, lambda target: {})
+    cached_folders.make_once(kept, lambda target: {})
 
     def broken(target):
         (target / "half").write_text("")
         raise UserError("no network")
 
     with pytest.raises(UserError, match="no network"):
-        cached_folders.made(cache / "overlays" / "x", broken)
+        cached_folders.make_once(cache / "overlays" / "x", broken)
     assert {path.name for path in (cache / "overlays").iterdir() if path.is_dir()} == {"kept"}
-    assert cached_folders.ready(kept) == {}
+    assert cached_folders.read_ready_record(kept) == {}
 
 
 def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
@@ -58,7 +58,7 @@ def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
         "import sys, time; from pathlib import Path; from rlregress.upgrade import cached_folders\n"
         "def make(target):\n"
         "    (target / 'half').write_text(''); print('making', flush=True); time.sleep(60)\n"
-        f"cached_folders.made(Path({str(cache / 'overlays' / 'x')!r}), make)\n"
+        f"cached_folders.make_once(Path({str(cache / 'overlays' / 'x')!r}), make)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-c", script]
@@ -66,9 +66,9 @@ def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
         assert process.stdout.readline().strip() == b"making"
         process.send_signal(signal.SIGKILL)
     folder = cache / "overlays" / "x"
-    assert cached_folders.ready(folder) is None
-    assert not cached_folders.made(folder, lambda target: {"files": os.listdir(target)})
-    assert cached_folders.ready(folder) == {"files": []}
+    assert cached_folders.read_ready_record(folder) is None
+    assert not cached_folders.make_once(folder, lambda target: {"files": os.listdir(target)})
+    assert cached_folders.read_ready_record(folder) == {"files": []}
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["x"]
 
 
@@ -80,7 +80,7 @@ def test_two_commands_do_not_make_the_same_folder(cache):
     with FileLock(f"{folder}.lock"):
         second = threading.Thread(
             target=lambda: results.append(
-                cached_folders.made(folder, lambda target: {}, text.append)
+                cached_folders.make_once(folder, lambda target: {}, text.append)
             )
         )
         second.start()
@@ -101,7 +101,7 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(UserError, match=cached_folders.CACHE_VARIABLE):
-        cached_folders.made(cached_folders.cache() / "overlays" / "x", lambda target: {})
+        cached_folders.make_once(cached_folders.cache() / "overlays" / "x", lambda target: {})
 
 
 def test_a_tree_without_a_framework_is_refused(tmp_path):
@@ -128,7 +128,7 @@ def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, mon
     monkeypatch.setattr(interpreters, "distributions", lambda python: {"python": "3"})
     side = side_environments.prepared(ResolvedSide("A", requested.parse(str(tmp_path))), [SB3])
     assert side.lines == [f"old: {tmp_path} (your environment)"]
-    before = state.state(side, [SB3])
-    assert state.state(side, [SB3]) == before
+    before = state.digest_state(side, [SB3])
+    assert state.digest_state(side, [SB3]) == before
     source.write_text("22\n")
-    assert state.state(side, [SB3]) != before
+    assert state.digest_state(side, [SB3]) != before

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rlregress.model.code import ADDED, CHANGED, MOVED, REMOVED, WORDING
-from rlregress.upgrade import changed_functions
+from rlregress.upgrade import attribution, changed_functions
 
 BASE = '''
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 __all__ = ["Agent"]
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def differ(folder, a, b, file="module.py"):
         path.parent.mkdir(parents=True)
         path.write_text(text)
         sides.append([str(path.parent)])
-    return changed_functions.changed(*sides)
+    return changed_functions.find_changed(*sides)
 
 
 def names(found):
@@ -181,7 +181,7 @@ def moved(tmp_path, a, b):
         path.parent.mkdir(parents=True)
         path.write_text(text)
         folders.append([str(path.parent)])
-    return changed_functions.changed(*folders)
+    return changed_functions.find_changed(*folders)
 
 
 def test_functions_of_a_file_that_one_side_lacks(tmp_path):
@@ -241,9 +241,9 @@ def test_a_method_that_is_gone_from_a_class_that_stays_counts(tmp_path):
 
 def test_variants_that_only_a_type_checker_reads_are_no_functions(tmp_path):
     """What stands under @overload is never run."""
-    text = "def f(x):\n    return x\n"
+    text = "from typing import overload\ndef f(x):\n    return x\n"
     variant = "@overload\ndef f(x: int) -> int: ...\n"
-    assert differ(tmp_path, text, variant + text) == []
+    assert differ(tmp_path, text, text.replace("def", f"{variant}def", 1)) == []
 
 
 def test_a_file_that_cannot_be_read_is_a_changed_module(tmp_path):
@@ -300,6 +300,15 @@ SMALL = {
         "def f():\n    raise SystemExit(0)\n", "def f():\n    raise SystemExit(1)\n", {"f"}),
     "the cause of an error": (
         "def f():\n    raise V('a') from g()\n", "def f():\n    raise V('a')\n", {"f"}),
+    "a function that only has the name of one that prints": (
+        "from own import print\ndef f(x):\n    print(x)\n",
+        "from own import print\ndef f(x):\n    print(-x)\n", {"f"}),
+    "an own function that only has the name of a warning's": (
+        "def warn(x):\n    return x\ndef f(x):\n    warn(x)\n",
+        "def warn(x):\n    return x\ndef f(x):\n    warn(-x)\n", {"f"}),
+    "an annotation that a property of another module may read": (
+        "from own import property\n@property\ndef f(x: int):\n    pass\n",
+        "from own import property\n@property\ndef f(x: str):\n    pass\n", {"f"}),
     "a method that only has the name of a log's": (
         "def f(s, x):\n    s.stats.info(x)\n", "def f(s, x):\n    s.stats.info(-x)\n", {"f"}),
 }  # fmt: skip
@@ -350,7 +359,7 @@ def test_a_new_module_that_old_code_tries_to_import_is_awaited(tmp_path):
         for name, content in {"__init__.py": text, **more}.items():
             (folder / name).write_text(content)
         sides.append([str(folder)])
-    (fast,) = changed_functions.changed(*sides)
+    (fast,) = changed_functions.find_changed(*sides)
     assert (fast.file, fast.awaited) == ("package/_fast.py", True)
 
 
@@ -366,20 +375,33 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
         for name, text in zip(("noise.py", "utils.py"), texts, strict=True):
             (folder / name).write_text(text)
         sides.append([str(folder)])
-    assert {(each.file, each.how) for each in changed_functions.changed(*sides)} == {
+    assert {(each.file, each.how) for each in changed_functions.find_changed(*sides)} == {
         ("package/noise.py", REMOVED), ("package/utils.py", MOVED)
     }  # fmt: skip
 
 
 def test_functions_with_the_same_lines_in_both_versions_are_not_compared(tmp_path, monkeypatch):
     """Of a large package whose every file differs somewhere, a minute went into them."""
-    compared, code = set(), changed_functions._code
+    compared, code = set(), changed_functions._dump_code
     monkeypatch.setattr(
         changed_functions,
-        "_code",
+        "_dump_code",
         lambda node: compared.add(getattr(node, "name", "")) or code(node),
     )
     same = "class Kept:\n    @property\n    def same(self):\n        return 1\n"
     found = differ(tmp_path, same + "def f():\n    return 2\n", same + "def f():\n    return 3\n")
     assert names(found) == {"f": "changed"}
     assert compared == {"f", "Kept", ""}
+
+
+def test_the_lines_of_a_function_are_those_of_python(tmp_path):
+    """Neither another coding nor a character that ends no line of Python moves them."""
+    sides = []
+    for number in (1, 2):
+        folder = tmp_path / str(number) / "package"
+        folder.mkdir(parents=True)
+        text = f"# coding: latin-1\n# \f \x85 é\ndef f():\n    return {number}\n"
+        (folder / "module.py").write_text(text, encoding="latin-1")
+        sides.append([str(folder)])
+    (piece,) = changed_functions.find_changed(*sides)
+    assert attribution.source_difference(piece, {}) == ["-    return 1", "+    return 2"]

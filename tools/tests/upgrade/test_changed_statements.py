@@ -44,7 +44,7 @@ def differ(folder, old, new):
         path.parent.mkdir(parents=True)
         path.write_text(text)
         sides.append([str(path.parent)])
-    (piece,) = changed_functions.changed(*sides)
+    (piece,) = changed_functions.find_changed(*sides)
     return changed_statements.difference(piece)
 
 

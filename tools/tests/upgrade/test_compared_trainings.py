@@ -39,7 +39,7 @@ def trace(count: int, failure: str = "", theirs: bool = True, kind: str = "step"
 
 def held(a: Trace, b: Trace) -> Traced | NotTraced:
     """The two beside each other; each repeats itself."""
-    return compared_trainings.compared("sac delays", a, b, lambda _: (a, b))
+    return compared_trainings.compare_training("sac delays", a, b, lambda _: (a, b))
 
 
 BEGUN = "nn.Linear(16, 2))\n"
@@ -73,9 +73,11 @@ def test_what_differs_first_is_named(case, tmp_path):
 
     def again(comparison):
         training = compared_trainings.Training("script", "here.py", {"script": "here.py"})
-        return tuple(sides(compared_trainings.naming(training, comparison).job["named"]))
+        return tuple(
+            sides(compared_trainings.name_first_difference(training, comparison).job["named"])
+        )
 
-    found = compared_trainings.compared("here.py", *sides(()), again)
+    found = compared_trainings.compare_training("here.py", *sides(()), again)
     first = found.comparison.first
     assert (first.part, first.entries) == (part, names)
     assert f"in {', '.join(names)}" in "\n".join(explain.divergence(first))

@@ -92,7 +92,7 @@ def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_
         NotTraced(name="trpo", sides={"A": "x", "B": "x"}, supported={"A": True, "B": True}),
     ]
     executing = {training.name for training in held} - {"a2c"}
-    found = costs.measured(sides, trainings, held, lost, executing, 300.0)
+    found = costs.measure_costs(sides, trainings, held, lost, executing, 300.0)
     assert sides.wanted == ["sac", "td3 n_step"]
     assert sides.seconds == 30.0
     assert {cost.name: cost.why for cost in found if cost.why} == {

@@ -245,7 +245,7 @@ def package_of(folder, old, new):
         path.parent.mkdir(parents=True)
         path.write_text(text)
         sides.append([str(path.parent)])
-    return changed_functions.changed(*sides), sides[1]
+    return changed_functions.find_changed(*sides), sides[1]
 
 
 def states_of(folder, old, new, **header):

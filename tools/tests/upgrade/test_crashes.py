@@ -59,7 +59,7 @@ def compare(tmp_path: Path) -> Compare:
 
             one, other = sides.record([training], {"A": True, "B": True})
             name = training.name
-            return compared_trainings.compared(name, one[name], other[name], again)
+            return compared_trainings.compare_training(name, one[name], other[name], again)
 
     return compared
 
@@ -225,7 +225,7 @@ PPO = frameworks.get("sb3"), "ppo"
 def test_a_training_that_does_not_fit_is_a_gap(compare: Compare, sb3: Any) -> None:
     """A call of the suite's that a version does not take says nothing of that version."""
     side = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
-    found = compare(compared_trainings.built_in(*PPO), Side("A"), side)
+    found = compare(compared_trainings.make_built_in(*PPO), Side("A"), side)
     assert isinstance(found, NotTraced)
     assert found.crash is None
     assert found.sides["B"].startswith("this suite's training does not fit that version: TypeErr")
@@ -237,7 +237,7 @@ def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
 ) -> None:
     """The stack that faulthandler has written tells where."""
     side = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
-    found = compare(compared_trainings.built_in(*PPO), Side("A"), side)
+    found = compare(compared_trainings.make_built_in(*PPO), Side("A"), side)
     assert isinstance(found, NotTraced)
     crash = found.crash
     assert crash is not None

@@ -47,12 +47,12 @@ def parted(name, b_line, *callers, executed=(), count=1, a_line=0):
 def test_the_function_at_the_place_is_found():
     """On either side at its own lines; what did not change is none."""
     first = divergence(loss(15), loss(115))
-    assert delta_debugging.at(first, [LOSS, TRAIN]) == (TRAIN,)
+    assert delta_debugging.find_functions_at(first, [LOSS, TRAIN]) == (TRAIN,)
     only_a = divergence(loss(15), None)
     only_b = divergence(None, loss(135))
-    assert delta_debugging.at(only_a, [LOSS, TRAIN]) == (TRAIN,)
-    assert delta_debugging.at(only_b, [LOSS, TRAIN]) == (LOSS,)
-    assert delta_debugging.at(divergence(loss(0), loss(125)), [LOSS, TRAIN]) == ()
+    assert delta_debugging.find_functions_at(only_a, [LOSS, TRAIN]) == (TRAIN,)
+    assert delta_debugging.find_functions_at(only_b, [LOSS, TRAIN]) == (LOSS,)
+    assert delta_debugging.find_functions_at(divergence(loss(0), loss(125)), [LOSS, TRAIN]) == ()
 
 
 def coded(name, code, how=CHANGED, file=FILE, path=None):
@@ -85,13 +85,13 @@ def test_functions_of_one_side_stand_with_what_calls_them(tmp_path, imported):
     # nobody calls these: a method of another file, and one that Python calls
     other, silent = coded("Else._masked", "", ADDED, "package/b.py"), coded("A.__len__", "", ADDED)
     functions = [caller, of_jax, other, mean, masked, silent, TRAIN]
-    assert culprit_search.with_one_sided_functions(Cause(alone=caller), functions).new == (
+    assert culprit_search.add_one_sided_functions(Cause(alone=caller), functions).new == (
         masked,
         mean,
     )
-    assert culprit_search.with_one_sided_functions(Cause(alone=TRAIN), functions).new == ()
+    assert culprit_search.add_one_sided_functions(Cause(alone=TRAIN), functions).new == ()
     assert (
-        culprit_search.with_one_sided_functions(
+        culprit_search.add_one_sided_functions(
             Cause(place=(caller,), still=(caller,)), functions
         ).new
         == ()
@@ -120,12 +120,12 @@ def answers(*raised, **values):
 def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
     """It fails where neither side does; what one side refuses, too, is an answer as any other."""
     one = traced("x", answers(loss=1.0), answers(loss=2.0))
-    came = delta_debugging._came(one, (TRAIN,), answers(loss="refused: TypeError"))
+    came = delta_debugging._judge_trial(one, (TRAIN,), answers(loss="refused: TypeError"))
     why = "part.loss is refused: TypeError, as on neither version"
     assert (came.outcome, came.why) == ("failed", why)
     refusing = replace(one, a=answers(loss="refused: TypeError"))
     assert (
-        delta_debugging._came(refusing, (TRAIN,), answers(loss="refused: TypeError")).outcome
+        delta_debugging._judge_trial(refusing, (TRAIN,), answers(loss="refused: TypeError")).outcome
         == "as A"
     )
 
@@ -135,7 +135,7 @@ def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
     def place(a, b):
-        return delta_debugging._place(traced("x", a, b), [STEP, TRAIN])
+        return delta_debugging._find_place(traced("x", a, b), [STEP, TRAIN])
 
     assert place(answers(**fine), answers(5, 115, 155, **error)) == (TRAIN,)
     assert place(answers(5, 15, 55, **error), answers(**fine)) == (TRAIN,)
@@ -148,14 +148,14 @@ def test_the_first_and_the_last_line_belong_to_a_function(line):
     """The line before and the one after do not."""
     first = divergence(None, loss(line))
     outside = divergence(None, loss(line + (1 if line == 120 else -1)))
-    assert delta_debugging.at(first, [TRAIN]) == (TRAIN,)
-    assert delta_debugging.at(outside, [TRAIN]) == ()
+    assert delta_debugging.find_functions_at(first, [TRAIN]) == (TRAIN,)
+    assert delta_debugging.find_functions_at(outside, [TRAIN]) == ()
 
 
 def test_callers_of_the_place_are_found_after_it():
     """The nearest first, and each once."""
     first = divergence(loss(0), loss(135, 155, 115, 136))
-    assert delta_debugging.at(first, [TRAIN, STEP, LOSS]) == (LOSS, STEP, TRAIN)
+    assert delta_debugging.find_functions_at(first, [TRAIN, STEP, LOSS]) == (LOSS, STEP, TRAIN)
 
 
 def test_of_nested_functions_the_innermost_is_found():
@@ -163,17 +163,17 @@ def test_of_nested_functions_the_innermost_is_found():
     outer, inner = function("train", 10, 40), function("train.inner", 20, 25)
     within = divergence(None, loss(122))
     beside = divergence(None, loss(130))
-    assert delta_debugging.at(within, [outer, inner]) == (inner,)
-    assert delta_debugging.at(beside, [outer, inner]) == (outer,)
+    assert delta_debugging.find_functions_at(within, [outer, inner]) == (inner,)
+    assert delta_debugging.find_functions_at(beside, [outer, inner]) == (outer,)
 
 
 def test_places_outside_of_the_file_are_not_matched():
     """The same line of another file, and an event that stands nowhere."""
     other = divergence(None, loss(115, file="package/other.py"))
     nowhere = divergence(None, loss(0, file=""))
-    assert delta_debugging.at(other, [TRAIN]) == ()
-    assert delta_debugging.at(nowhere, [function("f", -100, 0)]) == ()
-    assert delta_debugging.at(None, [TRAIN]) == ()
+    assert delta_debugging.find_functions_at(other, [TRAIN]) == ()
+    assert delta_debugging.find_functions_at(nowhere, [function("f", -100, 0)]) == ()
+    assert delta_debugging.find_functions_at(None, [TRAIN]) == ()
 
 
 class Recorder:
@@ -225,7 +225,7 @@ def functions(tmp_path):
 def looked(recorder, functions, *parted_, limit=culprit_search.LIMIT):
     """What makes trainings part, by name."""
     trainings = {one.name: Training("sb3", one.name, {"seed": 3}) for one in parted_}
-    return culprit_search.causes(parted_, trainings, functions, recorder, limit)
+    return culprit_search.find_causes(parted_, trainings, functions, recorder, limit)
 
 
 def sac(executed=NAMES, line=900):
@@ -384,7 +384,7 @@ def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(func
 
 def known(**found):
     """What earlier searches found."""
-    return delta_debugging.Earlier.of([Cause(**found)])
+    return delta_debugging.Earlier.collect([Cause(**found)])
 
 
 def turns(looking, recorder):
@@ -393,7 +393,7 @@ def turns(looking, recorder):
     while True:
         groups += [names(group) for group in requested]
         jobs = {
-            group: delta_debugging.job(Training("sb3", "sac", {}), group, n)
+            group: delta_debugging.make_trial(Training("sb3", "sac", {}), group, n)
             for n, group in enumerate(requested)
         }
         traces = recorder(jobs.values())
@@ -430,7 +430,7 @@ def test_what_fails_in_one_training_and_does_something_in_another_is_tried(funct
     failed_, why = functions[2], "KeyError: 'seed'"
     every = [Cause(failed=((failed_, why),)), Cause(failed=((functions[3], why),))]
     acts, does_nothing = Cause(moving=(failed_,)), Cause(still=(functions[3],))
-    earlier = delta_debugging.Earlier.of([*every, acts, does_nothing])
+    earlier = delta_debugging.Earlier.collect([*every, acts, does_nothing])
     assert earlier == delta_debugging.Earlier(frozenset({failed_}), frozenset({functions[3]}), {})
 
 
@@ -541,14 +541,18 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
 
 
 def test_what_is_put_back_is_side_as_code(tmp_path):
-    """The job is that of the training, with the text of the old file, once for each file."""
-    (tmp_path / "a").write_text("# a\n")
+    """The job is that of the training, with the text of the old file, once for each file.
+
+    The text is read in the coding that the file declares.
+    """
+    text = "# coding: latin-1, as in é\n"
+    (tmp_path / "a").write_text(text, encoding="latin-1")
     changed = tuple(replace(of, paths=(tmp_path / "a", tmp_path / "b")) for of in (TRAIN, LOSS))
-    job = delta_debugging.job(Training("sb3", "sac", {"seed": 3}), changed, 7)
+    job = delta_debugging.make_trial(Training("sb3", "sac", {"seed": 3}), changed, 7)
     assert (job.owner, job.name) == ("sb3", "sac trial 7")
     assert job.job == {
         "seed": 3,
-        "swap": [{"file": FILE, "functions": ["train", "loss"], "text": "# a\n"}],
+        "swap": [{"file": FILE, "functions": ["train", "loss"], "text": text}],
     }
 
 
@@ -557,9 +561,9 @@ def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
     was = "package/old.py"
     moved = replace(TRAIN, was=was)
     first = divergence(loss(15, file=was), None)
-    assert delta_debugging.at(first, [moved]) == (moved,)
+    assert delta_debugging.find_functions_at(first, [moved]) == (moved,)
     elsewhere = divergence(loss(15), None)
-    assert delta_debugging.at(elsewhere, [moved]) == ()
+    assert delta_debugging.find_functions_at(elsewhere, [moved]) == ()
 
 
 @pytest.mark.parametrize("movers", [("f3",), ("f2", "f9", "f14"), FAR[::2]], ids=len)

@@ -37,7 +37,7 @@ def packages(tmp_path_factory):
 
 
 def _changed(old, new):
-    return changed_functions.changed([str(old)], [str(new)])
+    return changed_functions.find_changed([str(old)], [str(new)])
 
 
 @pytest.mark.parametrize("stage", [_changed, public_names.changes])

@@ -36,7 +36,7 @@ def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
         "long": trace(9, TRAIN, other), "short": trace(3, TRAIN), "more": trace(2, TRAIN, SAMPLE),
         "elsewhere": trace(5, TRAIN),
     }  # fmt: skip
-    found = diverging_groups.representatives(
+    found = diverging_groups.choose_representatives(
         {
             name: diverging(other_trace, "act" if name == "elsewhere" else "train")
             for name, other_trace in traces.items()
@@ -53,12 +53,18 @@ def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
     """What executes the same one comes in a later turn."""
     names = ["ppo", "ppo gsde", "sac", "sac wide", "td3 wide"]
     met = dict(zip(names, [TRAIN, TRAIN, SAMPLE, SAMPLE, ("x", "y")], strict=True))
-    assert diverging_groups.ordered(met) == ["ppo", "sac", "td3 wide", "ppo gsde", "sac wide"]
+    assert diverging_groups.order_by_evidence(met) == [
+        "ppo",
+        "sac",
+        "td3 wide",
+        "ppo gsde",
+        "sac wide",
+    ]
 
 
 def test_what_was_not_recorded_in_time_was_never_executed():
     """It is listed with the reason."""
-    lost = compared_trainings.too_late(Training("stable-baselines3", "ppo", {}), 5.0)
+    lost = compared_trainings.report_too_late(Training("stable-baselines3", "ppo", {}), 5.0)
     entry = entries.of_not_traced(lost, "stable-baselines3")
     assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
 
@@ -67,6 +73,6 @@ def test_a_note_names_the_training_that_was_searched():
     """In place of one that was not recorded again."""
     one = trace(3, TRAIN)
     held = small_traces.traced("long", one, one, first=diverging(one).first)
-    (noted,) = diverging_groups.likewise([held], {"long": "short"})
+    (noted,) = diverging_groups.extend_to_group([held], {"long": "short"})
     assert "as short" in noted.notes[0]
-    assert diverging_groups.likewise([held], {"long": "long"}) == [held]
+    assert diverging_groups.extend_to_group([held], {"long": "long"}) == [held]

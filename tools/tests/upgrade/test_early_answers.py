@@ -21,7 +21,7 @@ def test_names_and_packages_that_are_gone_are_printed():
         versions={"a": ("1", "2"), "b": ("1", ""), "c": ("", "2"), "z": ("3", "")},
         lost=("z",),
     )
-    assert early_answers.of_inventory(found) == [
+    assert early_answers.describe_inventory(found) == [
         "  gone or incompatible: frame.f is gone",
         "  no longer installed: z 3, b 1",
     ]
@@ -30,12 +30,12 @@ def test_names_and_packages_that_are_gone_are_printed():
 def test_a_package_whose_names_were_not_compared_has_lost_none():
     """Neither is a file that could not be read printed as gone or incompatible."""
     late = public_names.not_compared("frame", "--minutes 3 were over")
-    assert early_answers.of_inventory(Inventory(public=(late,))) == []
+    assert early_answers.describe_inventory(Inventory(public=(late,))) == []
 
 
 def test_what_probes_find_is_printed_with_old_and_new():
     """Details and defaults."""
-    assert early_answers.of_probes([SCALE], [BATCH]) == [
+    assert early_answers.describe_probes([SCALE], [BATCH]) == [
         f"  differs: sac.critic_loss.scale [library]: {SCALE.words}",
         "  another default: td3 [library] `batch`: 100 -> 256",
     ]
@@ -44,11 +44,13 @@ def test_what_probes_find_is_printed_with_old_and_new():
 def test_more_than_a_few_are_counted():
     """A release may remove hundreds of names."""
     public = tuple(replace(GONE, summary=f"name {number} is gone") for number in range(30))
-    *listed, rest = early_answers.of_inventory(Inventory(public=public))
+    *listed, rest = early_answers.describe_inventory(Inventory(public=public))
     assert len(listed) < 10
     assert rest == f"  gone or incompatible: and {30 - len(listed)} more"
 
 
 def test_nothing_is_printed_where_nothing_differs():
     """Not even a heading."""
-    assert early_answers.of_inventory(Inventory()) == early_answers.of_probes([], []) == []
+    assert (
+        early_answers.describe_inventory(Inventory()) == early_answers.describe_probes([], []) == []
+    )

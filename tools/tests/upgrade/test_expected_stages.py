@@ -14,7 +14,7 @@ from rlregress.upgrade import expected_stages
 
 #: command -> its events on an idle machine with two cores: second, what happened, and with what.
 TIMELINES = json.loads((Path(__file__).parent / "timelines.json").read_text(encoding="utf-8"))
-OPTIONS = SimpleNamespace(at_once=2, every=False, algorithms=())
+OPTIONS = SimpleNamespace(at_once=2, trace_all=False, algorithms=())
 
 
 def of_event(what, given):
@@ -22,14 +22,14 @@ def of_event(what, given):
     if what == "details":
         count, is_script = given
         rest = CommandStage(expected_stages.UNKNOWN, parts=not is_script)
-        return [*expected_stages.of_details([[None] * count[0]], OPTIONS), rest]
+        return [*expected_stages.list_detail_stages([[None] * count[0]], OPTIONS), rest]
     if what == "script":
-        return expected_stages.of_script(*given, OPTIONS)
+        return expected_stages.list_script_stages(*given, OPTIONS)
     frameworks, algorithms = given
     families = [SimpleNamespace(algorithms=range(n), behavior_only=()) for n in algorithms]
     adapters = [SimpleNamespace(framework=family) for family in families]
-    files = expected_stages.of_files(adapters, OPTIONS)
-    return [*expected_stages.of_trainings(frameworks, OPTIONS), *files]
+    files = expected_stages.list_file_stages(adapters, OPTIONS)
+    return [*expected_stages.list_training_stages(frameworks, OPTIONS), *files]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from rlregress.hyperparameters import hyperparameter_set
 from rlregress.upgrade import known_changes
 from rlregress.upgrade.known_changes import Change
 
-EACH = pytest.mark.parametrize("history", known_changes.known())
+EACH = pytest.mark.parametrize("history", known_changes.list_frameworks())
 
 #: a whole file of one change that is in order; the tests damage it.
 SOUND = """\
@@ -47,7 +47,7 @@ def read(folder: Path, text: str) -> tuple[Change, ...]:
 
 def test_stable_baselines_has_a_history() -> None:
     """The history of Stable-Baselines3 is among the files that the tests below look at."""
-    assert "sb3" in known_changes.known()
+    assert "sb3" in known_changes.list_frameworks()
 
 
 @EACH

@@ -40,7 +40,7 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
             for path in paths
         }  # fmt: skip
 
-    return names_in_script.confirmed(found, imported(old), imported([READ, MODULE]))
+    return names_in_script.confirm_lines(found, imported(old), imported([READ, MODULE]))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def written(tmp_path):
             (places[-1] / "__init__.py").write_text(text)
         found = names_in_script.search(tmp_path / "train.py", {name})
         own = names_in_script.files_of(tmp_path / "train.py", found)
-        unused = names_in_script.unused([name], own, map(str, places), [str(frame)])
+        unused = names_in_script.find_unused([name], own, map(str, places), [str(frame)])
         return name not in unused
 
     return used
@@ -211,11 +211,11 @@ def test_what_cannot_be_read_may_use_every_name(tmp_path):
     """A file that is gone since the script imported it leaves all names in the verdict."""
     (tmp_path / "train.py").write_text("")
     files = [tmp_path / "train.py", tmp_path / "other.py"]
-    assert not names_in_script.unused([READ], files, [], [])
+    assert not names_in_script.find_unused([READ], files, [], [])
     files[1].write_text("def")
-    assert not names_in_script.unused([READ], files, [], [])
+    assert not names_in_script.find_unused([READ], files, [], [])
     files[1].write_text("")
-    assert names_in_script.unused([READ], files, [], []) == {READ}
+    assert names_in_script.find_unused([READ], files, [], []) == {READ}
 
 
 @pytest.mark.parametrize(

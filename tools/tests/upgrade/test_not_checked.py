@@ -97,9 +97,9 @@ def test_an_algorithm_may_have_details_alone(algorithm, known):
     adapter = frameworks.get("sb3")
     if not known:
         with pytest.raises(UserError, match="no built-in training and no detail of 'trpo'"):
-            cascade._trainings([adapter], [(prints, prints)], options)
+            cascade._choose_trainings([adapter], [(prints, prints)], options)
         return
-    ((*chosen,),), _ = cascade._trainings([adapter], [(prints, prints)], options)
+    ((*chosen,),), _ = cascade._choose_trainings([adapter], [(prints, prints)], options)
     assert [training.name for training in chosen] == (["td3"] if algorithm == "td3" else [])
 
 
@@ -133,7 +133,7 @@ def _executed(*files: str) -> Executed:
 def test_details_are_probed_of_what_a_script_executes(name, files, probed):
     """Those of other algorithms are left out, and listed; without knowledge none is."""
     adapter, options = frameworks.get(name), Options(script=SCRIPT)
-    left_out = cascade._left_out(adapter, [_executed(*files)], options)
+    left_out = cascade._list_skipped_families(adapter, [_executed(*files)], options)
     assert sorted({"ddpg", "dqn", "ppo", "sac", "td3"} - set(left_out)) == probed
     families = {detail.family for detail in cascade._details(left_out, options)}
     assert not families & set(left_out)
@@ -208,7 +208,9 @@ def test_versions_that_were_not_read_are_not_called_the_same(old, new, words):
 )
 def test_details_that_no_named_algorithm_uses_are_left_out(algorithm, left_out, kept):
     """Also those of a family that is not named after an algorithm, in every command."""
-    of_upgrade = cascade._left_out(frameworks.get("sb3"), [], Options(algorithms=[algorithm]))
+    of_upgrade = cascade._list_skipped_families(
+        frameworks.get("sb3"), [], Options(algorithms=[algorithm])
+    )
     for families in (set(of_upgrade), requested_names.excluded_families([algorithm])):
         assert (left_out - families, kept & families) == (set(), set())
 
@@ -229,5 +231,5 @@ def test_details_that_a_named_training_may_use_are_probed(name, chosen, kept):
     """Also where it is of an algorithm without details of its own, or is beside one that has."""
     for names in ([chosen], [chosen, "td3"]):
         options = Options(algorithms=names)
-        left_out = cascade._left_out(frameworks.get(name), [], options)
+        left_out = cascade._list_skipped_families(frameworks.get(name), [], options)
         assert not kept & set(left_out)

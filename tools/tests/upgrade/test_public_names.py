@@ -48,7 +48,7 @@ def test_every_difference_is_one_entry(found, tmp_path, case):
     listed = [f"{e.kind}{'!' if e.breaks else ':'} {e.summary}" for e in entries]
     assert sorted(listed) == sorted(CASES[case]["entries"])
     # a package is read only if this says so
-    pieces = changed_functions.changed(*([str(tmp_path / side / "p")] for side in "ab"))
+    pieces = changed_functions.find_changed(*([str(tmp_path / side / "p")] for side in "ab"))
     assert public_names.can_differ(pieces) or not listed
 
 
@@ -162,6 +162,6 @@ def test_what_functions_compute_alone_needs_no_reading(tmp_path, old, new, compu
         folders.append(tmp_path / side / "package")
         folders[-1].mkdir(parents=True)
         (folders[-1] / "__init__.py").write_text(text)
-    pieces = changed_functions.changed(*([str(folder)] for folder in folders))
+    pieces = changed_functions.find_changed(*([str(folder)] for folder in folders))
     assert public_names.can_differ(pieces) != computes
     assert not (computes and public_names.changes(*folders))

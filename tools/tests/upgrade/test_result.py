@@ -307,7 +307,7 @@ def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path)
     """It could not be compared; that no episode was played has no other reason."""
     sides, user = (Side("A"), Side("B")), {"file": "/mine/mine.zip"}
     with limited(Deadline(1.0, time.time() - 90)):
-        lost = side_files.compared(sides, (tmp_path, tmp_path), SB3, ["ppo"], False, user)
+        lost = side_files.compare_files(sides, (tmp_path, tmp_path), SB3, ["ppo"], False, user)
     made = upgrade(of(), other_packages=entries.of_saved(lost, "sb3"), file="mine.zip")
     _, line, _ = upgrade_text.last_lines(made, tmp_path)
     assert line.startswith("your file mine.zip: cannot run here: ")
@@ -561,14 +561,14 @@ def test_the_trainings_verdict_is_of_returns():
     entry = {"test": "tests_performance/t.py::t[sb3-sac]", "group": "sb3-sac", "framework": "sb3",
              "tier": "performance"}  # fmt: skip
     good = [{**entry, "outcome": "passed", "verdict": verdict}]
-    made = return_gate.of_evidence("sb3", good, ["sac"], None)
+    made = return_gate.judge_evidence("sb3", good, ["sac"], None)
     assert made.verdict == "holds"
     assert made.lines == (
         "sb3-sac: holds, +2% of the stored returns' scale; 15 new runs; would detect a drop of "
         "30% with 80 % power",
     )
     for tests in ([{**entry, "outcome": "error", "message": "no mujoco"}], []):
-        verdict = return_gate.of_evidence("sb3", tests, ["sac"], None).verdict
+        verdict = return_gate.judge_evidence("sb3", tests, ["sac"], None).verdict
         assert verdict == "could not judge"
 
 

@@ -127,7 +127,7 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
     assert fault["old"] in text
     (folder / file).unlink()
     (folder / file).write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
-    job = compared_trainings.built_in(SB3, title).job
+    job = compared_trainings.make_built_in(SB3, title).job
     found = recording_processes.record(
         job, tmp_path / "trace", recording_processes.Side("B", paths=[variables["PYTHONPATH"]])
     )

@@ -17,7 +17,7 @@ from rlregress.inside import trace_worker
 from rlregress.tracing import jobs
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import affected, cached_folders, cascade, sides
-from rlregress.upgrade.compared_trainings import Training, script_training
+from rlregress.upgrade.compared_trainings import Training, make_script_training
 from rlregress.upgrade.requested import parse
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.left_processes import processes_with
@@ -162,9 +162,9 @@ def test_a_script_of_other_content_is_another_training(tmp_path):
     keys = []
     for text in ("1", "2"):
         script.write_text(text)
-        keys.append(script_training(jobs.build_script_job(script, [], [], 0), imports).key)
+        keys.append(make_script_training(jobs.build_script_job(script, [], [], 0), imports).key)
     script.write_text("1")
-    keys.append(script_training(jobs.build_script_job(script, [], [], 9), imports).key)
+    keys.append(make_script_training(jobs.build_script_job(script, [], [], 9), imports).key)
     assert len(set(keys)) == 3
 
 
@@ -173,7 +173,7 @@ def test_the_packages_that_differ_are_among_what_is_traced():
     job = {"script": "train.py", "packages": []}
     a, b = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
     imports = affected.imports(a, b, affected.packages(a, b))
-    assert script_training(job, imports).job["distributions"] == ["typer"]
+    assert make_script_training(job, imports).job["distributions"] == ["typer"]
     assert trace_worker.modules_of("typer") == ["typer"]
     assert trace_worker.modules_of("no-such-release") == []
 

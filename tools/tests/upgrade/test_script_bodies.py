@@ -71,9 +71,9 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
                 (("A", checkout), ("B", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
-    difference = training_selection.find_difference(changed_functions.changed(*folders), ())
+    difference = training_selection.find_difference(changed_functions.find_changed(*folders), {})
     assert difference.files == {f"cleanrl/{name}.py"}
-    known = {training.name: training for training in compared_trainings.every(CleanRL())}
+    known = {training.name: training for training in compared_trainings.list_trainings(CleanRL())}
     other = "td3" if name != "td3_continuous_action" else "sac"
     own = known[TRAININGS[name]]
     traces = []
@@ -90,4 +90,4 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
     assert "<module>" in header["functions"][f"cleanrl/{name}.py"]
     assert len(header["lines"][f"cleanrl/{name}.py"][0]) > 10
     assert header["branches"][f"cleanrl/{name}.py"]
-    assert compared_trainings.held_against(*traces).verdict == "diverged"
+    assert compared_trainings.compare_with_ends(*traces).verdict == "diverged"

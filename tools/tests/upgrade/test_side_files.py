@@ -70,7 +70,7 @@ def entry(written, tmp_path):
         folder, own = written(change["framework"], change["kind"])
         output = tmp_path / "answers.json"
         in_a_fork(loaded, change, folder, output)
-        files = side_files.judged(own, json.loads(output.read_text()), newer=False)
+        files = side_files.judge_kinds(own, json.loads(output.read_text()), newer=False)
         (found,) = entries.of_saved(files, change["framework"])
         return found
 
@@ -156,7 +156,7 @@ def test_two_versions_load_each_others_files(tmp_path):
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()
-    found = side_files.compared((old, new), folders, adapter, ["a2c"], both_ways=True)
+    found = side_files.compare_files((old, new), folders, adapter, ["a2c"], both_ways=True)
     states = {listed.name: listed.state for listed in entries.of_saved(found, "sb3")}
     differing = {name for name, state in states.items() if state == model.DIFFERS}
     assert differing == {"a2c policy", "a2c policy of the new version"}

@@ -90,7 +90,7 @@ def test_fingerprints_are_compared_by_variant():
     gone = Answer(variant=None, observed=None, text="no cv2", why="package")
     a = _print(one=half, two=half, three=gone, four=gone)
     b = _print(one=half, two=none, three=half, four=gone, five=half)
-    details = side_fingerprints.compared(a, b)
+    details = side_fingerprints.compare_fingerprints(a, b)
     assert details.same == 1
     assert [(d.scope, d.names) for d in details.changed] == [("two", "half -> none")]
     assert [(d.scope, d.side, d.why) for d in details.not_probed] == [
@@ -106,11 +106,11 @@ def test_what_neither_side_has_is_not_asked_for():
     half = _answer(*np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
     gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
     a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
-    details = side_fingerprints.compared(a, b, {(SCALE, "two"), (SCALE, "three")})
+    details = side_fingerprints.compare_fingerprints(a, b, {(SCALE, "two"), (SCALE, "three")})
     assert [d.scope for d in details.absent] == ["two"]
     assert [(d.scope, d.side, d.why) for d in details.not_probed] == [("three", "A", "absent")]
     assert (details.probed, details.all) == (1, 2)
-    known = side_fingerprints.compared(a, b)
+    known = side_fingerprints.compare_fingerprints(a, b)
     assert not known.absent
     assert [d.scope for d in known.not_probed] == ["three", "two"]
 
@@ -118,17 +118,19 @@ def test_what_neither_side_has_is_not_asked_for():
 def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
     """TorchRL installs its programs from 0.10.0 on; its losses are documented of all versions."""
     adapter = frameworks.get("torchrl")
-    later = attribution.of_other_versions(adapter, "0.9.1", "0.9.2")
+    later = attribution.find_cells_of_other_versions(adapter, "0.9.1", "0.9.2")
     assert ("atari.fire_reset", "script") in later
     assert (SCALE, "library") not in later
-    assert len(later) > len(attribution.of_other_versions(adapter, "0.9.2", "0.10.0")) > 0
-    assert attribution.of_other_versions(adapter, "0.9.1", "none") == set()
+    assert (
+        len(later) > len(attribution.find_cells_of_other_versions(adapter, "0.9.2", "0.10.0")) > 0
+    )
+    assert attribution.find_cells_of_other_versions(adapter, "0.9.1", "none") == set()
 
 
 def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
     """Where nothing could be asked, nothing is alike."""
     gone = Answer(variant=None, observed=None, text="E: no", why="error")
-    details = side_fingerprints.compared(_print(x=gone, y=gone), _print(x=gone, y=gone))
+    details = side_fingerprints.compare_fingerprints(_print(x=gone, y=gone), _print(x=gone, y=gone))
     assert (details.same, details.probed, details.all) == (0, 0, 2)
 
 
@@ -136,9 +138,9 @@ def test_two_unknown_answers_that_differ_are_a_change():
     """Where no variant matches on either side, the numbers decide, finite or not."""
     size = len(np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
     one, other, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
-    assert len(side_fingerprints.compared(_print(x=one), _print(x=other)).changed) == 1
-    assert side_fingerprints.compared(_print(x=one), _print(x=one)).same == 1
-    assert side_fingerprints.compared(_print(x=nan), _print(x=nan)).same == 1
+    assert len(side_fingerprints.compare_fingerprints(_print(x=one), _print(x=other)).changed) == 1
+    assert side_fingerprints.compare_fingerprints(_print(x=one), _print(x=one)).same == 1
+    assert side_fingerprints.compare_fingerprints(_print(x=nan), _print(x=nan)).same == 1
     assert [name for name, _ in one.near][:1]
 
 
@@ -147,7 +149,9 @@ def test_what_is_recognised_is_listed_first_and_has_a_consequence():
     expected = catalogue.get(SCALE).expected()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
-    details = side_fingerprints.compared(_print(a=half, b=half), _print(a=unknown, b=none))
+    details = side_fingerprints.compare_fingerprints(
+        _print(a=half, b=half), _print(a=unknown, b=none)
+    )
     assert [d.scope for d in details.changed] == ["b", "a"]
     assert [bool(d.consequence) for d in details.changed] == [True, False]
 

@@ -62,7 +62,9 @@ def test_another_physics_is_the_step_at_which_episodes_part(
 
     monkeypatch.setattr(kind, method, other)
     after = physics_worker.episodes(file, 5)
-    same, moved = (side_physics.compared({name: before}, {name: x})[0] for x in (again, after))
+    same, moved = (
+        side_physics.compare_physics({name: before}, {name: x})[0] for x in (again, after)
+    )
     assert not same.moves
     assert not same.returns
     assert moved.moves
@@ -79,7 +81,7 @@ def test_a_later_episode_is_named():
     played = {"rows": [*rows, rows[0]], "begins": [0, 3, 6], "returns": [1.0, 2.0, 1.5]}
     moved_rows = [*rows[:4], [0.0, 9.0], rows[5], [0.0, 99.0]]
     other = {**played, "rows": moved_rows, "returns": [1.0, 3.0, 2.0]}
-    (moved,) = side_physics.compared({"x": played}, {"x": other})
+    (moved,) = side_physics.compare_physics({"x": played}, {"x": other})
     assert (moved.step, moved.largest) == (4, 5.0)
     assert moved.returns.startswith("episode 2 of 3; mean returns 1.5 and 2, difference ")
 
@@ -88,7 +90,7 @@ def test_a_later_episode_is_named():
 def test_both_sides_play_every_policy(tmp_path):
     """In a process of theirs, with the installed versions."""
     side = Side("A", python=sys.executable)
-    played = side_physics.played(side, tmp_path / "physics.json", ["CartPole-v1"])
+    played = side_physics.play_environments(side, tmp_path / "physics.json", ["CartPole-v1"])
     named = {f"{name} under a trained policy" for name in POLICIES}
     assert played.keys() == {"CartPole-v1", *named}
     assert not any("error" in of for of in played.values())
@@ -120,7 +122,7 @@ def test_observations_and_rewards_of_another_type_differ(monkeypatch, given, wor
     monkeypatch.setattr(physics_worker.gymnasium, "make", lambda _: next(made))
     old, new = (physics_worker.trajectory("x", 30) for _ in range(2))
     assert old["rows"] == new["rows"]
-    (moved,) = side_physics.compared({"x": old}, {"x": new})
+    (moved,) = side_physics.compare_physics({"x": old}, {"x": new})
     assert moved.types.startswith(words)
     assert moved.moves == bool(words)
     (entry,) = of_environments([moved])

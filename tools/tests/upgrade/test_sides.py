@@ -214,7 +214,9 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
     base("judge", "1")
     publish("judge", "1", PACKAGE)
     publish("gymnasium", "0.1")
-    for row in dependencies.of_held(frozenset({PACKAGE}), frozenset({"gymnasium"})):
+    for row in dependencies.list_requirements_of_fixed(
+        frozenset({PACKAGE}), frozenset({"gymnasium"})
+    ):
         name = known_good_pins.name_of(row)
         publish(name, installed.version(name))
     publish(PACKAGE, "99", "gymnasium")
@@ -388,7 +390,7 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     names = {known_good_pins.name_of(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
-    wanted = version_resolution.problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
+    wanted = version_resolution.make_problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
     assert PACKAGE in wanted.own
     assert version_resolution.another_torch(requested.parse("torch==0.0.1"))
     here = importlib.metadata.version("torch").partition("+")[0]
@@ -607,7 +609,7 @@ def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):
     """A side that is lent something is another side: its answers are not those of one without."""
     _, without = hiding("a==9", "a==10")
     _, lent = hiding("a==9", "a==10", lend=["x"])
-    assert state.state(without, ()) != state.state(lent, ())
+    assert state.digest_state(without, ()) != state.digest_state(lent, ())
     assert "x" not in state.versions(without)
     assert state.versions(lent)["x"] == "1"
 

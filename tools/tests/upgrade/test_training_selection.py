@@ -192,8 +192,8 @@ def _train(root: Path, before: str = "") -> tuple[Any, Trace]:
 
 
 def _difference(old: Path, new: Path, *files: str) -> training_selection.Difference:
-    pieces = changed_functions.changed([str(old)], [str(new)])
-    return training_selection.find_difference(pieces, files)
+    pieces = changed_functions.find_changed([str(old)], [str(new)])
+    return training_selection.find_difference(pieces, dict.fromkeys(files, ""))
 
 
 #: what makes the two versions train in other ways: file, text of the old version, of the new one.
@@ -275,6 +275,166 @@ def test_an_empty_module_of_one_version_is_imported(text: str, only: str, tmp_pa
     assert _difference(old, new).executed_by(trace)
 
 
+#: beside its import ``pack.part`` is used so by ``train``: code of both versions, text of the part
+#: in the old version and in the new one; None: there is none.
+SIZE = "def size():\n    return {}\n"
+OWN = """
+class own:
+    @staticmethod
+    def cache(function):
+        return function.__annotations__["x"](3.5)
+
+    @staticmethod
+    def overload(function):
+        global answer
+        answer = function
+        return function
+
+    @staticmethod
+    def final(function):
+        return lambda: 2
+
+{}
+
+def size():
+    return answer()
+"""
+LOOKING = {
+    "a file that is executed": (
+        "made = {}\n    exec((FOLDER / 'part.py').read_text(), made)\n    return made['size']()",
+        SIZE.format(1), SIZE.format(2)),
+    "a file that is run by its path": (
+        "import runpy\n    return runpy.run_path(str(FOLDER / 'part.py'))['size']()",
+        SIZE.format(1), SIZE.format(2)),
+    "a file that is run by its name": (
+        "import runpy\n    return runpy.run_module('pack.part')['size']()",
+        SIZE.format(1), SIZE.format(2)),
+    "a module among those of a package": (
+        "import pkgutil\n    return [row.name for row in pkgutil.iter_modules([str(FOLDER)])]",
+        None, SIZE.format(1)),
+    "a module that is looked for": (
+        "from importlib import util\n    return util.find_spec('pack.part') is not None",
+        None, SIZE.format(1)),
+    "a module that is no longer looked up": (
+        "from importlib import util\n    return util.find_spec('pack.part') is not None",
+        SIZE.format(1), None),
+    "a file among those of a folder": (
+        "return sorted(path.name for path in FOLDER.glob('*.py'))", None, SIZE.format(1)),
+    "a source that is read": (
+        "import inspect\n    from pack.part import size\n    return inspect.getsource(size)",
+        SIZE.format(1), SIZE.format(2)),
+    "a comment that is read": (
+        "import inspect\n    from pack.part import size\n    return inspect.getsource(size)",
+        SIZE.format("1  # one"), SIZE.format("1  # a number")),
+    "a source that a loader reads": (
+        "import pack.part\n    return pack.part.__loader__.get_source('pack.part')",
+        SIZE.format(1), SIZE.format(2)),
+    "code of another function": (
+        "import types\n    from pack.part import size\n"
+        "    code = size.__code__.replace(co_filename='made')\n"
+        "    return types.FunctionType(code, {})()", SIZE.format(1), SIZE.format(2)),
+    "whether a function is a generator": (
+        "import inspect\n    from pack.part import size\n"
+        "    return inspect.isgeneratorfunction(size)",
+        SIZE.format(1), "def size():\n    yield 1\n"),
+    "code of a function inside": (
+        "from pack.part import size\n    return size.__code__.co_consts[1].co_consts",
+        "def size():\n    def inner():\n        return 1\n    return inner\n",
+        "def size():\n    def inner():\n        return 2\n    return inner\n"),
+    "a tracer that is taken away for a while": (
+        "import sys\n    from pack.part import size\n    tracer = sys.gettrace()\n"
+        "    sys.settrace(None)\n    result = size()\n    sys.settrace(tracer)\n"
+        "    return result", SIZE.format(1), SIZE.format(2)),
+    "a thread without a tracer": (
+        "import sys, threading\n    from pack.part import size\n    results = []\n"
+        "    def run():\n        sys.settrace(None)\n        results.append(size())\n"
+        "    thread = threading.Thread(target=run)\n    thread.start()\n    thread.join()\n"
+        "    return results", SIZE.format(1), SIZE.format(2)),
+    "a thread that is started without one": (
+        "import threading\n    from pack.part import size\n    results = []\n"
+        "    tracer = threading.gettrace()\n    threading.settrace(None)\n"
+        "    thread = threading.Thread(target=lambda: results.append(size()))\n"
+        "    thread.start()\n    thread.join()\n    threading.settrace(tracer)\n"
+        "    return results", SIZE.format(1), SIZE.format(2)),
+    "an annotation that an own decorator reads": (
+        "from pack.part import size\n    return size()",
+        OWN.format("@own.cache\ndef found(x: int):\n    pass\n\nanswer = lambda: found\n"),
+        OWN.format("@own.cache\ndef found(x: float):\n    pass\n\nanswer = lambda: found\n")),
+    "a function that an own decorator keeps": (
+        "from pack.part import size\n    return size()",
+        OWN.format("@own.overload\ndef answer():\n    return 1\n"),
+        OWN.format("@own.overload\ndef answer():\n    return 2\n")),
+    "a decorator that has the name of one of typing": (
+        "from pack.part import size\n    return size()",
+        OWN.format("def answer():\n    return 1\n"),
+        OWN.format("@own.final\ndef answer():\n    return 1\n")),
+    "the coding of a text": (
+        "from pack.part import size\n    return size()",
+        "# coding: latin-1\ndef size():\n    return 'é'\n",
+        "# coding: utf-8\ndef size():\n    return 'é'\n"),
+    "a function of a file that is nested too deeply": (
+        "from pack.part import size\n    return size()",
+        f"def deep():\n    return {'+'.join(['1'] * 1500)}\n\n{SIZE.format(1)}",
+        f"def deep():\n    return {'+'.join(['1'] * 1500)}\n\n{SIZE.format(2)}"),
+}  # fmt: skip
+
+
+def _looking(folder: Path, train: str, old: str | None, new: str | None) -> tuple[Path, Path]:
+    """Two versions of a package whose ``train`` looks at its part."""
+    text = (
+        f"from pathlib import Path\nFOLDER = Path(__file__).parent\n\ndef train():\n    {train}\n"
+    )
+    roots = []
+    for version, part in (("old", old), ("new", new)):
+        files = {"__init__.py": "from pack.agent import train\n", "agent.py": text}
+        roots.append(
+            _write(folder / version / "pack", files if part is None else {**files, "part.py": part})
+        )
+    return roots[0], roots[1]
+
+
+@pytest.mark.parametrize("case", LOOKING)
+def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(
+    case: str, tmp_path: Path
+) -> None:
+    """Sources and code that are read, modules that are looked for, and what no tracer notes."""
+    old, new = _looking(tmp_path, *LOOKING[case])
+    trained, trace = _train(new)
+    assert _train(old)[0] != trained
+    pieces = changed_functions.find_changed([str(old)], [str(new)])
+    files = {} if pieces else {"pack/part.py": "comments only"}
+    assert training_selection.find_difference(pieces, files).executed_by(trace)
+
+
+#: how nothing is noted any more: whatever differs may be executed.
+UNNOTED = {case for case in LOOKING if "tracer" in case or "thread" in case}
+
+
+@pytest.mark.parametrize("case", LOOKING.keys() - UNNOTED)
+def test_what_is_looked_at_says_nothing_of_other_code(case: str, tmp_path: Path) -> None:
+    """A function that nobody calls, of a file that was imported and that nobody reads."""
+    train, old, new = LOOKING[case]
+    part = old if new is None else new
+    roots = _looking(tmp_path, f"import pack.idle\n    {train}", part, part)
+    for number, root in enumerate(roots):
+        (root / "idle.py").write_text(f"def idle():\n    return {number}\n", encoding="utf-8")
+    _, trace = _train(roots[1])
+    assert _difference(*roots).executed_by(trace) == []
+
+
+def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path: Path) -> None:
+    """Warnings and stacks read the file, and a signature is that of both versions."""
+    shows = "import traceback, warnings\n    warnings.warn('x')\n    traceback.format_stack()"
+    asks = "from inspect import signature\n    signature(idle), idle.__code__.co_argcount"
+    roots = _looking(tmp_path, f"{shows}\n    {asks}\n    return 1", None, None)
+    for number, root in enumerate(roots):
+        with (root / "agent.py").open("a", encoding="utf-8") as file:
+            file.write(f"\n\ndef idle(x=1):\n    return {number}\n")
+    with pytest.warns(UserWarning, match="x"):
+        _, trace = _train(roots[1])
+    assert _difference(*roots).executed_by(trace) == []
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
@@ -315,18 +475,20 @@ def test_what_a_source_of_any_coding_executes_is_noted(
     coding: str, heading: str, tmp_path: Path
 ) -> None:
     """A function that was called is known by its name."""
-    folders = _both(tmp_path, *DIFFERING["a body"])
-    for path in [folder / "agent.py" for folder in folders]:
-        path.write_text(heading + path.read_text(encoding="utf-8"), encoding=coding)
+    _, *bodies = DIFFERING["a body"]
+    folders = _both(tmp_path, "agent.py", *bodies)
+    for path, text in zip(folders, (BASE, BASE.replace(*bodies, 1)), strict=True):
+        (path / "agent.py").write_text(heading + text, encoding=coding)
     _, trace = _train(folders[1])
     assert _difference(*folders).executed_by(trace) == [("pack/agent.py", "helper")]
 
 
 def test_a_message_below_a_form_feed_is_compared(tmp_path: Path) -> None:
     """Characters that end no line of Python do not move the lines of a function."""
-    folders = _both(tmp_path, *DIFFERING["a message"])
-    for path in [folder / "agent.py" for folder in folders]:
-        path.write_text(f"# \f \v \u2028\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    _, *bodies = DIFFERING["a message"]
+    folders = _both(tmp_path, "agent.py", *bodies)
+    for path, text in zip(folders, (BASE, BASE.replace(*bodies, 1)), strict=True):
+        (path / "agent.py").write_text(f"# \f \v \u2028\n{text}", encoding="utf-8")
     _, trace = _train(folders[1])
     assert _difference(*folders).executed_by(trace) == [("pack/agent.py", "loud")]
 
@@ -475,7 +637,8 @@ for job in json.loads(Path(path).read_text())["jobs"]:
     step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
     header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
               "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
-              "at_import": {"functions": {}, "before": []} if job.get("imports") else {}}
+              "at_import": {"functions": {}, "before": []} if job.get("imports") else {},
+              "examined": [], "listed": [], "sought": []}
     events.write(job["output"], header, [step])
     print(job["name"], 0, 0.1, sep="\\t", flush=True)
 """
@@ -511,7 +674,7 @@ def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recordi
     """The new one is of all, and the others count as the same."""
     found, recorded = recording("ppo", "sac")
     assert recorded == ["B ppo", "B sac", "A sac"]
-    assert ([training.name for training in found.held], found.same) == (["sac"], ["ppo"])
+    assert ([training.name for training in found.traced], found.same) == (["sac"], ["ppo"])
     assert (set(found.traces[0]), set(found.traces[1])) == ({"sac"}, {"ppo", "sac"})
 
 

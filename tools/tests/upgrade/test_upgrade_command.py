@@ -262,8 +262,8 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     deadline = Deadline(1.0, time.time() - 60)
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
     with limited(deadline):
-        prints = cascade._prints(ended, SB3)
-        chosen, one_sided = cascade._trainings([SB3], [prints], options)
+        prints = cascade._wait_for_probes(ended, SB3)
+        chosen, one_sided = cascade._choose_trainings([SB3], [prints], options)
     assert [side.found for side in prints] == [{}, {}]
     (entry, _) = entries.of_defaults([], side_fingerprints.unread(*prints), "sb3")
     assert (entry.state, entry.is_late) == (model.CANNOT, True)
@@ -277,7 +277,7 @@ def test_a_gate_that_had_too_little_time_is_gone_on_with(cache):
     for is_cut in (True, False, False):
         with (
             limited(Deadline(1.0, time.time())),
-            cascade._work(a, b, (), Options(), None) as (folder, _),
+            cascade._open_work_folders(a, b, (), Options(), None) as (folder, _),
         ):
             found.append((folder / "sac.trace").exists())
             (folder / "sac.trace").touch()
@@ -305,7 +305,7 @@ def test_a_training_of_one_side_belongs_to_its_framework():
     here = [frameworks.get("sb3"), frameworks.get("torchrl")]
     with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
     options = Options("x", "y", Path("report"), scenarios=[])
-    _, one_sided = cascade._trainings(here, [(with_, without), (without, with_)], options)
+    _, one_sided = cascade._choose_trainings(here, [(with_, without), (without, with_)], options)
     assert one_sided == [{"td3": "old"}, {"td3": "new"}]
 
 
@@ -365,7 +365,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
 def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
     """A changed copy on the path is another side, although its versions are the same."""
     side = Prepared(Requested("installed"), Side("A"), "installed")
-    before = state.state(side, [SB3])
-    assert state.state(side, [SB3]) == before
+    before = state.digest_state(side, [SB3])
+    assert state.digest_state(side, [SB3]) == before
     monkeypatch.setattr(state, "digests", lambda adapter: {"module": "other"})
-    assert state.state(side, [SB3]) != before
+    assert state.digest_state(side, [SB3]) != before

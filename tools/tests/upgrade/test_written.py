@@ -98,7 +98,9 @@ def trace(**parts):
 def test_what_is_written_decides_the_entry_of_its_training(old, new, again, state, reason):
     """It differs with file, place and values; a file that is not compared is not the same."""
     repetitions = again and tuple(trace(row=text) for text in again)
-    held = compared_trainings.compared("x", trace(**old), trace(**new), lambda _: repetitions)
+    held = compared_trainings.compare_training(
+        "x", trace(**old), trace(**new), lambda _: repetitions
+    )
     entry = entries.of_traced(held, "sb3")
     assert entry.state == state
     assert reason in entry.reason

@@ -26,7 +26,7 @@ def main(framework: str, folder: str, *titles: str) -> None:
     # what every fork would import for itself
     torch.optim.Adam(torch.nn.Linear(1, 1).parameters())
     for title in titles or known:
-        job = {**compared_trainings.built_in(adapter, title).job, "lines": True}
+        job = {**compared_trainings.make_built_in(adapter, title).job, "lines": True}
         child = os.fork()
         if child == 0:
             try:

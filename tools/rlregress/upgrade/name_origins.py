@@ -1,0 +1,59 @@
+"""Origins of the names in a source text: a decorator is not known by its last word alone."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import defaultdict
+
+#: where the name of an expression comes from is kept at its node, as it is read far from the tree.
+_MARK = "origins"
+_BUILTINS = frozenset(vars(builtins))
+
+
+def parse_with_origins(text: bytes) -> ast.Module:
+    """Return the tree of a source text, whose names know where they come from.
+
+    Raises:
+        source.UNREADABLE: the text is none of Python, or nests too deeply.
+    """
+    tree = ast.parse(text)
+    origins: dict[str, set[str]] = defaultdict(set)
+    names: list[ast.Name] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                origins[node.id].add("")
+            names.append(node)
+        elif isinstance(node, ast.arg):
+            origins[node.arg].add("")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            origins[node.name].add("")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                own = alias.asname or alias.name.partition(".")[0]
+                origins[own].add(alias.name if alias.asname else own)
+        elif isinstance(node, ast.ImportFrom):
+            module = "" if node.level else f"{node.module}."
+            for alias in node.names:
+                origins[alias.asname or alias.name].add(module and f"{module}{alias.name}")
+    for name in names:
+        # what a star gives may hide a builtin
+        if name.id not in origins and name.id in _BUILTINS and "*" not in origins:
+            origins[name.id].add(f"builtins.{name.id}")
+        setattr(name, _MARK, frozenset(origins.get(name.id, ())))
+    return tree
+
+
+def find_origins(node: ast.expr) -> frozenset[str]:
+    """Return the full names that an expression may have, such as "functools.cache".
+
+    "" is among them where the module itself binds the name, or imports it from its own package;
+    there are none where nothing is known.
+    """
+    if isinstance(node, ast.Name):
+        return getattr(node, _MARK, frozenset())
+    if isinstance(node, ast.Attribute):
+        values = find_origins(node.value)
+        return frozenset(value and f"{value}.{node.attr}" for value in values)
+    return frozenset()
