@@ -67,33 +67,33 @@ def replaced(sample: Any, place: tuple[Any, ...], value: Any) -> Any:
     """The sample with another value at a place."""
     if not place:
         return value
-    made = copy.deepcopy(sample)
-    inner = made
+    copied = copy.deepcopy(sample)
+    inner = copied
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
-    return made
+    return copied
 
 
 def without(sample: Any, place: tuple[Any, ...]) -> Any:
     """The sample without what stands at a place."""
-    made = copy.deepcopy(sample)
-    inner = made
+    copied = copy.deepcopy(sample)
+    inner = copied
     for key in place[:-1]:
         inner = inner[key]
     del inner[place[-1]]
-    return made
+    return copied
 
 
 def renamed(sample: Any, place: tuple[Any, ...], name: str) -> Any:
     """The sample with another key at a place."""
-    made = copy.deepcopy(sample)
-    inner = made
+    copied = copy.deepcopy(sample)
+    inner = copied
     for key in place[:-1]:
         inner = inner[key]
     if isinstance(inner, dict):
         inner[name] = inner.pop(place[-1])
-    return made
+    return copied
 
 
 def variants(sample: Any) -> Iterator[tuple[str, Any]]:
@@ -299,7 +299,7 @@ def fifo(path: Path) -> None:
 def _device(number: int) -> Callable[[Path], None]:
     """A link to a character device of memory; of this test alone, where that can be made."""
 
-    def made(path: Path) -> None:
+    def link_to_device(path: Path) -> None:
         node = path.with_name(f".device-{number}")
         with suppress(FileExistsError):
             try:
@@ -308,7 +308,7 @@ def _device(number: int) -> Callable[[Path], None]:
                 node.symlink_to({5: "/dev/zero", 7: "/dev/full"}[number])
         path.symlink_to(node)
 
-    return made
+    return link_to_device
 
 
 def _loop(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import resolved
 from tools.tests.gate.stored import with_returns_alone
+from tools.tests.nightly import every
 from tools.tests.training.test_records import content
 
 ADAPTER = """
@@ -196,6 +198,20 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
 ]  # fmt: skip
 
 
+#: of a framework that is not trained nothing is advised that cannot be done
+OF_CONTRIB: list[tuple[str, *tuple[str, ...]]] = [
+    ("plan --framework contrib", "cannot be trained for returns", "--framework contrib"),
+    ("plan --framework contrib --algorithm sac",
+     "'sac' of SB3-Contrib is tested for its behaviour, and not"),
+    ("plan --framework contrib --algorithm td3",
+     "unknown algorithm 'td3' of SB3-Contrib; known: dqn, ppo, sac"),
+    ("compare contrib sb3 --algorithm td3",
+     "of SB3-Contrib no details of 'td3' are checked; compare"),
+]  # fmt: skip
+if importlib.util.find_spec("sb3_contrib"):
+    WRONG += OF_CONTRIB
+
+
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: str(case[0])[:70])
 def test_what_is_wrong_with_a_command_line_is_one_sentence(command, case):
     """It names what was found and what can be done, and nothing is printed or started."""
@@ -203,22 +219,6 @@ def test_what_is_wrong_with_a_command_line_is_one_sentence(command, case):
     code, out, error = command(*(words.split() if isinstance(words, str) else words))
     assert_one_sentence(code, error, *parts)
     assert out == ""
-
-
-def test_a_framework_that_is_not_trained(command):
-    """Nothing is advised that cannot be done."""
-    pytest.importorskip("sb3_contrib")
-    for words, *parts in (
-        ("plan --framework contrib", "cannot be trained for returns", "--framework contrib"),
-        ("plan --framework contrib --algorithm sac",
-         "'sac' of SB3-Contrib is tested for its behaviour, and not"),
-        ("plan --framework contrib --algorithm td3",
-         "unknown algorithm 'td3' of SB3-Contrib; known: dqn, ppo, sac"),
-        ("compare contrib sb3 --algorithm td3",
-         "of SB3-Contrib no details of 'td3' are checked; compare"),
-    ):  # fmt: skip
-        code, _, error = command(*words.split())
-        assert_one_sentence(code, error, *parts)
 
 
 def test_baseline_of_another_budget(command, copied_suite, stored):
@@ -233,17 +233,11 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
 
 @pytest.mark.parametrize(
     ("damage", "message"),
-    [
-        (
-            lambda text: text.replace("seed = ", "sed = ", 1),
-            "unknown key 'sed'; did you mean 'seed'?",
-        ),
-        (lambda text: text.replace('algorithm = "', 'algorithm = "x', 1), "expected the cell"),
-        (lambda text: text[: text.rindex("[[run]]")], "distinct"),
-        (lambda text: text.replace("seed = 1\n", "seed = 0\n", 1), "distinct"),
-    ],
-    ids=["key", "cell", "run", "twice"],
-)
+    [(lambda text: text.replace('algorithm = "', 'algorithm = "x', 1), "expected the cell"),
+     (lambda text: text[: text.rindex("[[run]]")], "distinct"),
+     (lambda text: text.replace("seed = 1\n", "seed = 0\n", 1), "distinct")],
+    ids=["cell", "run", "twice"],
+)  # fmt: skip
 def test_damaged_stored_runs(copied_suite, stored, damage, message):
     """A damaged file of stored runs is named with what is wrong in it."""
     path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
@@ -294,13 +288,20 @@ def test_a_store_that_cannot_be_written(command, tmp_path):
     assert_one_sentence(code, error, "is no folder", "--store")
 
 
-def test_a_default_cell_without_stored_runs(command, copied_suite, stored):
-    """A cell that gate.toml names and that is not stored is named, not dropped."""
-    named = "nobody-ppo-Hopper-v4-short"
-    (copied_suite / "baselines" / "gate.toml").unlink()
-    (copied_suite / "baselines" / "gate.toml").write_text(f'[default]\ncells = ["{named}"]\n')
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [('[default]\ncells = ["nobody-ppo-Hopper-v4-short"]\n',
+      ("gate.toml", "nobody-ppo-Hopper-v4-short", "no stored runs")),
+     ("[other]\n", ("gate.toml: unknown key 'other'; known: default",))],
+    ids=["cell", "table"],
+)  # fmt: skip
+def test_a_default_cell_without_stored_runs(command, copied_suite, text, parts):
+    """A cell that gate.toml names and that is not stored is named, not dropped; no default, too."""
+    path = copied_suite / "baselines" / "gate.toml"
+    path.unlink()
+    path.write_text(text)
     code, _, error = command("plan")
-    assert_one_sentence(code, error, "gate.toml", named, "no stored runs")
+    assert_one_sentence(code, error, *parts)
 
 
 def test_missing_package(command, tmp_path, monkeypatch):
@@ -320,12 +321,8 @@ def test_missing_package(command, tmp_path, monkeypatch):
 def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
     """An algorithm without returns and without a trace says which tests ask it."""
     code, _, error = command("plan", "--framework", "cleanrl", "--algorithm", "dqn")
-    scripts = frameworks.get("cleanrl")
-    text = (
-        "test tests_behavior --algorithm dqn"
-        if scripts.framework.behavior_only
-        else "known: ppo, sac"
-    )
+    asked = frameworks.get("cleanrl").framework.behavior_only
+    text = "test tests_behavior --algorithm dqn" if asked else "known: ppo, sac"
     assert_one_sentence(code, error, "'dqn' of CleanRL", text)
 
 
@@ -364,23 +361,24 @@ def test_details_are_found(command, words, shown, hidden):
     assert hidden not in output
 
 
+HEADER = {"schema": SCHEMA, "failure": "", "seeded": [], "lines": {}}
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"no trace", "it is not compressed with gzip, as traces are"),
-        (gzip.compress(b"{}\n" * 9)[:-9], "it is cut off or damaged"),
-        (b"", "it is cut off or damaged"),
-        (gzip.compress(b"{}\n"), "'schema' is missing"),
-        (gzip.compress(b"[]\n"), "expected a table"),
-    ],
-    ids=["text", "cut", "nothing", "empty", "list"],
-)
-def test_a_damaged_trace(command, tmp_path, content, message):
+    ("content", "parts"),
+    [(b"no trace", ("it is not compressed with gzip, as traces are", "; record it again")),
+     (gzip.compress(b"{}\n" * 9)[:-9], ("it is cut off or damaged", "; record it again")),
+     (b"", ("it is cut off or damaged", "; record it again")),
+     # two of nothing are not equal
+     (gzip.compress(json.dumps(HEADER).encode()), ("holds no events, and nothing is compared",))],
+    ids=["text", "cut", "nothing", "no events"],
+)  # fmt: skip
+def test_a_damaged_trace(command, tmp_path, content, parts):
     """A file that is no trace says why in words, not as Python shows its error."""
     path = tmp_path / "damaged.trace"
     path.write_bytes(content)
     code, _, error = command("diff", str(path), str(path))
-    assert_one_sentence(code, error, str(path), message, "; record it again")
+    assert_one_sentence(code, error, str(path), *parts)
 
 
 def test_a_folder_is_no_file(command, tmp_path):
@@ -393,35 +391,16 @@ def test_a_folder_is_no_file(command, tmp_path):
         assert_one_sentence(code, error, f"{tmp_path} {message}")
 
 
-def test_traces_without_events(command, tmp_path):
-    """Nothing was recorded, and two of nothing are not equal."""
-    path = tmp_path / "empty.trace"
-    header = {"schema": SCHEMA, "failure": "", "seeded": [], "lines": {}}
-    path.write_bytes(gzip.compress(json.dumps(header).encode()))
-    code, _, error = command("diff", str(path), str(path))
-    assert_one_sentence(code, error, f"{path} holds no events, and nothing is compared")
-
-
-def test_a_gate_without_a_default(command, copied_suite):
-    """A file with another table says which one was expected, not a KeyError."""
-    (copied_suite / "baselines" / "gate.toml").unlink()
-    (copied_suite / "baselines" / "gate.toml").write_text("[other]\n")
-    code, _, error = command("plan")
-    assert_one_sentence(code, error, "gate.toml: unknown key 'other'; known: default")
-    assert "KeyError" not in error
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{file}/x"), "no folder"),
-        (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "{folder}"), "is a folder"),
-        (("trace", "--framework", "sb3", "--algorithm", "ppo", "-o", "/proc/x.trace"), "/proc"),
-        (("check", "--report", "{file}"), "the report cannot be written to"),
-        (("upgrade", "installed", "--report", "{file}"), "the report cannot be written to"),
-        (("check", "--store", "{file}"), "cannot be a folder of run records: "),
+        ("trace --framework sb3 --algorithm ppo -o {file}/x", "no folder"),
+        ("trace --framework sb3 --algorithm ppo -o {folder}", "is a folder"),
+        ("trace --framework sb3 --algorithm ppo -o /proc/x.trace", "/proc"),
+        ("check --report {file}", "the report cannot be written to"),
+        ("upgrade installed --report {file}", "the report cannot be written to"),
+        ("check --store {file}", "cannot be a folder of run records: "),
     ],
-    ids=lambda value: "" if isinstance(value, str) else value[0],
 )
 def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, arguments, message):
     """Where nothing can be written is said before anything is run."""
@@ -429,7 +408,7 @@ def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, argumen
     monkeypatch.setattr(traces, "record_twice", _not_to_be_called)
     monkeypatch.setattr(gate_run.subprocess, "Popen", _not_to_be_called)
     places = {"file": tmp_path / "file", "folder": tmp_path}
-    code, _, error = command(*(part.format(**places) for part in arguments))
+    code, _, error = command(*(part.format(**places) for part in arguments.split()))
     assert_one_sentence(code, error, message)
 
 
@@ -442,11 +421,8 @@ def test_a_baseline_that_cannot_be_written(command, copied_suite, tmp_path, monk
     shutil.rmtree(copied_suite / "baselines" / "returns")
     (copied_suite / "baselines" / "returns").write_text("")
     monkeypatch.setattr(recording.worker_launch, "do_runs", _not_to_be_called)
-    code, _, error = command(
-        "baseline", "record", "--framework", "sb3", "--algorithm", "ppo", "--environment",
-        "Hopper-v4",
-        "--store", str(tmp_path / "runs"),
-    )  # fmt: skip
+    words = f"baseline record --framework sb3 {HOPPER} --store".split()
+    code, _, error = command(*words, str(tmp_path / "runs"))
     assert_one_sentence(code, error, "stored runs cannot be written to")
 
 
@@ -500,9 +476,8 @@ def test_an_interrupt_says_what_is_kept(words, message):
 
 def test_an_interrupt_is_one_sentence(command, monkeypatch):
     """Ctrl-C ends a command with exit code 130, without a traceback."""
-    monkeypatch.setattr(
-        requested_names, "find_adapters", lambda *_: signal.raise_signal(signal.SIGINT)
-    )
+    interrupt = lambda *_: signal.raise_signal(signal.SIGINT)  # noqa: E731
+    monkeypatch.setattr(requested_names, "find_adapters", interrupt)
     # a process of a parallel test run has another handler
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -515,74 +490,51 @@ def test_an_interrupt_is_one_sentence(command, monkeypatch):
 def pytest_with(*words):
     """What pytest ended with, beginning in the suite's folder."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words],
-        cwd=suite.root(),
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words], cwd=suite.root(),
         env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; "),
-        pytest.param(
-            ["--evidence", "/proc/nowhere/x.json"],
-            "the evidence cannot be written to /proc/nowhere",
-            marks=pytest.mark.nightly,
-        ),
-    ],
-    ids=["cells", "evidence"],
-)
+    every(2, [(["--budget", "short", "--cells", "nope"], "no stored cell matches 'nope'; "),
+              (["--evidence", "/proc/nowhere/x.json"],
+               "the evidence cannot be written to /proc/nowhere")]),
+)  # fmt: skip
 def test_a_wrong_option_of_pytest(options, message):
     """A wrong option of the suite is one sentence of pytest, before anything is collected."""
-    ended = pytest_with("tests_performance", *options)
-    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
-    assert ended.stderr.strip().startswith(f"ERROR: {message}")
-    assert len(ended.stderr.strip().splitlines()) == 1
+    process = pytest_with("tests_performance", *options)
+    assert process.returncode == pytest.ExitCode.USAGE_ERROR
+    assert process.stderr.strip().startswith(f"ERROR: {message}")
+    assert len(process.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param([], marks=pytest.mark.nightly),
-        pytest.param(["-n", "1"], marks=pytest.mark.nightly),
-        ["-n", "1", "-m", "not nightly"],
-    ],
-)
+@pytest.mark.parametrize("options", every(3, [["-n", "1", "-m", "not nightly"], ["-n", "1"], []]))
 def test_a_file_that_is_not_there_is_named(options):
     """With workers and options that select tests as without them."""
-    ended = pytest_with("tests_unit/nothing.py::test_a", "tests_unit/test_gae.py", *options)
-    assert ended.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "ERROR: file or directory not found: tests_unit/nothing.py" in ended.stderr
-    assert "no test is left" not in ended.stdout
+    process = pytest_with("tests_unit/nothing.py::test_a", "tests_unit/test_gae.py", *options)
+    assert process.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: file or directory not found: tests_unit/nothing.py" in process.stderr
+    assert "no test is left" not in process.stdout
 
 
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (
-            ["tests_unit/test_gae.py", "--detail", "gae", "--framework", "sb3", "-k", "nope"],
-            "no test is left after --framework sb3, --detail gae, -k nope: none of the files named "
-            "is about all of it; leave one of these options out",
-        ),
-        (
-            ["docs"],
-            "no test was collected from docs: what is named there holds none; name other files or "
-            "folders, such as tests_unit",
-        ),
-    ],
+    [("tests_unit/test_gae.py --detail gae --framework sb3 -k nope",
+      "no test is left after --framework sb3, --detail gae, -k nope: none of the files named is "
+      "about all of it; leave one of these options out"),
+     ("docs", "no test was collected from docs: what is named there holds none; name other files "
+      "or folders, such as tests_unit")],
     ids=["options", "folder"],
-)
+)  # fmt: skip
 def test_a_selection_that_leaves_no_test(options, message):
     """What left nothing is named, with what to do."""
-    ended = pytest_with(*options)
-    assert ended.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert message in ended.stdout
+    process = pytest_with(*options.split())
+    assert process.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert message in process.stdout
 
 
 @pytest.mark.parametrize(
@@ -606,9 +558,8 @@ def test_a_wrong_option_of_an_upgrade(command, tmp_path, monkeypatch, option, me
 def test_returns_too_large_to_be_compared(command, tmp_path):
     """A return whose square overflows is refused, and its run is named."""
     lines = [f"{name},X,{seed},1e200" for name in "AB" for seed in range(5)]
-    (tmp_path / "runs.csv").write_text(
-        "\n".join(["implementation,environment,seed,return", *lines])
-    )
+    header = "implementation,environment,seed,return"
+    (tmp_path / "runs.csv").write_text("\n".join([header, *lines]))
     code, _, error = command("study", "rank", str(tmp_path / "runs.csv"))
     assert_one_sentence(code, error, "the return 1e+200 of A on X with seed 0 is too large")
 

@@ -142,19 +142,19 @@ class House:
         """The names of a format's file."""
         return {"file": next((str(self.given / f.path) for f in FORMATS if f.name == what), "")}
 
-    def put(self, of: hostile.Format, content: bytes) -> Path:
+    def put(self, kind: hostile.Format, content: bytes) -> Path:
         """Make the folder of a format, with this in its file."""
-        path = self.prepared(of)
+        path = self.prepared(kind)
         path.write_bytes(content)
         return path
 
-    def prepared(self, of: hostile.Format) -> Path:
+    def prepared(self, kind: hostile.Format) -> Path:
         """Make the folder of a format without its file; the path of that."""
-        if not of.path.startswith("baselines"):
+        if not kind.path.startswith("baselines"):
             shutil.rmtree(self.given, ignore_errors=True)
             self.given.mkdir()
-            of.beside(self.given)
-        path = self.given / of.path
+            kind.beside(self.given)
+        path = self.given / kind.path
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
@@ -177,17 +177,17 @@ def house(command, monkeypatch):
     """A folder that everybody may enter, with a suite of its own that may be damaged."""
     folder = Path(tempfile.mkdtemp()) / "inner"
     folder.mkdir()
-    for each in (folder.parent, folder):
-        each.chmod(0o777)
-    made = House(folder, command)
-    made.given.mkdir()
+    for top_folder in (folder.parent, folder):
+        top_folder.chmod(0o777)
+    new_house = House(folder, command)
+    new_house.given.mkdir()
     # which stays, while what is given comes and goes
     (folder / "here").mkdir(mode=0o777)
     (folder / "here").chmod(0o777)
     monkeypatch.chdir(folder / "here")
     for name in ("tests_unit", "tests_behavior", "tests_performance"):
-        (made.given / name).mkdir()
-    yield made
+        (new_house.given / name).mkdir()
+    yield new_house
     os.chdir("/")
     shutil.rmtree(folder.parent)
 
@@ -200,45 +200,45 @@ def copied(house, monkeypatch):
     return house
 
 
-def _filled(of: hostile.Format) -> hostile.Format:
+def _filled(kind: hostile.Format) -> hostile.Format:
     """A format with its sample, of the suite's own files where it has none."""
-    if of.sample is not None:
-        return of
-    sample = tomllib.loads((suite.root() / of.path).read_text())
+    if kind.sample is not None:
+        return kind
+    sample = tomllib.loads((suite.root() / kind.path).read_text())
     if "run" in sample:
         sample = {**sample, "run": sample["run"][:2], "seeds": 2}
     else:
         sample = {"smoke": sample["smoke"], "short": sample["short"]}
-    return replace(of, sample=sample)
+    return replace(kind, sample=sample)
 
 
-def _house_of(of, request) -> House:
-    return request.getfixturevalue("copied" if of.path.startswith("baselines") else "house")
+def _house_of(kind, request) -> House:
+    return request.getfixturevalue("copied" if kind.path.startswith("baselines") else "house")
 
 
-def _values(house: House, of: hostile.Format, chosen) -> None:
+def _values(house: House, kind: hostile.Format, chosen) -> None:
     for about, content in chosen:
         try:
-            dumped = of.dump(content)
+            dumped = kind.dump(content)
         except (TypeError, ValueError, AttributeError):
             # there is no such file
             continue
-        for line in of.commands:
-            house.put(of, dumped)
-            house.run(of.name, line, about)
+        for line in kind.commands:
+            house.put(kind, dumped)
+            house.run(kind.name, line, about)
 
 
-def _whole(house: House, of: hostile.Format, chosen) -> None:
+def _whole(house: House, kind: hostile.Format, chosen) -> None:
     for line, about in chosen:
-        house.put(of, CONTENTS[about])
-        strict = not line.startswith(LENIENT) and of.name not in ("lease", "why a run failed")
-        house.run(of.name, line, about, raised=strict)
+        house.put(kind, CONTENTS[about])
+        strict = not line.startswith(LENIENT) and kind.name not in ("lease", "why a run failed")
+        house.run(kind.name, line, about, raised=strict)
 
 
-def _place(house: House, of: hostile.Format, chosen) -> None:
+def _place(house: House, kind: hostile.Format, chosen) -> None:
     for line, about in chosen:
-        PLACES[about](house.prepared(of))
-        house.run(of.name, line, about, user=about == "a closed file")
+        PLACES[about](house.prepared(kind))
+        house.run(kind.name, line, about, user=about == "a closed file")
 
 
 def _ended_well(house: House, capfd, show: bool = False) -> None:
@@ -252,38 +252,38 @@ def _ended_well(house: House, capfd, show: bool = False) -> None:
 
 
 #: the formats that have a sound sample of their own, which no environment has to be made for
-_OF_USERS = [of for of in FORMATS if of.sample is not None
-             and of.name not in ("accepted entries", "lock file", "hyperparameters")]  # fmt: skip
+_OF_USERS = [kind for kind in FORMATS if kind.sample is not None
+             and kind.name not in ("accepted entries", "lock file", "hyperparameters")]  # fmt: skip
 #: command -> how it ends where it is given a sound file, if not with 0: its code, and what it says
 SOUND = {"trend": (0, "# Trend of 1 nights, "), "study rank record": (2, "nothing to rank: 1 run,"),
          "runs run": (2, "something would be started"),
          "runs launch": (0, "1 runs, 1 of them")}  # fmt: skip
-_FORMATS = pytest.mark.parametrize("of", FORMATS, ids=lambda of: of.name)
+_FORMATS = pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
 
 
 def _few(request) -> bool:
     return request.config.getoption("-m") == "not nightly"
 
 
-def _drawn(request, of: hostile.Format, cases) -> list:
+def _drawn(request, kind: hostile.Format, cases) -> list:
     """A few cases, the same ones each time; at night all of them."""
     every = list(cases)
     # what reads a file of the suite reads all the others as well, which takes its time
-    few, most = (1, OF_SUITE) if of.path.startswith("baselines") else (SAMPLED, len(every))
+    few, most = (1, OF_SUITE) if kind.path.startswith("baselines") else (SAMPLED, len(every))
     number = min(len(every), few if _few(request) else most)
-    return random.Random(f"{SEED} {of.name}").sample(every, number)
+    return random.Random(f"{SEED} {kind.name}").sample(every, number)
 
 
 @_FORMATS
-def test_hostile_files_are_answered(of, request, capfd):
+def test_hostile_files_are_answered(kind, request, capfd):
     """Each value of a sound file replaced by each hostile one, taken out, or renamed.
 
     Each content that is none, and each thing that is no file, in each place of one.
     """
-    house, of = _house_of(of, request), _filled(of)
-    _values(house, of, _drawn(request, of, hostile.variants(of.sample)))
-    _whole(house, of, _drawn(request, of, itertools.product(of.commands, CONTENTS)))
-    _place(house, of, _drawn(request, of, itertools.product(of.commands, PLACES)))
+    house, kind = _house_of(kind, request), _filled(kind)
+    _values(house, kind, _drawn(request, kind, hostile.variants(kind.sample)))
+    _whole(house, kind, _drawn(request, kind, itertools.product(kind.commands, CONTENTS)))
+    _place(house, kind, _drawn(request, kind, itertools.product(kind.commands, PLACES)))
     _ended_well(house, capfd, show=not _few(request))
 
 
@@ -322,12 +322,12 @@ NEITHER = ("a pipe", "an endless device", "a full device", "a loop of links", "a
 @pytest.mark.parametrize("about", NEITHER)
 def test_a_name_that_leads_nowhere_is_answered(house, monkeypatch, capfd, about, request):
     """In each option and argument of a command that is a file or a folder."""
-    by_name = {of.name: of for of in FORMATS}
+    by_name = {kind.name: kind for kind in FORMATS}
     names = {}
-    for name, kind in (("csv", "CSV"), ("manifest", "manifest")):
-        of = by_name[kind]
-        path = house.folder / f"sound-{of.path}"
-        path.write_bytes(of.dump(of.sample))
+    for name, title in (("csv", "CSV"), ("manifest", "manifest")):
+        kind = by_name[title]
+        path = house.folder / f"sound-{kind.path}"
+        path.write_bytes(kind.dump(kind.sample))
         names[name] = str(path)
     night_files.written(house.folder / "sound-nights", hostile.NIGHTS)
     names["nights"] = str(house.folder / "sound-nights")
@@ -362,17 +362,17 @@ ORDERS = "::error::x\n##[error]x\n```\n<script>x</script>\n@everyone ![x](http:/
 NAMES = ("::error::x", "##[error]x", "<script>x</script>", "```", "@everyone", "![x](http://x)")
 
 
-def _told(of: hostile.Format):
+def _told(kind: hostile.Format):
     """Samples of a format, one with orders in each of its texts."""
-    for place in hostile.places(of.sample):
-        inner = of.sample
+    for place in hostile.places(kind.sample):
+        inner = kind.sample
         for key in place:
             inner = inner[key]
         if isinstance(inner, str) and place:
-            yield hostile.replaced(of.sample, place, ORDERS)
+            yield hostile.replaced(kind.sample, place, ORDERS)
             for name in NAMES:
-                yield hostile.replaced(of.sample, place, name)
-                yield hostile.renamed(of.sample, place, name)
+                yield hostile.replaced(kind.sample, place, name)
+                yield hostile.renamed(kind.sample, place, name)
 
 
 #: formats of whose texts a few are tried at every commit.
@@ -380,38 +380,38 @@ _TOLD = ("why a run failed", "lease", "night", "trace", "CSV", "record")
 
 
 @pytest.mark.parametrize(
-    "of",
+    "kind",
     [
-        pytest.param(of, id=of.name, marks=() if of.name in _TOLD else pytest.mark.nightly)
-        for of in FORMATS
+        pytest.param(kind, id=kind.name, marks=() if kind.name in _TOLD else pytest.mark.nightly)
+        for kind in FORMATS
     ],
 )
-def test_text_from_files_gives_no_orders(of, request, capfd):
+def test_text_from_files_gives_no_orders(kind, request, capfd):
     """Nothing of it is raw in what is printed, or in a page of Markdown."""
-    house, of = _house_of(of, request), _filled(of)
-    _orders(house, of, _drawn(request, of, list(_told(of)) or [ORDERS]))
+    house, kind = _house_of(kind, request), _filled(kind)
+    _orders(house, kind, _drawn(request, kind, list(_told(kind)) or [ORDERS]))
     _ended_well(house, capfd, show=not _few(request))
 
 
-def _orders(house: House, of: hostile.Format, samples) -> None:
+def _orders(house: House, kind: hostile.Format, samples) -> None:
     for sample in samples:
-        dumped = of.dump(sample)
-        for line in of.commands:
-            house.put(of, dumped)
-            house.run(of.name, line, "orders")
+        dumped = kind.dump(sample)
+        for line in kind.commands:
+            house.put(kind, dumped)
+            house.run(kind.name, line, "orders")
             page = "".join(path.read_text() for path in house.out.rglob("*.md"))
             if "<script" in page or re.search(r"(?<!\w)@everyone|\]\(http://x", page):
-                house.wrong.append(f"{line} [{of.name}]: raw Markdown")
+                house.wrong.append(f"{line} [{kind.name}]: raw Markdown")
 
 
-@pytest.mark.parametrize("of", _OF_USERS, ids=lambda of: of.name)
-def test_a_sound_file_of_each_format_is_read(of, house, capfd):
+@pytest.mark.parametrize("kind", _OF_USERS, ids=lambda kind: kind.name)
+def test_a_sound_file_of_each_format_is_read(kind, house, capfd):
     """Otherwise all that is hostile would be refused for another reason."""
-    for line in of.commands:
-        house.put(of, of.dump(of.sample))
-        text = house.run(of.name, line, "sound")
+    for line in kind.commands:
+        house.put(kind, kind.dump(kind.sample))
+        text = house.run(kind.name, line, "sound")
         name = re.match(r"[a-z]+( [a-z]+)*", line)[0]
-        code, sentence = SOUND.get(f"{name} {of.name}", SOUND.get(name, (0, "")))
+        code, sentence = SOUND.get(f"{name} {kind.name}", SOUND.get(name, (0, "")))
         assert (house.code, sentence in text) == (code, True), (line, text)
         assert "expected a" not in text, (line, text)
     _ended_well(house, capfd)

@@ -28,19 +28,11 @@ from tools.tests.nightly import every
 from tools.tests.small_adapters import SmallAdapter
 
 #: a framework with a probe for every detail, in two scopes
+PROBES = {(id, scope): None for id in catalogue.ids() for scope in ("library", "script")}
 SOME = SmallAdapter(
-    {
-        "probes": lambda: {
-            (detail.id, scope): None
-            for detail in catalogue.all_details()
-            for scope in ("library", "script")
-        }
-    },
-    version="1.0",
-    algorithms=("ppo", "sac", "td3"),
-    behavior_only=("dqn",),
-    expectations=Path(__file__).parent / "nothing-is-documented",
-)
+    {"probes": lambda: PROBES}, version="1.0", algorithms=("ppo", "sac", "td3"),
+    behavior_only=("dqn",), expectations=Path(__file__).parent / "nothing-is-documented",
+)  # fmt: skip
 
 
 def _config(**options):
@@ -76,31 +68,45 @@ def _of_claim(subject):
     return Item(f"claim {subject}", claim=claim, framework_of_claim=SOME)
 
 
-def _kept(items, **options):
-    config = _config(**options)
+#: options -> what is collected, what stays in its order, and what is left out: the names of tests
+SELECTIONS = {
+    # the numbers, then the other details, the rest, and claims last; folder by folder
+    (): (["claim sac.actor_loss", "complete", "detail sac.actor_loss",
+          "specification sac.actor_loss", "behaves"],
+         ["specification sac.actor_loss", "detail sac.actor_loss", "complete",
+          "claim sac.actor_loss", "behaves"], []),
+    # what asks another detail, a default, or no detail at all is not run
+    (("detail", "sac.actor_loss"),): (
+        ["specification sac.actor_loss", "detail sac.actor_loss", "detail td3.actor_loss",
+         "complete", "behaves", "claim sac.actor_loss", "claim sac.discount"],
+        ["specification sac.actor_loss", "detail sac.actor_loss", "claim sac.actor_loss"],
+        ["detail td3.actor_loss", "complete", "behaves", "claim sac.discount"]),
+    # a family that is no algorithm stays
+    (("algorithm", "ppo"),): (
+        ["detail ppo.value_clip", "detail gae.truncation", "detail sac.actor_loss",
+         "claim ppo.learning_rate", "claim td3.policy_delay", "complete"],
+        ["detail ppo.value_clip", "detail gae.truncation", "complete", "claim ppo.learning_rate"],
+        ["detail sac.actor_loss", "claim td3.policy_delay"]),
+}  # fmt: skip
+
+
+def _item(name):
+    kind, _, subject = name.partition(" ")
+    if not subject:
+        return Item(name, folder="tests_behavior" if name == "behaves" else "tests_unit")
+    if kind == "claim":
+        return _of_claim(subject)
+    return _of_detail(subject, marked=kind == "specification")
+
+
+@pytest.mark.parametrize("options", SELECTIONS, ids=str)
+def test_what_explains_most_comes_first_and_options_leave_the_rest_out(options):
+    """A detail leaves out what is not about it, an algorithm the families of the others."""
+    collected, selected, left_out = SELECTIONS[options]
+    items, config = list(map(_item, collected)), _config(**dict(options))
     pytest_plugin.pytest_collection_modifyitems(config, items)
-    return [item.name for item in items], [item.name for item in config.left_out]
-
-
-def test_what_explains_most_comes_first():
-    """The numbers, then the other details, the rest, and claims last; folder by folder."""
-    kept, left_out = _kept(
-        [
-            _of_claim("sac.actor_loss"),
-            Item("complete"),
-            _of_detail("sac.actor_loss"),
-            _of_detail("sac.actor_loss", marked=True),
-            Item("behaves", folder="tests_behavior"),
-        ]
-    )
-    assert kept == [
-        "specification sac.actor_loss",
-        "detail sac.actor_loss",
-        "complete",
-        "claim sac.actor_loss",
-        "behaves",
-    ]
-    assert left_out == []
+    assert [item.name for item in items] == selected
+    assert [item.name for item in config.left_out] == left_out
 
 
 @pytest.mark.parametrize(
@@ -127,46 +133,6 @@ def test_what_no_cell_trains_is_asked_by_tests_that_are_marked(marked, chosen, i
     assert made == ids
 
 
-def test_a_detail_leaves_out_what_is_not_about_it():
-    """What asks another detail, a default, or no detail at all is not run."""
-    kept, left_out = _kept(
-        [
-            _of_detail("sac.actor_loss", marked=True),
-            _of_detail("sac.actor_loss"),
-            _of_detail("td3.actor_loss"),
-            Item("complete"),
-            Item("behaves", folder="tests_behavior"),
-            _of_claim("sac.actor_loss"),
-            _of_claim("sac.discount"),
-        ],
-        detail="sac.actor_loss",
-    )
-    assert kept == ["specification sac.actor_loss", "detail sac.actor_loss", "claim sac.actor_loss"]
-    assert left_out == ["detail td3.actor_loss", "complete", "behaves", "claim sac.discount"]
-
-
-def test_an_algorithm_leaves_out_the_families_of_the_others():
-    """A family that is no algorithm stays."""
-    kept, left_out = _kept(
-        [
-            _of_detail("ppo.value_clip"),
-            _of_detail("gae.truncation"),
-            _of_detail("sac.actor_loss"),
-            _of_claim("ppo.learning_rate"),
-            _of_claim("td3.policy_delay"),
-            Item("complete"),
-        ],
-        algorithm="ppo",
-    )
-    assert kept == [
-        "detail ppo.value_clip",
-        "detail gae.truncation",
-        "complete",
-        "claim ppo.learning_rate",
-    ]
-    assert left_out == ["detail sac.actor_loss", "claim td3.policy_delay"]
-
-
 def test_a_test_is_marked_with_what_it_is_about():
     """By its framework, its algorithm or the family of its detail, and slow if it trains."""
 
@@ -176,10 +142,9 @@ def test_a_test_is_marked_with_what_it_is_about():
     sb3 = frameworks.get("sb3")
     assert marks(_of_detail("gae.truncation")) == {"gae"}
     assert marks(_of_claim("sac.discount")) == {"sac"}
-    assert marks(Item("behaves", framework=sb3, algorithm="td3")) == {"sb3", "td3"}
-    assert marks(Item("behaves", framework=sb3, algorithm="td3", marked=True)) == {
-        "sb3", "td3", "slow",
-    }  # fmt: skip
+    behaves = {"framework": sb3, "algorithm": "td3"}
+    assert marks(Item("behaves", **behaves)) == {"sb3", "td3"}
+    assert marks(Item("behaves", **behaves, marked=True)) == {"sb3", "td3", "slow"}
     assert marks(Item("complete")) == set()
     cell = Cell("sb3", "ppo", "Hopper-v4", "sb3", "short")
     training = SimpleNamespace(job=SimpleNamespace(cell=cell))
@@ -192,31 +157,17 @@ def _implementations(*markers):
     return [found.name for found in pytest_plugin._implementations(metafunc)]
 
 
-def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
-    """Every probe of a framework has a test, whose id is detail, framework and scope."""
-    monkeypatch.setattr(pytest_plugin, "list_implementations", _undocumented)
-    assert _implementations() == [
-        f"{detail.id}-some-{scope}"
-        for detail in catalogue.all_details()
-        for scope in ("library", "script")
-    ]
-
-
-def test_a_test_of_a_detail_asks_it_alone(monkeypatch):
-    """The marker names it."""
-    monkeypatch.setattr(pytest_plugin, "list_implementations", _undocumented)
-    assert _implementations(SimpleNamespace(args=("sac.actor_loss",))) == [
-        "sac.actor_loss-some-library",
-        "sac.actor_loss-some-script",
-    ]
-
-
 def _undocumented(adapter, id):
-    return [
-        Implementation(adapter, catalogue.get(id), scope, None)
-        for of, scope in adapter.observe.probes()
-        if of == id
-    ]
+    scopes = [scope for of, scope in adapter.observe.probes() if of == id]
+    return [Implementation(adapter, catalogue.get(id), scope, None) for scope in scopes]
+
+
+def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
+    """Its id is detail, framework and scope; a test with a marker asks the detail that it names."""
+    monkeypatch.setattr(pytest_plugin, "list_implementations", _undocumented)
+    assert _implementations() == [f"{id}-some-{scope}" for id, scope in PROBES]
+    names = _implementations(SimpleNamespace(args=("sac.actor_loss",)))
+    assert names == ["sac.actor_loss-some-library", "sac.actor_loss-some-script"]
 
 
 @pytest.mark.parametrize("arguments", [[()], [("sac.a", "sac.b")], [("sac.a",), ("sac.b",)]])
@@ -229,12 +180,8 @@ def test_a_test_of_several_details_is_refused(arguments):
 def test_details_are_named_whole_or_by_their_beginning():
     """A family, a part of it, an id; a name that only begins the same way is another one."""
     chosen = requested_names.find_detail_ids(["sac.critic_loss", "gae.value_target"])
-    assert chosen == {
-        "gae.value_target",
-        "sac.critic_loss.distance",
-        "sac.critic_loss.reduction",
-        "sac.critic_loss.scale",
-    }
+    losses = {f"sac.critic_loss.{name}" for name in ("distance", "reduction", "scale")}
+    assert chosen == {"gae.value_target", *losses}
     sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
     assert requested_names.find_detail_ids(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
@@ -285,13 +232,9 @@ def test_the_folder_of_formulas_asks_every_detail():
         cwd=suite.root(), env=worker_launch.worker_environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    wanted = {
-        f"{id}-sb3-{scope}" for id, scope in requested_names.list_probes(frameworks.get("sb3"))
-    }
-    collected = {
-        line.partition("test_detail[")[2].removesuffix("]") for line in listed.stdout.splitlines()
-    }
-    assert wanted - collected == set()
+    collected = set(re.findall(r"test_detail\[(.*)\]$", listed.stdout, re.MULTILINE))
+    probes = requested_names.list_probes(frameworks.get("sb3"))
+    assert {f"{id}-sb3-{scope}" for id, scope in probes} - collected == set()
 
 
 @pytest.mark.usefixtures("warm_python")
@@ -342,10 +285,8 @@ def test_a_session_says_how_many_details_it_asked():
     for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):
         [line] = _said(family, **{name: value})
         option = {"detail": "--detail", "keyword": "-k", "markexpr": "-m"}[name]
-        assert line == (
-            f"sb3: {len(family)} of {every} details checked, the others not selected "
-            f"({option} {value})"
-        )
+        checked = f"sb3: {len(family)} of {every} details checked"
+        assert line == f"{checked}, the others not selected ({option} {value})"
     scale = "sac.critic_loss.scale"
     [line] = _said([scale], algorithm="ppo")
     assert "were not checked: atari." in line
@@ -421,18 +362,15 @@ TOTAL = "  100 s 100%    85 in all"
 def test_a_long_run_ends_with_its_dearest_files(slowest, listed, lines):
     """Set-up, test and clean-up of all tests of a file count, those that failed as well."""
     printed = []
-    taken = [
-        ("a.py::one", "setup", 3.0, []),
-        ("a.py::one", "call", slowest, []),
-        ("a.py::one", "teardown", 0.0, [("cpu seconds", 80.0)]),
-        ("b.py::two", "call", 7.0, [("cpu seconds", 5.0)]),
-    ]
-    reports = [
-        pytest.TestReport(
-            name, ("", 0, ""), {}, "failed", None, when, duration=seconds, user_properties=more
-        )
-        for name, when, seconds, more in taken
-    ]
+
+    def report(name, when, duration, cpu_seconds=None):
+        properties = [("cpu seconds", cpu_seconds)] if cpu_seconds else []
+        of = (name, ("", 0, ""), {}, "failed", None, when)
+        return pytest.TestReport(*of, duration=duration, user_properties=properties)
+
+    reports = [report("a.py::one", "setup", 3.0), report("a.py::one", "call", slowest),
+               report("a.py::one", "teardown", 0.0, 80.0),
+               report("b.py::two", "call", 7.0, 5.0)]  # fmt: skip
     terminal = SimpleNamespace(
         stats={"": reports[:1], "passed": reports[1:3], "failed": reports[3:], "warnings": [None]},
         config=SimpleNamespace(getoption={"--dearest": listed}.get),
@@ -441,22 +379,6 @@ def test_a_long_run_ends_with_its_dearest_files(slowest, listed, lines):
     )
     pytest_terminal_summary(terminal)
     assert printed == lines
-
-
-def test_what_starts_and_judges_the_tests_imports_no_framework():
-    """All details that have to be asked are known without the seconds that imports take."""
-    code = """
-import sys
-from rlregress import frameworks
-from rlregress.details import requested_names
-from rlregress.gate import gate_run
-print(all(map(requested_names.list_probes, frameworks.installed())), "torch" in sys.modules)
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", code], env=worker_launch.worker_environment(),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert ended.stdout == "True False\n"
 
 
 @pytest.mark.parametrize("torch", ["2.13.0+cpu", "2.0.0"])

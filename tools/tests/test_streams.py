@@ -48,88 +48,62 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     store = store_with(tmp_path / "runs", "0000-damaged")
     reading, writing = os.pipe()
     os.close(reading)
-    given = [] if command == "details" else ["--store", store]
-    ended = started(*command.split(), *given, stdout=writing)
+    words = [] if command == "details" else ["--store", store]
+    process = started(*command.split(), *words, stdout=writing)
     os.close(writing)
-    assert (ended.returncode, ended.stderr) == (code, "")
+    assert (process.returncode, process.stderr) == (code, "")
 
 
 @pytest.mark.parametrize(
-    "given",
-    every(
-        4,
-        [
-            ["--version"],
-            ["--help"],
-            ["plan", "--help"],
-            ["details"],
-            ["runs", "status", "--store", "{}"],
-            ["runs", "status", "--verify", "--store", "{}"],
-            ["plan", "--framework", "sb3"],
-        ],
-    ),
-)
-def test_an_output_without_room_is_said(given, tmp_path):
+    "words",
+    every(4, ["--version", "--help", "plan --help", "details", "runs status --store {}",
+              "runs status --verify --store {}", "plan --framework sb3"]),
+)  # fmt: skip
+def test_an_output_without_room_is_said(words, tmp_path):
     """One sentence, and no complaint of Python as it ends."""
     store = store_with(tmp_path / "runs", "0000-damaged")
-    given = [each.format(store) for each in given]
+    words = [each.format(store) for each in words.split()]
     with open("/dev/full", "w", encoding="utf-8") as full:
-        ended = started(*given, stdout=full)
-    assert ended.returncode == 2
-    assert ended.stderr == (
+        process = started(*words, stdout=full)
+    assert process.returncode == 2
+    assert process.stderr == (
         "rlregress: what the command prints cannot be written: No space left on device; expected "
         "an output with room\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("given", "closed", "code"),
-    every(
-        3,
-        [
-            ("--version", ">&-", 0),
-            ("--version", "2>&-", 0),
-            ("nonsense", ">&- 2>&-", 2),
-            ("runs status --verify --store runs", ">&- 2>&-", 1),
-            ("nonsense", "2>/dev/full", 2),
-        ],
-    ),
-)
-def test_streams_that_are_closed_are_those_of_nobody(given, closed, code, tmp_path):
+    ("words", "closed", "code"),
+    every(3, [("--version", ">&-", 0), ("--version", "2>&-", 0), ("nonsense", ">&- 2>&-", 2),
+              ("nonsense", "2>/dev/full", 2),
+              ("runs status --verify --store runs", ">&- 2>&-", 1)]),
+)  # fmt: skip
+def test_streams_that_are_closed_are_those_of_nobody(words, closed, code, tmp_path):
     """The exit code says it alone; 1 would be a verdict."""
     store_with(tmp_path / "runs", "0000-damaged")
-    line = f'"{sys.executable}" -m rlregress {given} {closed}'
-    ended = subprocess.run(
-        line, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert (ended.returncode, "Traceback" in ended.stdout + ended.stderr) == (code, False)
+    line = f'"{sys.executable}" -m rlregress {words} {closed}'
+    process = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    assert (process.returncode, "Traceback" in process.stdout + process.stderr) == (code, False)
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
-    every(
-        5,
-        [
-            ("CLEANRL_HOME", ["--version"]),
-            ("RLREGRESS_CACHE", ["upgrade", "stable-baselines3==0.0.1", "installed"]),
-            ("GITHUB_WORKSPACE", ["runs", "status"]),
-            ("MPLCONFIGDIR", ["runs", "status"]),
-            ("XDG_CONFIG_HOME", ["runs", "status"]),
-        ],
-    ),
-)
-def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, given, tmp_path):
+    ("name", "words"),
+    every(5, [("CLEANRL_HOME", ["--version"]),
+              ("RLREGRESS_CACHE", ["upgrade", "stable-baselines3==0.0.1", "installed"]),
+              *((name, ["runs", "status"])
+                for name in ("GITHUB_WORKSPACE", "MPLCONFIGDIR", "XDG_CONFIG_HOME"))]),
+)  # fmt: skip
+def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, words, tmp_path):
     """Nor is one that says something else than how wide a terminal is."""
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    more = ["--store", store_with(tmp_path / "runs")] if given == ["runs", "status"] else []
+    more = ["--store", store_with(tmp_path / "runs")] if words == ["runs", "status"] else []
     widths = {"COLUMNS": "9" * 11, "TERMINAL_WIDTH": "wide", "MPLBACKEND": "agg"}
-    ended = started(
-        *given, *more, stdout=subprocess.PIPE, env={**os.environ, **widths, name: str(loop)}
-    )
-    assert "Traceback" not in ended.stderr
-    assert "error of the suite" not in ended.stderr
-    assert ended.returncode == (2 if given[0] == "upgrade" else 0)
+    environment = {**os.environ, **widths, name: str(loop)}
+    process = started(*words, *more, stdout=subprocess.PIPE, env=environment)
+    assert "Traceback" not in process.stderr
+    assert "error of the suite" not in process.stderr
+    assert process.returncode == (2 if words[0] == "upgrade" else 0)
 
 
 def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
@@ -187,14 +161,9 @@ def test_what_a_failing_test_says_is_not_obeyed_either(tmp_path):
     test = tmp_path / "test_it.py"
     text = "a\n::error::x\x1b]0;t\x07"
     test.write_text(f"import pytest\ndef test_it():\n    pytest.fail({text!r}, pytrace=False)\n")
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "rlregress.pytest_plugin", "-q", str(test)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert ended.returncode == 1
-    assert ": :error::x\\x1b]0;t\\x07" in ended.stdout
-    assert "\x1b" not in ended.stdout
-    assert "\n::" not in ended.stdout
+    words = ["-m", "pytest", "-p", "rlregress.pytest_plugin", "-q", str(test)]
+    process = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert process.returncode == 1
+    assert ": :error::x\\x1b]0;t\\x07" in process.stdout
+    assert "\x1b" not in process.stdout
+    assert "\n::" not in process.stdout

@@ -37,13 +37,15 @@ def _call(
     """Run a command that knows nothing of this checkout; fails the test unless it ends so."""
     hidden = ("PYTHONPATH", "PYTEST_", "RLREGRESS_", "CLEANRL_HOME", "COV_")
     clean = {name: v for name, v in os.environ.items() if not name.startswith(hidden)}
-    ended = subprocess.run(
+    process = subprocess.run(
         [str(part) for part in command],
         cwd=cwd, env={**clean, "OMP_NUM_THREADS": "1", **(variables or {})},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert ended.returncode == code, f"{command}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}"
-    return ended
+    assert process.returncode == code, (
+        f"{command}: {process.stdout[-2000:]}{process.stderr[-2000:]}"
+    )
+    return process
 
 
 def _in_git() -> list[str]:
@@ -103,31 +105,26 @@ cli.main()
 
 @pytest.mark.parametrize(
     ("points", "words", "reason"),
-    [
-        ({}, ["study", "rank", "x.csv"], "which is not installed"),
-        ({}, ["selftest"], "which is not installed"),
-        (
-            {"study": "rlregress_studies.gone:STUDY"},
-            ["study", "--help"],
-            "which cannot be imported (No module named 'rlregress_studies.gone')",
-        ),
-    ],
-)
+    [({}, ["study", "rank", "x.csv"], "which is not installed"),
+     ({}, ["selftest"], "which is not installed"),
+     ({"study": "rlregress_studies.gone:STUDY"}, ["study", "--help"],
+      "which cannot be imported (No module named 'rlregress_studies.gone')")],
+)  # fmt: skip
 def test_commands_of_a_missing_package_say_what_to_install(points, words, reason):
     """Entry points are asked: the folders of a clone can be imported all the same."""
 
-    def ended(*words: str) -> subprocess.CompletedProcess[str]:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", _WITH_ENTRY_POINTS, repr(points), *words]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     package = {"study": "studies", "selftest": "power"}[words[0]]
-    missing = ended(*words)
+    missing = run(*words)
     assert (missing.returncode, missing.stdout) == (2, "")
     assert missing.stderr == (
         f"rlregress: 'rlregress {words[0]}' is in the package rlregress-{package}, {reason}; "
         f"install it from a clone of rlregress: pip install ./tools/rlregress_{package}\n"
     )
-    listed = ended("--help").stdout
+    listed = run("--help").stdout
     assert "  trend " in listed
     assert f"  {words[0]} " not in listed
 
@@ -155,9 +152,13 @@ def site(tmp_path: Path) -> Path:
 
 
 def _python(code: str, path: Path | str, cache: Path, cwd: Path) -> str:
-    """What Python, with a path of modules, prints of ``suite``; no installed package is seen."""
+    """What Python, with a path of modules, prints of ``suite``; no installed package is seen.
+
+    The sentence of an error is printed, too.
+    """
     variables = {"PYTHONPATH": str(path), suite.CACHE_VARIABLE: str(cache)}
-    program = "from rlregress import suite\n" + code
+    program = "from rlregress import suite\nfrom rlregress.errors import UserError\n"
+    program += f"try: {code}\nexcept UserError as error: print(error)"
     return _call([sys.executable, "-S", "-c", program], cwd, variables).stdout.strip()
 
 
@@ -165,7 +166,7 @@ def test_another_environment_sees_the_library_alone(site, tmp_path):
     """What is installed beside a wheel is not on the path of a side; its baselines are found."""
     cache, say = tmp_path / "cache", "print(suite.library())"
     library = _python(say, site, cache, tmp_path)
-    code = "import importlib.util as i\nprint(i.find_spec('beside') is None, suite.baselines())"
+    code = "import importlib.util as i; print(i.find_spec('beside') is None, suite.baselines())"
     baselines = site / "rlregress" / "suite" / "baselines"
     assert _python(code, library, cache, tmp_path) == f"True {baselines}"
     assert _python(code, site, cache, tmp_path) == f"False {baselines}"
@@ -182,22 +183,14 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
         return _python(code, site, tmp_path / "cache", tmp_path / "here")
 
     assert text("print(suite.workplace())") == str(tmp_path / "here")
-    assert text(
-        "from rlregress.errors import UserError\n"
-        "try: suite.checkout('recording')\n"
-        "except UserError as error: print(error)"
-    ).startswith("recording writes into a checkout of rlregress, and this was installed from a ")
+    sentence = "recording writes into a checkout of rlregress, and this was installed from a "
+    assert text("suite.checkout('recording')").startswith(sentence)
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
     """The link to the library lies in the cache; its variable is named."""
     (tmp_path / "file").write_text("")
-    code = (
-        "from rlregress.errors import UserError\n"
-        "try: suite.library()\n"
-        "except UserError as error: print(error)"
-    )
-    text = _python(code, site, tmp_path / "file", tmp_path)
+    text = _python("suite.library()", site, tmp_path / "file", tmp_path)
     assert text.startswith(f"the cache {tmp_path / 'file'} cannot be written: ")
     assert text.endswith(suite.CACHE_VARIABLE)
 
@@ -212,10 +205,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     # what these import from PYTHONPATH here is no part of what is tested
     tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    _call(
-        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder],
-        suite.root(), tools,
-    )  # fmt: skip
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder]
+    _call(build, suite.root(), tools)
     [source] = folder.glob("*.tar.gz")
     _call([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], folder, tools)
     [wheel] = folder.glob("*.whl")
@@ -230,19 +221,19 @@ def environment(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     What the wheel depends on is that of this environment, without its editable installation.
     """
     folder = tmp_path_factory.mktemp("installed")
-    made = folder / "environment"
-    _call([sys.executable, "-m", "venv", "--without-pip", made], folder)
-    [packages] = made.glob("lib/python*/site-packages")
+    virtual_environment = folder / "environment"
+    _call([sys.executable, "-m", "venv", "--without-pip", virtual_environment], folder)
+    [packages] = virtual_environment.glob("lib/python*/site-packages")
     # a line of such a file adds a folder and reads none of the .pth files in it
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    python = made / "bin" / "python"
+    python = virtual_environment / "bin" / "python"
     _call([*PIP, "--python", python, "install", "--no-deps", "--no-index", built], folder)
     uv = Path(sys.executable).with_name("uv")
     if uv.exists():
-        (made / "bin" / "uv").symlink_to(uv)
+        (virtual_environment / "bin" / "uv").symlink_to(uv)
     where = _call([python, "-c", "import rlregress; print(rlregress.__file__)"], folder).stdout
     assert Path(where.strip()).is_relative_to(packages)
-    return made
+    return virtual_environment
 
 
 def _files(environment: Path) -> set[Path]:
@@ -255,21 +246,17 @@ def _files(environment: Path) -> set[Path]:
 def test_further_packages_work_from_wheels(environment, tmp_path):
     """Without them their commands say what to install; with them they read their wheels' data."""
     program, python = environment / "bin" / "rlregress", environment / "bin" / "python"
-    (tmp_path / "runs.csv").write_text(
-        "implementation,environment,seed,return\n"
-        + "".join(f"{name},X,{seed},{seed}\n" for name in "ab" for seed in range(5))
-    )
-    commands = (
-        (["study", "rank", "runs.csv"], "1 not separated", 0),
-        (
-            ["selftest", "histories", "--show", "--framework", "sb3"],
-            "pairs of neighbouring releases",
-            0,
-        ),
-        (["selftest", "faults", "--tiers", "--show", "--framework", "skrl"], "| skrl ", 0),
-    )
-    for words, _, _ in commands:
-        assert "install it from a clone" in _call([program, *words], tmp_path, code=2).stderr
+    rows = [f"{name},X,{seed},{seed}" for name in "ab" for seed in range(5)]
+    header = "implementation,environment,seed,return"
+    (tmp_path / "runs.csv").write_text("\n".join([header, *rows]))
+    commands = {
+        "study rank runs.csv": "1 not separated",
+        "selftest histories --show --framework sb3": "pairs of neighbouring releases",
+        "selftest faults --tiers --show --framework skrl": "| skrl ",
+    }
+    for words in commands:
+        process = _call([program, *words.split()], tmp_path, code=2)
+        assert "install it from a clone" in process.stderr
     tools = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     for package in OWN_DATA:
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
@@ -277,8 +264,8 @@ def test_further_packages_work_from_wheels(environment, tmp_path):
     wheels = sorted(tmp_path.glob("*.whl"))
     _call([*PIP, "--python", python, "install", "--no-deps", "--no-index", *wheels], tmp_path)
     try:
-        for words, value, code in commands:
-            assert value in _call([program, *words], tmp_path, code=code).stdout
+        for words, value in commands.items():
+            assert value in _call([program, *words.split()], tmp_path).stdout
     finally:
         _call([*PIP, "--python", python, "uninstall", "-y", *OWN_DATA], tmp_path)
 
@@ -286,34 +273,26 @@ def test_further_packages_work_from_wheels(environment, tmp_path):
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("arguments", "value"),
-    [
-        (["details", "ppo.value_clip"], "ppo.value_clip"),
-        (["plan"], "CPU minutes of fresh seeds, at most"),
-        (["details", "--installed", "--framework", "sb3"], "sac.critic_loss.scale"),
-        (["compare", "sb3", "torchrl"], "sac.critic_loss.scale"),
-        (
-            ["check", "--framework", "sb3", "--algorithm", "td3", "--budget", "smoke"]
-            + ["--seeds", "1", "-n", "2", "--report", "report"],
-            "report:",
-        ),
-    ],
-    ids=["details", "plan", "installed", "compare", "check"],
-)
+    [("details ppo.value_clip", "ppo.value_clip"), ("plan", "CPU minutes of fresh seeds, at most"),
+     ("details --installed --framework sb3", "sac.critic_loss.scale"),
+     ("compare sb3 torchrl", "sac.critic_loss.scale"),
+     ("check --framework sb3 --algorithm td3 --budget smoke --seeds 1 -n 2 --report report",
+      "report:")],
+)  # fmt: skip
 def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, value):
     """Every command answers from the wheel alone, and writes nothing into it."""
     before = _files(environment)
     # a training of the smoke budget says nothing of returns
-    code = EXIT_CODES[INCONCLUSIVE] if arguments[0] == "check" else 0
-    ended = _call([environment / "bin" / "rlregress", *arguments], tmp_path, code=code)
-    assert value in ended.stdout
+    code = EXIT_CODES[INCONCLUSIVE] if arguments.startswith("check") else 0
+    process = _call([environment / "bin" / "rlregress", *arguments.split()], tmp_path, code=code)
+    assert value in process.stdout
     assert _files(environment) == before
-    if arguments[0] == "check":
+    if arguments.startswith("check"):
         verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
         assert not verdict["unjudged"]
         tests = verdict["frameworks"]["sb3"]["tests"]
-        assert {tier for tier, of in tests.items() if of.get("passed")} == {
-            "unit", "behavior", "performance",
-        }  # fmt: skip
+        passed = {tier for tier, counts in tests.items() if counts.get("passed")}
+        assert passed == {"unit", "behavior", "performance"}
         # the run is below the current folder
         assert list((tmp_path / "runs").rglob("*.json*"))
 
@@ -324,16 +303,16 @@ def test_two_sides_are_judged_from_a_wheel(environment, tmp_path):
     command = ["upgrade", "stable-baselines3==2.8.0", "installed", "--no-returns"]
     before = _files(environment)
     program = environment / "bin" / "rlregress"
-    ended = subprocess.run(
+    process = subprocess.run(
         [program, *command, "--scenario", "none", "--algorithm", "td3"],
         cwd=tmp_path,
         env={k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "CLEANRL_HOME")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if "cannot be reached" in ended.stderr:
-        pytest.skip(f"an upgrade takes a package index: {ended.stderr.strip()}")
-    assert ended.returncode == 3, ended.stdout[-2000:] + ended.stderr[-2000:]
-    assert "Removed or incompatible: logger.read_csv" in ended.stdout
+    if "cannot be reached" in process.stderr:
+        pytest.skip(f"an upgrade takes a package index: {process.stderr.strip()}")
+    assert process.returncode == 3, process.stdout[-2000:] + process.stderr[-2000:]
+    assert "Removed or incompatible: logger.read_csv" in process.stdout
     assert _files(environment) == before
 
 
@@ -347,19 +326,19 @@ def _extras() -> list[str]:
 @pytest.mark.parametrize("extra", _extras())
 def test_an_extra_is_enough(built, tmp_path, extra):
     """In an environment with nothing else: tests pass, or are skipped with the line that helps."""
-    made = tmp_path / "environment"
-    _call([sys.executable, "-m", "venv", "--without-pip", made], tmp_path)
+    virtual_environment = tmp_path / "environment"
+    _call([sys.executable, "-m", "venv", "--without-pip", virtual_environment], tmp_path)
     named = f"rlregress[{extra}] @ {built.as_uri()}"
-    install = ["pip", "install", "--python", str(made / "bin" / "python"), named]
+    install = ["pip", "install", "--python", str(virtual_environment / "bin" / "python"), named]
     try:
         installer.run([*install, "-c", str(suite.root() / "constraints.txt")], named)
     except installer.Unreachable as error:
         pytest.skip(f"an installation takes a package index: {error}")
-    program = made / "bin" / "rlregress"
+    program = virtual_environment / "bin" / "rlregress"
     if extra not in ("sb3", "torchrl", "cleanrl", "contrib", "rsl-rl", "skrl", "all"):
-        ended = _call([program, "check"], tmp_path, code=2)
-        assert "no framework is installed; " in ended.stderr
-        assert "pip install 'rlregress[all]'" in ended.stderr
+        process = _call([program, "check"], tmp_path, code=2)
+        assert "no framework is installed; " in process.stderr
+        assert "pip install 'rlregress[all]'" in process.stderr
         return
     of_tests = ["tests_unit", "tests_behavior", "-q", "-rs", "-p", "no:cacheprovider"]
     some = "gae or warp_frame or different_frames or same_seed and td3"
@@ -374,12 +353,11 @@ def test_an_extra_is_enough(built, tmp_path, extra):
 @pytest.mark.parametrize("options", [[], ["-p", "rlregress.pytest_plugin", "--framework", "sb3"]])
 def test_pytest_finds_the_tests_of_a_wheel(environment, tmp_path, options):
     """By the name of their package; options of the suite take its plugin."""
-    ended = _call(
+    process = _call(
         [environment / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider", *options]
         + ["--pyargs", "rlregress.suite", "-q", "-k", "critic_loss and sb3 and not slow"],
         tmp_path,
     )
-    assert " passed" in ended.stdout
-    assert re.search(
-        r"^sb3: \d+ of \d+ details checked, the others not selected", ended.stdout, re.MULTILINE
-    )
+    assert " passed" in process.stdout
+    line = r"^sb3: \d+ of \d+ details checked, the others not selected"
+    assert re.search(line, process.stdout, re.MULTILINE)

@@ -52,21 +52,15 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     adapter = frameworks.get("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
         sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
-        fault_made = generated_faults.as_fault(fault, "sb3", sound, str(number))
-        assert (
-            source.replaced(sound, fault_made.old, fault_made.new, fault_made.occurrence)
-            == fault.text
-        )
+        seeded = generated_faults.as_fault(fault, "sb3", sound, str(number))
+        assert source.replaced(sound, seeded.old, seeded.new, seeded.occurrence) == fault.text
 
 
 def test_the_second_of_two_equal_lines_is_meant():
     """The line of the fault decides, not the first that looks alike."""
     text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
-    (fault,) = [
-        missed
-        for missed in mutation.faults("m.py", "f", 1, 4, text)
-        if (missed.line, missed.operator) == (3, "constant")
-    ]
+    faults = mutation.faults("m.py", "f", 1, 4, text)
+    (fault,) = [each for each in faults if (each.line, each.operator) == (3, "constant")]
     fault_made = generated_faults.as_fault(fault, "sb3", text, "f")
     assert fault_made.occurrence == 2
     assert source.replaced(text, fault_made.old, fault_made.new, 2) == fault.text
@@ -77,18 +71,14 @@ def test_edits_of_a_file_are_those_of_its_functions():
     """Each place once, under the innermost function; statements of the module have none."""
     text = "y = 1 + 1\n\n\ndef f(x):\n    def g(z):\n        return z + 1\n    return g(x) * 2\n"
     named = {(name, edit.line, edit.operator) for name, edit in mutation.edits(text)}
-    assert named == {
-        ("f.g", 6, "operator"), ("f.g", 6, "operand"), ("f.g", 6, "constant"),
-        ("f", 7, "operator"), ("f", 7, "operand"), ("f", 7, "constant"),
-    }  # fmt: skip
+    operators = ("operator", "operand", "constant")
+    assert named == {(*place, name) for place in (("f.g", 6), ("f", 7)) for name in operators}
 
 
 def test_a_framework_without_files_is_refused():
     """One sentence says where to name them."""
-    with pytest.raises(
-        UserError,
-        match=r"no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some",
-    ):
+    text = "no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some"
+    with pytest.raises(UserError, match=text):
         generated_faults.scope("cleanrl")
 
 
@@ -120,30 +110,16 @@ def test_a_process_that_a_fault_keeps_busy_is_ended_and_told(capfd):
 
 def outcome(line, message, run=True, operator="sign"):
     """A fault of one line, and what the tiers said of it."""
-    return Outcome(
-        file="m.py",
-        function="f",
-        line=line,
-        operator=operator,
-        old="x",
-        new="-x",
-        said=message,
-        run=run,
-    )
+    place = {"file": "m.py", "function": "f", "line": line, "old": "x", "new": "-x"}
+    return Outcome(**place, operator=operator, said=message, run=run)
 
 
 SEEN = outcome(1, {UNIT: "sac.critic_loss.scale", TRACE: ""})
 BY_TEST = outcome(2, {UNIT: "", TRACE: "", BEHAVIOR: "tests_behavior/test_counts.py::test_it"})
 UNSEEN = outcome(3, {UNIT: "", TRACE: "", BEHAVIOR: ""})
 NOT_RUN = outcome(4, {UNIT: "", TRACE: "", BEHAVIOR: ""}, run=False, operator="bound")
-DRAWN = Drawn(
-    framework="sb3",
-    versions={"stable-baselines3": "9.9.9"},
-    of=40,
-    draw=0,
-    faults=(SEEN, BY_TEST, UNSEEN, NOT_RUN),
-    date="2026-11-24",
-)
+DRAWN = Drawn(framework="sb3", versions={"stable-baselines3": "9.9.9"}, of=40, draw=0,
+              faults=(SEEN, BY_TEST, UNSEEN, NOT_RUN), date="2026-11-24")  # fmt: skip
 
 
 def explain(monkeypatch, *rows):
@@ -199,12 +175,10 @@ def answering(monkeypatch, folder, found):
         return answered
 
     monkeypatch.setattr(generated_faults, "_folder", lambda: folder)
-    monkeypatch.setattr(
-        generated_faults, "scope", lambda name: ("stable_baselines3/common/noise.py",)
-    )
-    for tier, name in (
-        (UNIT, "_unit"), (TRACE, "_traced"), (CALLS, "_called"), (BEHAVIOR, "_behaving"),
-    ):  # fmt: skip
+    files = ("stable_baselines3/common/noise.py",)
+    monkeypatch.setattr(generated_faults, "scope", lambda name: files)
+    names = {UNIT: "_unit", TRACE: "_traced", CALLS: "_called", BEHAVIOR: "_behaving"}
+    for tier, name in names.items():
         monkeypatch.setattr(tier_power, name, query(tier))
     return requested
 
@@ -212,11 +186,8 @@ def answering(monkeypatch, folder, found):
 def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     """Kept answers hold for the tests that gave them; another test may see what none has seen."""
     adapter = frameworks.get("sb3")
-    requested = answering(
-        monkeypatch,
-        tmp_path,
-        {UNIT: no_number, TRACE: no_number, CALLS: no_number, BEHAVIOR: lambda number: "a test"},
-    )
+    found = {UNIT: no_number, TRACE: no_number, CALLS: no_number, BEHAVIOR: lambda number: "a test"}
+    requested = answering(monkeypatch, tmp_path, found)
 
     def judge():
         requested.clear()
@@ -228,9 +199,8 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     assert judge() == [(tier, 0) for tier in TIERS]
     monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
     assert judge() == by_tier
-    assert [(outcome.draw, outcome.tests) for outcome in generated_faults.load_all_results()] == [
-        (0, "other tests")
-    ]
+    (drawn,) = generated_faults.load_all_results()
+    assert (drawn.draw, drawn.tests) == (0, "other tests")
 
 
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
@@ -244,9 +214,8 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     assert len(unseen) == 3
     explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
     assert tier_power.shares(drawn) == (1, 3)
-    requested = answering(
-        monkeypatch, tmp_path, {**first, TRACE: lambda number: "a training" * (number == 1)}
-    )
+    later = {**first, TRACE: lambda number: "a training" * (number == 1)}
+    requested = answering(monkeypatch, tmp_path, later)
     (second_draw,) = tier_power.probe_again(adapter, 1, lambda message: None)
     assert requested == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
     assert [fault.said for fault in second_draw.faults] == [fault.said for fault in drawn.faults]
@@ -280,7 +249,6 @@ def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
 
 def test_explanations_are_of_kept_faults_that_nothing_sees():
     """None is left of a fault that is seen, or that was never drawn."""
-    unseen = {
-        (of.framework, fault.name) for of in KEPT for fault in of.faults if not fault.detected_by
-    }
+    faults = [(drawn.framework, fault) for drawn in KEPT for fault in drawn.faults]
+    unseen = {(name, fault.name) for name, fault in faults if not fault.detected_by}
     assert set(generated_faults.explained()) <= unseen

@@ -17,10 +17,8 @@ from rlregress.upgrade import cached_folders
 
 from .short_runs import PACKAGE, jobs, other_code, rlregress
 
-RUNS = (
-    *("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo"),
-    *("--environment", "InvertedPendulum-v4", "--seeds", "1"),
-)
+RUNS = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo",
+        "--environment", "InvertedPendulum-v4", "--seeds", "1")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +35,8 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
     assert listed.stdout.startswith(f"with {tree} (tree): ")
     assert f"\none run: PYTHONPATH={tree}:" in listed.stdout
     (manifest,) = (tmp_path / "manifests").iterdir()
-    plain = rlregress(
-        "runs", "run", "--manifest", str(manifest), "--index", "0", "--store", str(tmp_path)
-    )
+    run = ("runs", "run", "--manifest", str(manifest), "--index", "0")
+    plain = rlregress(*run, "--store", str(tmp_path))
     assert plain.returncode == 2
     assert f"would train other code than planned: '{PACKAGE}' has the digest" in plain.stderr
 
@@ -75,12 +72,10 @@ def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
 def test_versions_that_are_none_are_refused(versions, reason, tmp_path, command):
     """In one sentence, before anything is written."""
     store = tmp_path / "store"
-    code, printed, error = command(
-        "runs", "launch", "--with", versions, *RUNS, "--store", str(store)
-    )
-    assert (code, printed) == (2, "")
+    words = ("runs", "launch", "--with", versions, *RUNS, "--store", str(store))
+    code, printed, error = command(*words)
+    assert (code, printed, error.count("\n")) == (2, "", 1)
     assert reason in error
-    assert error.count("\n") == 1
     assert not store.exists()
 
 
@@ -101,17 +96,13 @@ def test_environments_that_others_may_write_are_not_used(which, tmp_path, comman
 
 @pytest.mark.skipif(os.getuid() != 0, reason="root alone can give a folder to others")
 def test_environments_of_another_user_are_not_used(tmp_path, monkeypatch):
-    """But of the group of a shared store."""
+    """But of the group of a shared store, and if one trusts them, as checkpoints are."""
     os.chown(tmp_path, 54321, 54321)
     with pytest.raises(UserError, match="is not yours alone: it belongs to the user 54321"):
         commands_versions._check_owner(tmp_path)
     tmp_path.chmod(0o775)
     monkeypatch.setattr(os, "getgroups", lambda: [54321])
     commands_versions._check_owner(tmp_path)
-
-
-def test_environments_of_others_are_used_if_one_trusts_them(tmp_path, monkeypatch):
-    """As checkpoints are."""
     tmp_path.chmod(0o777)
     with pytest.raises(UserError, match="are not used"):
         commands_versions._check_owner(tmp_path)

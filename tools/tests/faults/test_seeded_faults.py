@@ -15,26 +15,16 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.gate.stored_throughput import QUANTITIES
+from rlregress.model import fault_results
 from rlregress.model.detail_answers import variant_words
-from rlregress.model.fault_results import (
-    BEHAVIOR,
-    DETAILS,
-    OPTIONS,
-    RETURNS,
-    THROUGHPUT,
-    TRACES,
-)
+from rlregress.model.fault_results import DETAILS, OPTIONS, RETURNS, THROUGHPUT
 from tools.tests.nightly import all_frameworks
 from tools.tests.small_adapters import SmallAdapter
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
-INSTALLED = sorted(
-    {adapter.name for adapter in frameworks.installed() if adapter.framework.expectations is None}
-)
-ESSENTIAL = [
-    fault for fault in fault_tables.select_faults(DETAILS, INSTALLED, []) if fault.essential
-]
+INSTALLED = sorted({x.name for x in frameworks.installed() if x.framework.expectations is None})
+ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, []) if x.essential]
 
 
 def _beside(fault):
@@ -43,10 +33,7 @@ def _beside(fault):
 
 
 @pytest.mark.parametrize(
-    "fault",
-    all_frameworks(
-        ESSENTIAL, lambda fault: fault.framework, lambda fault: f"{fault.framework}-{fault.name}"
-    ),
+    "fault", all_frameworks(ESSENTIAL, lambda x: x.framework, lambda x: f"{x.framework}-{x.name}")
 )
 def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
@@ -108,14 +95,8 @@ def test_a_fault_stands_after_the_detail_that_it_turns(name):
     assert wrong == []
 
 
-GOOD = {
-    "name": "whole",
-    "file": "package/sac.py",
-    "old": "0.5 * ",
-    "new": "",
-    "turns": ["sac.critic_loss.scale"],
-    "finds": "none",
-}
+GOOD = {"name": "whole", "file": "package/sac.py", "old": "0.5 * ", "new": "",
+        "turns": ["sac.critic_loss.scale"], "finds": "none"}  # fmt: skip
 
 
 @pytest.fixture
@@ -151,16 +132,11 @@ def test_a_framework_without_faults_is_named(load):
 
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
-    fault = next(
-        one
-        for one in fault_tables.select_faults(DETAILS, INSTALLED, [])
-        if frameworks.get(one.framework).code.locate(one.file) is not None
-    )
+    known = fault_tables.select_faults(DETAILS, INSTALLED, [])
+    fault = next(x for x in known if frameworks.get(x.framework).code.locate(x.file) is not None)
     other = replace(fault, old="no such text", occurrence=0)
-    with (
-        pytest.raises(UserError, match="does not fit this version: .* 'no such text' 0 times"),
-        injection.injected(other),
-    ):
+    text = "does not fit this version: .* 'no such text' 0 times"
+    with pytest.raises(UserError, match=text), injection.injected(other):
         pass
 
 
@@ -171,7 +147,9 @@ def test_an_unknown_fault_is_named():
         fault_tables.select_faults(DETAILS, INSTALLED, [name[:-1]])
 
 
-@pytest.mark.parametrize("name", [TRACES, OPTIONS, BEHAVIOR, RETURNS, THROUGHPUT])
+@pytest.mark.parametrize(
+    "name", [fault_results.TRACES, OPTIONS, fault_results.BEHAVIOR, RETURNS, THROUGHPUT]
+)
 def test_every_table_is_read_in_the_one_format(name):
     """The facts of each instrument: of a known framework, with what has to detect the fault."""
     faults = fault_tables.load(name, frameworks.names())

@@ -193,16 +193,10 @@ def test_formulas_verdicts_and_results_import_numpy_and_scipy_only():
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "import torch",
-        "def late():\n    import pandas",
-        "from rlregress.frameworks import get",
-        "from ..details import catalogue",
-        "from rlregress import verdicts",
-        "import rlregress",
-        "import importlib",
-    ],
-)
+    ["import torch", "def late():\n    import pandas", "from rlregress.frameworks import get",
+     "from ..details import catalogue", "from rlregress import verdicts", "import rlregress",
+     "import importlib"],
+)  # fmt: skip
 def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
     """Another package, or another part of the library, is found wherever the import stands."""
     clean = "import math\nimport numpy as np\nfrom scipy import stats\n"
@@ -213,6 +207,7 @@ def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
     assert len(judges_that_import_too_much(library)) == 1
 
 
+@cache
 def loaded_with_judges(tools: Path) -> set[str]:
     """Top-level modules that a new process has loaded once it has imported all judges."""
     names = [
@@ -221,29 +216,24 @@ def loaded_with_judges(tools: Path) -> set[str]:
         for path in sorted((tools / "rlregress" / judge).glob("[!_]*.py"))
     ]
     code = f"import {', '.join(names)}, sys\nprint(*{{n.partition('.')[0] for n in sys.modules}})"
-    command = [sys.executable, "-c", code]
     environment = {**os.environ, "PYTHONPATH": str(tools)}
-    ended = subprocess.run(
-        command, env=environment, cwd=tools, capture_output=True, text=True, check=True
-    )
-    return set(ended.stdout.split())
+    command = [sys.executable, "-c", code]
+    return set(subprocess.check_output(command, env=environment, cwd=tools, text=True).split())
 
 
 def test_formulas_and_verdicts_load_no_framework():
     """Once all of them are imported, neither PyTorch nor Gymnasium nor a framework is loaded."""
     loaded = loaded_with_judges(LIBRARY.parent)
     assert {"numpy", "scipy", "rlregress"} <= loaded
-    modules = {
-        module for name in frameworks.names() for module in frameworks.get(name).framework.modules
-    }
-    assert loaded & ({"torch", "gymnasium", "tensordict"} | modules) == set()
+    assert not loaded & {"torch", "gymnasium", "tensordict"}
+    for name in frameworks.names():
+        assert not loaded & set(frameworks.get(name).framework.modules)
 
 
 def test_what_is_loaded_by_a_roundabout_way_is_found(tmp_path):
     """A formula that imports a package by its name, at run time, has loaded it."""
     text = "importlib = __import__('importlib')\nimportlib.import_module('wave')\n"
-    files = {"formulas/sac.py": text, "verdicts/looks.py": ""}
-    write(tmp_path / "rlregress", files)
+    write(tmp_path / "rlregress", {"formulas/sac.py": text, "verdicts/looks.py": ""})
     assert "wave" in loaded_with_judges(tmp_path)
     assert "wave" not in loaded_with_judges(LIBRARY.parent)
 
@@ -263,33 +253,23 @@ def test_what_runs_in_foreign_environments_voids_what_another_one_left_there():
 
 @pytest.mark.parametrize(
     ("line", "named"),
-    [
-        ("import rich", "training/store.py:3 imports rich"),
-        ("import tomllib", "training/store.py:3 imports tomllib"),
-        ("import other", "training/store.py:3 imports other"),
-        (
-            "try: pass\nexcept* OSError: pass",
-            "training/store.py:4 Exception groups are only supported in Python 3.11",
-        ),
-    ],
-)
+    [*((f"import {name}", f"3 imports {name}") for name in ("rich", "tomllib", "other")),
+     ("try: pass\nexcept* OSError: pass",
+      "4 Exception groups are only supported in Python 3.11")],
+)  # fmt: skip
 def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named):
     """A module that the worker imports may not need more than the worker itself."""
     clean = "import json\nimport torch\n"
-    library = write(
-        tmp_path / "rlregress",
-        {
-            "inside/worker.py": "from rlregress.training import store\n",
-            "training/store.py": clean,
-            "training/pool.py": "import rich\n",
-            "frameworks/some/__init__.py": 'Framework(packages=("other", "torch"))\n',
-            "frameworks/some/probes.py": "import other.sac\n",
-        },
-    )
+    library = write(tmp_path / "rlregress", {
+        "inside/worker.py": "from rlregress.training import store\n",
+        "training/store.py": clean, "training/pool.py": "import rich\n",
+        "frameworks/some/__init__.py": 'Framework(packages=("other", "torch"))\n',
+        "frameworks/some/probes.py": "import other.sac\n",
+    })  # fmt: skip
     assert foreign_files_that_need_more(library) == []
     (library / "training" / "store.py").write_text(clean + line + "\n")
     [found] = foreign_files_that_need_more(library)
-    assert found.startswith(named)
+    assert found.startswith(f"training/store.py:{named}")
 
 
 #: module, a line of it that breaks a contract, the contract, and how it is named
@@ -325,13 +305,9 @@ def test_broken_contracts_are_named(tmp_path):
             file.write(f"\n{line}\n")
     command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"]
     checked = subprocess.run(
-        [*command, "--config", ROOT / "pyproject.toml"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [*command, "--config", ROOT / "pyproject.toml"], cwd=tmp_path, check=False, text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True,
+    )  # fmt: skip
     assert checked.returncode == 1
     # a contract's name, underlined, and what breaks it
     report = checked.stdout.partition("Broken contracts\n")[2]
@@ -351,10 +327,8 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     files = [path for path in files if "tests" not in path.relative_to(library).parts]
     # pyproject.toml is no data file, what a session or a process answers is none either, nor is
     # what is only written
-    others = (
-        *("upgrade/dependencies.py", "upgrade/requirements.py"),
-        "training/throughput_measurement.py",
-    )
+    others = ("upgrade/dependencies.py", "upgrade/requirements.py",
+              "training/throughput_measurement.py")  # fmt: skip
     files = [path for path in files if path.relative_to(library).as_posix() not in others]
     found = [
         f"{path.relative_to(library)}:{line} imports {name}"
@@ -372,11 +346,18 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
 
 
 def test_what_asks_other_processes_imports_neither_torch_nor_statistics():
-    """A gate, a command and the plugin start without what takes seconds to import."""
-    program = (
-        "import sys, rlregress.pytest_plugin, rlregress.cli.upgrade, rlregress.cli.check; "
-        "print(*sorted({'torch', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)))"
-    )
+    """A gate, a command and the plugin start without what takes seconds to import.
+
+    All details that have to be asked are known without it, too.
+    """
+    program = """
+import sys, rlregress.pytest_plugin, rlregress.cli.upgrade, rlregress.cli.check
+print(*sorted({'torch', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)))
+from rlregress import frameworks
+from rlregress.details import requested_names
+assert all(map(requested_names.list_probes, frameworks.installed()))
+print(*sorted({'torch'} & set(sys.modules)))
+"""
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout.split()) == (0, []), ended.stderr
 
@@ -388,14 +369,10 @@ def test_one_module_reads_the_data_files():
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "import tomllib",
-        "from yaml import safe_load",
-        "import csv",
-        "from pydantic import TypeAdapter",
-        "import json\njson.loads((suite.baselines() / 'x.json').read_text())",
-    ],
-)
+    ["import tomllib", "from yaml import safe_load", "import csv",
+     "from pydantic import TypeAdapter",
+     "import json\njson.loads((suite.baselines() / 'x.json').read_text())"],
+)  # fmt: skip
 def test_a_parser_beside_the_reader_is_found(tmp_path, line):
     """Another module that parses for itself is named."""
     clean = "import json\njson.loads('1')\nfrom pydantic import Field\n"
@@ -424,10 +401,10 @@ def imported_packages(root: Path) -> set[str]:
         for _, name in imports(path, root)
     }
     adapters = [frameworks.get(name) for name in frameworks.names()]
-    of_frameworks = {
-        module: [of.framework.packages[0]] for of in adapters for module in of.framework.modules
-    }
-    known = {**of_frameworks, **packages_distributions()}
+    known = {
+        module: [adapter.framework.packages[0]]
+        for adapter in adapters for module in adapter.framework.modules
+    } | packages_distributions()  # fmt: skip
     return {str(canonicalize_name(of)) for name in modules for of in known.get(name, (name,))}
 
 

@@ -48,7 +48,10 @@ def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **changes: 
 
 
 def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
-    """Returns of PPO hold; the others are said first, with the drop that would have been seen."""
+    """Returns of PPO hold; the others are said first, with the drop that would have been seen.
+
+    It says how its lines are read, and the error rate of its verdicts.
+    """
     code, text, report = night()
     page = stands_alone(text)
     assert code == 0
@@ -58,13 +61,17 @@ def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
     (card,) = page.texts("article", "card")
     missing = "Returns of SAC, TD3: formulas and behaviour alone were judged."
     assert card.index("Not judged") < card.index(missing) < card.index("Nothing changed that")
-    assert (
-        "No drop of returns was detected. The smallest drop that this check would have detected is"
-        in card
-    )
+    smallest = "The smallest drop that this check would have detected is"
+    assert f"No drop of returns was detected. {smallest}" in card
     assert "Nothing: go on." in card
     markdown = (report / "summary.md").read_text()
     assert f"- {missing}\n" in markdown
+    for sentence in words.LEGEND:
+        assert f"- {sentence}" in markdown
+        assert sentence.partition("'")[0] in text
+    assert "Percentages are shares of the stored mean" in markdown
+    assert "at most 5% of such checks" in page.texts("footer")[0]
+    assert "of such checks" in markdown
     values = json.loads((report / "verdict.json").read_text())
     assert values["extent"]["sb3"] == {"returns": ["ppo"], "others": ["sac", "td3"]}
     for fact in (values["started"], values["machine"], values["command"]):
@@ -81,7 +88,7 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     assert all(of.get("aria-label") for tag, of in page.tags if tag == "svg")
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
-    stored = next(s for s in baseline_runs.load_all_baselines() if s.cell.id == HOPPER)
+    stored = simulated.stored_cells()[HOPPER]
     (cell,) = [of for of in page.texts("article", "cell") if of.startswith(HOPPER)]
     for run_ in stored.runs:
         assert f"stored {run_.seed} {words.number(run_.final_return)}" in cell
@@ -91,8 +98,11 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     assert f"rlregress check --budget short --store {report.parent}/runs --cells {HOPPER}" in cell
 
 
-def test_a_drop_is_said_first_with_what_to_do(night):
-    """A cell that lost half of its return: regressed, by how much, and how to confirm it."""
+def test_a_drop_is_said_first_with_what_to_do(night, capsys):
+    """A cell that lost half of its return: regressed, by how much, and how to confirm it.
+
+    The last lines that are printed are the report, the same step, and the verdict.
+    """
     code, text, _ = night({HOPPER: 0.5})
     page = stands_alone(text)
     assert code == 1
@@ -105,15 +115,22 @@ def test_a_drop_is_said_first_with_what_to_do(night):
     assert ranks == sorted(ranks)
     assert {0, 2} <= set(ranks)
     assert page.texts("article", "cell")[0].startswith(HOPPER)
+    lines = capsys.readouterr().out.splitlines()
+    report, following, verdict = (
+        next(number for number, line in enumerate(lines) if line.startswith(beginning))
+        for beginning in ("report:", "next: ", "verdict sb3: regressed")
+    )
+    assert report < following < verdict
+    assert lines[following] == "next: Confirm with fresh seeds:"
+    # as a shell reads it
+    command = " ".join(lines[following + 1 : verdict]).replace(" \\ ", " ")
+    assert command.startswith("rlregress check ")
+    assert f"--cells {HOPPER} --first-seed 2000" in command
 
 
 def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path, monkeypatch):
     """Returns that vary too much, and nothing beside them: the numbers of seeds stand in front."""
-    cell = next(
-        s.cell
-        for s in baseline_runs.load_all_baselines()
-        if s.cell.id == "sb3-sac-Pendulum-v1-short"
-    )
+    cell = simulated.stored_cells()["sb3-sac-Pendulum-v1-short"].cell
     with_returns_alone([cell], tmp_path / "returns alone", monkeypatch)
     code, text, _ = night(cells=cell.id)
     (card,) = stands_alone(text).texts("article", "card")
@@ -220,41 +237,32 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     values = json.loads((report / "verdict.json").read_text())["frameworks"]["sb3"]["verdicts"]
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
-    of = values[HOPPER]
-    later = len(new) - of["new_seeds"]
+    verdict = values[HOPPER]
+    later = len(new) - verdict["new_seeds"]
     assert later >= 10
     mean = np.mean([record["final_return"] for record in new])
-    share = words.percent((mean - of["stored_mean"]) / of["scale"])
+    share = words.percent((mean - verdict["stored_mean"]) / verdict["scale"])
     message = f"{later} later runs, trained for other verdicts on this cell; the mean of all "
     message = f"not judged here: {message}{len(new)} is {words.number(mean)} ({share})"
-    judged_by = [
-        baseline_runs.read_numbers({**record, "status": "finished"})[CRITIC] for record in new
-    ]
-    factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(judged_by))
+    finished = [{**record, "status": "finished"} for record in new]
+    critics = [baseline_runs.read_numbers(record)[CRITIC] for record in finished]
+    factor = np.exp(values[f"{HOPPER} critic"]["stored_mean"] - np.mean(critics))
     markdown = (report / "summary.md").read_text()
     assert f"- {message}" in markdown
     assert factor > 1.1
     assert f"; of all {len(new)} the error is x{factor:.2f}" in markdown
     (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
     assert message in cell
-    judged = sorted(new, key=lambda record: record["seed"])[: of["new_seeds"]]
+    judged = sorted(new, key=lambda record: record["seed"])[: verdict["new_seeds"]]
     low, high = (f(record["final_return"] for record in judged) for f in (min, max))
     assert f"new runs between {words.number(low)} and {words.number(high)}; interq" in markdown
 
 
-def test_a_report_says_how_its_lines_are_read(night):
-    """What a percentage is a share of, and why an interval may be wider than what a line sees."""
-    _, text, report = night()
-    markdown = (report / "summary.md").read_text()
-    stands_alone(text)
-    for sentence in words.LEGEND:
-        assert f"- {sentence}" in markdown
-        assert sentence.partition("'")[0] in text
-    assert "Percentages are shares of the stored mean" in markdown
-
-
 def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
-    """A gate that ends in the midst leaves the report before as it was, and nothing of its own."""
+    """A gate that ends in the midst leaves the report before as it was, and nothing of its own.
+
+    A file of the gate before that another gate does not write is gone.
+    """
     _, _, report = night()
     before = {path.name: path.read_bytes() for path in report.iterdir()}
     written = {"report.html", "summary.md", "verdict.json", "gate.sarif"}
@@ -270,17 +278,10 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
         gate_run.judge_gate(new, lambda line: None)
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
     # nor is a file dropped that nobody listed
-    with (
-        pytest.raises(ValueError, match="verdicts.csv"),
-        gate_run.replace_report_folder(options) as new,
-    ):
+    unlisted = pytest.raises(ValueError, match="verdicts.csv")
+    with unlisted, gate_run.replace_report_folder(options) as new:
         (new.report / "verdicts.csv").write_text("")
     assert {path.name: path.read_bytes() for path in report.iterdir()} == before
-
-
-def test_what_the_gate_before_had_beyond_this_one_is_gone(night):
-    """A file that this gate does not write is none of its report."""
-    _, _, report = night()
     (report / "throughput.json").write_text("of another gate")
     night()
     assert not (report / "throughput.json").exists()
@@ -293,28 +294,12 @@ def test_five_lines_say_it_to_a_chat(night, capsys):
     lines = capsys.readouterr().out.splitlines()[-5:]
     assert code == 1
     assert lines[0] == "Gate: sb3 regressed"
-    assert lines[1].startswith(
-        "Not judged: Returns of SAC, TD3: formulas and behaviour alone were judged"
-    )
+    returns = "Returns of SAC, TD3: formulas and behaviour alone were judged"
+    assert lines[1].startswith(f"Not judged: {returns}")
     assert lines[2].startswith("What changed: test_aaa")
     assert f"--cells {HOPPER} --first-seed 2000" in lines[3]
     assert lines[4].endswith(str(report / "report.html"))
     assert max(map(len, lines)) <= 280
-
-
-def test_the_last_lines_say_what_to_do_next(night, capsys):
-    """The report, the next step, the verdict; the same step as on the page."""
-    night({HOPPER: 0.5})
-    lines = capsys.readouterr().out.splitlines()
-    report = next(number for number, line in enumerate(lines) if line.startswith("report:"))
-    following = next(n for n, line in enumerate(lines) if line.startswith("next: "))
-    verdict = next(n for n, line in enumerate(lines) if line.startswith("verdict sb3: regressed"))
-    assert report < following < verdict
-    assert lines[following] == "next: Confirm with fresh seeds:"
-    # as a shell reads it
-    command = " ".join(lines[following + 1 : verdict]).replace(" \\ ", " ")
-    assert command.startswith("rlregress check ")
-    assert f"--cells {HOPPER} --first-seed 2000" in command
 
 
 def test_the_worst_finding_is_the_first_card(night):
@@ -341,21 +326,15 @@ def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     result = result_of(simulated.detail_entries("no detail", "sb3"), trained={"sb3"})
     (card,) = gate_page.cards(result)
     assert card.badge.word == "inconclusive"
-    assert (
-        card.sentence
-        == f"{gate_report.UNJUDGED_BUDGET[0].upper()}{gate_report.UNJUDGED_BUDGET[1:]}."
-    )
-    assert [step.command for step in card.steps] == [
-        "rlregress check --budget short --framework sb3"
-    ]
+    first, *rest = gate_report.UNJUDGED_BUDGET
+    assert card.sentence == f"{first.upper()}{''.join(rest)}."
+    (step,) = card.steps
+    assert step.command == "rlregress check --budget short --framework sb3"
     assert "no returns are judged" in markdown_page.text(gate_page.page(result))
 
 
-def test_an_error_rate_is_given_where_returns_were_judged(night):
+def test_no_error_rate_is_given_where_no_returns_were_judged():
     """Of formulas and behaviour alone there is none."""
-    _, text, report = night()
-    assert "at most 5% of such checks" in stands_alone(text).texts("footer")[0]
-    assert "of such checks" in (report / "summary.md").read_text()
     result = result_of(simulated.detail_entries("no detail", "sb3"))
     page = stands_alone(gate_page.page(result).html())
     assert "formulas hold" in page.texts("article", "card")[0]
@@ -402,31 +381,15 @@ def result_of(entries, broken=(), trained=(), **given) -> GateResult:
 def test_72_cells_fit_into_two_megabytes():
     """Of cells with all that a page shows, with the new runs that the looks of one family ask."""
     stored_cells = simulated.stored_cells().items()
-    with_training = [
-        (n, stored) for n, stored in stored_cells if not stored.exclusion_reason(TRAINING)
-    ]
+    with_training = [item for item in stored_cells if not item[1].exclusion_reason(TRAINING)]
     cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((with_training * 72)[:72])}
     # a loss that most cells are long in doubt about
     entries = simulated.run_entries(cells, dict.fromkeys(cells, 0.1))
-    new, outcomes = report_data.collect_runs(entries), build_outcomes(entries)
+    new = report_data.collect_runs(entries)
     like = report_data.collect_runs([{"cell": stored.cell.id} for stored in cells.values()])
     runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
-    versions = {of.framework: {} for of in outcomes}
-    result = GateResult(
-        outcomes=outcomes,
-        broken=[],
-        unjudged=[],
-        versions=versions,
-        sources={},
-        copies=versions,
-        alpha=0.05,
-        budget="short",
-        seconds=1.0,
-        exit_code=0,
-        report_data=ReportData(
-            started="today", command="rlregress check", machine="here", runs=runs
-        ),
-    )
+    facts = {"started": "today", "command": "rlregress check", "machine": "here"}
+    result = result_of(entries, trained=None, report_data=ReportData(**facts, runs=runs))
     text = gate_page.page(result).html()
     page = stands_alone(text)
     assert len(page.texts("article", "cell")) == 72

@@ -25,15 +25,21 @@ FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
 WIDTHS = (40, 80, 100)
 
 
-def screen_of(result, width=80, folder=Path("report")):
-    """The lines of an upgrade's screen, as plain text."""
+def screens_of(result, widths=WIDTHS):
+    """Yield each width and the lines of an upgrade's screen, as plain text."""
     cards = upgrade_page.cards(result, FACTS)
-    report, *script, verdict = upgrade_text.last_lines(result, folder, width)
-    steps = screen.next_steps(cards, width)
-    closing = [(line, "") for line in (report, *steps, *script)]
-    return [
-        line.plain for line in screen.lines(cards, [*closing, (verdict, result.verdict)], width)
-    ]
+    for width in widths:
+        report, *script, verdict = upgrade_text.last_lines(result, Path("report"), width)
+        steps = screen.next_steps(cards, width)
+        closing = [(line, "") for line in (report, *steps, *script)]
+        lines = screen.lines(cards, [*closing, (verdict, result.verdict)], width)
+        yield width, [line.plain for line in lines]
+
+
+def assert_has_room(lines, width):
+    """It fits into the window."""
+    assert len(lines) <= screen.LINES
+    assert max(map(cell_len, lines)) <= width
 
 
 def hostile(name):
@@ -55,9 +61,8 @@ def hostile(name):
     )  # fmt: skip
     crash = Crash(side="B", error=f"E: {name}", at=name, by=name, executed=None)
     script = OfScript(held=replace(upgrades.traced(name), crash=crash))
-    results = upgrades.upgrade(
-        *[replace(part, title=name)] * 6, other_packages=entries, script=script
-    )
+    parts = [replace(part, title=name)] * 6
+    results = upgrades.upgrade(*parts, other_packages=entries, script=script)
     return replace(results, a=replace(results.a, text=name), b=replace(results.b, text=name))
 
 
@@ -71,39 +76,31 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_screen_has_forty_lines_and_the_width_of_the_window(name, width):
+def test_a_screen_has_forty_lines_and_the_width_of_the_window(name):
     """Whatever is called however, and however much of it there is."""
-    lines = screen_of(hostile(NAMES[name]), width)
-    assert len(lines) <= screen.LINES
-    assert max(map(cell_len, lines)) <= width
-    assert not any("\x1b" in line for line in lines)
+    for width, lines in screens_of(hostile(NAMES[name])):
+        assert_has_room(lines, width)
+        assert not any("\x1b" in line for line in lines)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("result", [*upgrades.REPORTS, *upgrades.CASES])
-def test_every_kind_of_result_has_room(result, width):
+def test_every_kind_of_result_has_room():
     """The verdict is the last line; in a narrow window, the last lines."""
-    results = (
-        upgrades.REPORTS[result]()
-        if result in upgrades.REPORTS
-        else upgrades.upgrade(upgrades.CASES[result][0])
-    )
-    lines = screen_of(results, width)
-    assert len(lines) <= screen.LINES
-    assert max(map(cell_len, lines)) <= width
-    verdict = f"verdict {results.a.text} -> {results.b.text}: {results.verdict}"
-    last = lines[-1] if width > 40 else " ".join(map(str.strip, lines[-2:]))
-    assert verdict in last
+    results = [make() for make in upgrades.REPORTS.values()]
+    results += [upgrades.upgrade(framework) for framework, *_ in upgrades.CASES.values()]
+    for result in results:
+        for width, lines in screens_of(result):
+            assert_has_room(lines, width)
+            verdict = f"verdict {result.a.text} -> {result.b.text}: {result.verdict}"
+            last = lines[-1] if width > 40 else " ".join(map(str.strip, lines[-2:]))
+            assert verdict in last
 
 
 def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     """Once, however many trainings there are; a training without one is counted."""
     function = upgrades.function()
-    source = diff_texts(
-        "SAC.train", ["    loss = 0.5 * sum(x)"], ["    loss = 1.0 * sum(x)"], (276, 276)
-    )
+    old, new = (f"    loss = {factor} * sum(x)" for factor in ("0.5", "1.0"))
+    source = diff_texts("SAC.train", [old], [new], (276, 276))
     cause = Cause(place=(function,), alone=function)
     names = [f"sac scenario{number}" for number in range(40)]
     framework = upgrades.of(
@@ -113,7 +110,8 @@ def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
         changed=[upgrades.SCALE],
         executions=(upgrades.reached(*names),),
     )
-    text = "\n".join(screen_of(upgrades.upgrade(framework)))
+    ((_, lines),) = screens_of(upgrades.upgrade(framework), [80])
+    text = "\n".join(lines)
     changed = text.partition("What changed\n")[2].partition("Not judged")[0].split("And also\n")
     assert changed[0].count("SAC.train") == 1
     explained = " ".join(changed[0].split())
