@@ -41,7 +41,7 @@ _LEADING_OUT = re.compile(
     "|shared|pin_memory|memmap|learner|render|progress"
 )
 #: CPU time that a training may take, in times of that with all defaults, and seconds more.
-_TIMES, _MORE = 10, 5.0
+_TIMES, _SECONDS = 10, 5.0
 #: times of that which may pass by the clock.
 _WAITED = 4
 
@@ -112,9 +112,9 @@ class OptionTrainings:
         captured = CapturedOptions(self.packages)
         for name, training in self.trainings.items():
             train = partial(_train, training, make_env, seed)
-            begun = time.process_time()
+            start = time.process_time()
             yield name, partial(captured.during, train)
-            seconds = _TIMES * (time.process_time() - begun) + _MORE
+            seconds = _TIMES * (time.process_time() - start) + _SECONDS
             # what is there already need not be looked through whenever a network is let go
             gc.collect()
             gc.freeze()
@@ -155,7 +155,7 @@ def _limit(seconds: float) -> Iterator[None]:
 
     signals = (signal.SIGVTALRM, signal.SIGALRM)
     handlers = [signal.signal(number, end) for number in signals]
-    begun = time.monotonic()
+    start = time.monotonic()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     # the timer of the process that all trainings share goes on afterwards
     shared, _ = signal.setitimer(signal.ITIMER_REAL, _WAITED * seconds)
@@ -163,8 +163,8 @@ def _limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        left = shared - (time.monotonic() - begun)
-        signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6) if shared else 0)
+        remaining = shared - (time.monotonic() - start)
+        signal.setitimer(signal.ITIMER_REAL, max(remaining, 1e-6) if shared else 0)
         for number, handler in zip(signals, handlers, strict=True):
             signal.signal(number, handler)
 
@@ -178,7 +178,7 @@ class CapturedOptions:
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = tuple(f"{package}." for package in packages)
-        self._found: dict[tuple[str, str], Option] = {}
+        self._options: dict[tuple[str, str], Option] = {}
         # kept, so that no other code comes to have their identity
         self._captured: dict[int, CodeType] = {}
 
@@ -192,8 +192,8 @@ class CapturedOptions:
 
     def take(self) -> list[Option]:
         """Return the options that were captured since the last time, by function."""
-        options = [self._found[key] for key in sorted(self._found)]
-        self._found.clear()
+        options = [self._options[key] for key in sorted(self._options)]
+        self._options.clear()
         return options
 
     def _call(self, frame: FrameType, event: str, _: Any) -> None:
@@ -217,11 +217,11 @@ class CapturedOptions:
             )
             if is_left and name not in handed_down and not _LEADING_OUT.search(name):
                 key = f"{function.__module__}.{function.__qualname__}", name
-                self._found[key] = Option(function, described, parameter)
+                self._options[key] = Option(function, described, parameter)
 
 
 def _is_called_by_training(frame: FrameType) -> bool:
-    """Whether a function is called by the training itself, and not by the framework."""
+    """Return whether the training itself calls a function, and not the framework."""
     caller = frame.f_back
     while caller is not None and caller.f_code.co_filename.startswith(_BETWEEN):
         caller = caller.f_back
@@ -230,11 +230,11 @@ def _is_called_by_training(frame: FrameType) -> bool:
 
 def _handed_down(frame: FrameType) -> set[str]:
     """Return the parameters of the constructors that this one was called by, of the same object."""
-    made, names = _first(frame), set[str]()
+    constructed, names = _first(frame), set[str]()
     caller = frame.f_back
     while caller is not None:
         code = caller.f_code
-        if code.co_name == "__init__" and _first(caller) is made:
+        if code.co_name == "__init__" and _first(caller) is constructed:
             names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         caller = caller.f_back
     return names
