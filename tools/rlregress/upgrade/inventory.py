@@ -166,7 +166,6 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
         if _is_compared(name, modules, distributions, moved, differing)
     }
     other_versions = _versions(old, new, distributions, compared)
-    hidden = (*new.hidden, *new.hidden_below)
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
@@ -174,17 +173,10 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
         public=tuple(_public_changes(moved, pieces, until)),
         requirements=tuple(declared),
         versions=other_versions,
-        lost=tuple(name for name in hidden if name in other_versions),
+        lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
         needed=_needed([*_undeclared(declared), *new.hidden], distributions[0], folders[1]),
         unrelated=frozenset(affected.unrelated(other_versions, distributions)),
-        installed={
-            "python": interpreters.python_of(new.side),
-            **{
-                name: installed.public(distribution_metadata.version_of(distribution))
-                for name, distribution in distributions[1].items()
-                if name not in hidden
-            },
-        },
+        installed=_installed_versions(new, distributions[1]),
         parts={
             path.name: name
             for name, places in own.items()
@@ -199,6 +191,19 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
             for extra in Requirement(row).extras
         ),
     )
+
+
+def _installed_versions(side: Prepared, distributions: Distributions) -> dict[str, str]:
+    """Return the versions of Python and of all distributions that are not hidden."""
+    hidden = (*side.hidden, *side.hidden_below)
+    return {
+        "python": interpreters.python_of(side.side),
+        **{
+            name: installed.public(distribution_metadata.version_of(distribution))
+            for name, distribution in distributions.items()
+            if name not in hidden
+        },
+    }
 
 
 def _public_changes(

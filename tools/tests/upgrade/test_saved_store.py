@@ -274,7 +274,7 @@ def rows(parameters, setting):
 def test_what_is_known_has_to_be_there_and_nothing_else(read, expected, failure):
     """A known difference passes, and fails when it is gone or another one comes."""
     other = {"functions": ["a.py:1 f"], "kinds": {"ppo model": {"way": "", **read}}}
-    found = saved_store._judged(
+    found = saved_store._judge(
         StoredFile(name="ppo model", release="1.0"), OWN, other, KIND, expected
     )
     assert found.failure.startswith(failure)
