@@ -70,7 +70,7 @@ _MASKS = tuple(
         (r"(?<!\d)(?<!\d\.)1[6-9]\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?(?!\d)", "time"),
         (rf"{_NUMBER}\s?(?:ms|s|sec|secs|seconds|minutes|steps/s|it/s|fps)\b", "duration"),
         (rf"\b{_UUID}\b", "UUID"),
-        (r"\b0x[0-9a-fA-F]{5,}\b", "address"),
+        (r"(?<![0-9a-zA-Z])0x[0-9a-fA-F]{5,}\b", "address"),
         (r"\b[pP][iI][dD][ =:]*\d+", "pid"),
         (r"(?<=\.py:)\d+|(?<=\.py\", line )\d+", "line"),
     )

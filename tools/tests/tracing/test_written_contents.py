@@ -51,6 +51,8 @@ def packed(*, save=torch.save, **entries):
         (f"in {tempfile.gettempdir()}/tmpab12_cde/x", f"in {tempfile.gettempdir()}/tmpzz99aa_b/x"),
         (f"in {os.getcwd()}/runs", "in runs"),
         ("<A object at 0x7f0011223344>", "<A object at 0x7f0011229999>"),
+        # as skrl names the files of its memory
+        ("memory_0x7f0011223344.pt", "memory_0x7f0011229999.pt"),
         ("id 01234567-89ab-cdef-0123-456789abcdef", "id 11234567-89ab-cdef-0123-456789abcde0"),
         ("/x/y.py:12: UserWarning: old\\n  call()\\nend", "end"),
         (" 45%|####   | 9/20 [00:01<00:01,  7.1it/s]\\nend", "end"),
