@@ -24,7 +24,7 @@ def items(name, content):
 
 def part(text):
     """The part of a text, as a reader has it."""
-    digest, norm, values, shadow, shown, _ = written_contents._words_part(text)
+    digest, norm, values, shadow, shown, _ = written_contents._of_words(text)
     shadow_parts = tuple(shadow or ())
     return Part(digest=digest, norm=norm, values=tuple(values), shadow=shadow_parts, text=shown)
 
@@ -51,6 +51,7 @@ def packed(*, save=torch.save, **entries):
         (f"in {tempfile.gettempdir()}/tmpab12_cde/x", f"in {tempfile.gettempdir()}/tmpzz99aa_b/x"),
         (f"in {os.getcwd()}/runs", "in runs"),
         ("<A object at 0x7f0011223344>", "<A object at 0x7f0011229999>"),
+        # as skrl names the files of its memory
         ("memory_0x7f0011223344.pt", "memory_0x7f0011229999.pt"),
         ("id 01234567-89ab-cdef-0123-456789abcdef", "id 11234567-89ab-cdef-0123-456789abcde0"),
         ("/x/y.py:12: UserWarning: old\\n  call()\\nend", "end"),
