@@ -7,6 +7,7 @@ import pathlib
 import random
 import signal
 import sys
+import time
 import weakref
 
 import pytest
@@ -294,6 +295,26 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
     assert drawn == expected
     assert path.read_text() == "x"
     assert "why" not in only(capture, "written") or "no process" in str(capture.rows)
+
+
+def test_a_function_whose_arguments_take_long_is_captured_no_more(module):
+    """Its time limits all of its calls together, of which none alone takes too long."""
+    code, captured = module
+
+    class Slow:
+        def __deepcopy__(self, copied):
+            end = time.process_time() + 0.1
+            while time.process_time() < end:
+                pass
+            return Slow()
+
+    numbers = {}
+    for seconds in (0.02, 2.0):
+        with captured(seconds) as capture:
+            for _ in range(3):
+                code.holds([Slow()])
+        numbers[seconds] = sum(row["name"] == "holds" for row in capture.rows)
+    assert numbers == {0.02: 1, 2.0: 2}
 
 
 def test_what_a_repetition_writes_is_compared_and_reaches_no_file(module, tmp_path):
