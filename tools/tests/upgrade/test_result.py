@@ -129,7 +129,7 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
         ),
         details=details,
         standing=stands,
-        documented={(d.id, d.scope): attribution.documented(SB3, d) for d in changed},
+        documented={(d.id, d.scope): attribution.find_documented(SB3, d) for d in changed},
         traced=held,
         not_traced=gone,
         **given,
@@ -328,7 +328,7 @@ def test_what_time_did_not_allow_comes_first_on_the_page(tmp_path):
     """Before all other entries of the page and of its first screen, which lists it as a sum."""
     cut = "3 of 9 trainings of sb3: --minutes 5 were over"
     training = compared_trainings.Training("sb3", "td3 images", {})
-    late = compared_trainings.too_late(training, 5)
+    late = compared_trainings.report_too_late(training, 5)
     made = upgrade(of(PARTED, late), cut=(cut,))
     upgrade_command.write(made, tmp_path, FACTS)
     page = (tmp_path / "upgrade.html").read_text()
@@ -387,7 +387,7 @@ def test_what_nothing_has_reached_is_trained():
 def test_physics_that_moved_is_a_change():
     """Equal traces on the built-in environments do not acquit another physics."""
     row, other = {"rows": [[0.0, 1.0], [0.5, 2.0]]}, {"rows": [[0.0, 1.0], [0.5, 2.5]]}
-    moved = side_physics.compared({"x": row, "y": row}, {"x": other, "y": row})
+    moved = side_physics.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
     assert [(m.step, m.at_first) for m in moved] == [(1, 0.5), (None, 0.0)]
     assert upgrade(of(traced()), physics=moved).verdict == "changed"
     assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
@@ -396,7 +396,7 @@ def test_physics_that_moved_is_a_change():
 def test_an_environment_that_one_side_lacks_was_not_asked():
     """It has not moved, and is no equality either."""
     row = {"rows": [[0.0, 1.0]]}
-    found_ = side_physics.compared({"x": {"error": "gone"}, "y": row}, {"x": row, "y": row})
+    found_ = side_physics.compare_physics({"x": {"error": "gone"}, "y": row}, {"x": row, "y": row})
     assert not any(m.moves for m in found_)
     result = upgrade(of(traced()), physics=found_)
     assert result.judgement.headline == "partly checked: Not checked: x."
@@ -413,7 +413,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
 )
 def test_an_environment_that_cannot_be_compared_says_why(a, b, value):
     """An environment that a side lacks, or whose observations changed shape, is named."""
-    text = report(upgrade(of(traced()), physics=side_physics.compared({"x": a}, {"x": b})))
+    text = report(upgrade(of(traced()), physics=side_physics.compare_physics({"x": a}, {"x": b})))
     assert value in text
 
 
@@ -429,7 +429,7 @@ def test_only_traces_that_part_are_recorded_again():
             again.append(b)
             return tuple(recorded[name] for name in repetitions)
 
-        return compared_trainings.compared("sac", recorded["A"], recorded[b], record)
+        return compared_trainings.compare_training("sac", recorded["A"], recorded[b], record)
 
     assert (compared("A").proved, again) == (True, [])
     parted = compared("B", "A", "B")
@@ -444,9 +444,13 @@ def test_only_traces_that_part_are_recorded_again():
 
 def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
     """What a version does not have is no gap; an error is one."""
-    new = compared_trainings.compared("sac n-step", trace(unsupported="no n_steps"), trace(), tuple)
+    new = compared_trainings.compare_training(
+        "sac n-step", trace(unsupported="no n_steps"), trace(), tuple
+    )
     assert (new.counts, dict(new.supported)) == (False, {"A": False, "B": True})
-    broken = compared_trainings.compared("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
+    broken = compared_trainings.compare_training(
+        "sac", trace(failure="Traceback\nE: no"), trace(), tuple
+    )
     assert str(broken) == "sac, on the old version: it ended in an error: E: no"
     assert broken.counts
 
@@ -484,7 +488,7 @@ def _without_a_variant():
 
 def _everything():
     row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
-    moved = side_physics.compared({"x": row, "y": row}, {"x": other, "y": row})
+    moved = side_physics.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
     proof = MutationTest(functions=1, diverged=("f", "g", "h"), not_run=(), unseen=("i",))
     found = of(traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),),
                proof=proof)  # fmt: skip
@@ -588,7 +592,7 @@ N_STEP = ("nstep.window", "library")
 def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):
     """The entry that holds for the new version's version decides."""
     change = changed_detail(N_STEP, said("other"), said(variant))
-    assert attribution.standing(SB3, change, version) == standing
+    assert attribution.describe_documentation(SB3, change, version) == standing
 
 
 def test_what_is_documented_of_a_change_is_said():
@@ -598,7 +602,7 @@ def test_what_is_documented_of_a_change_is_said():
     assert "Documented: one_step since" in text
     assert "until 2.7.0" in text
     unknown = changed_detail(N_STEP, said("?"), said("none of them"))
-    assert attribution.documented(SB3, unknown) == []
+    assert attribution.find_documented(SB3, unknown) == []
 
 
 #: two versions of a function: annotations and a wrapped line first, one line that ran, one that did
@@ -635,7 +639,7 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
         "-    return 0.5 * total", "+    return total", "-        total = 0", "+        total = 1",
     ]  # fmt: skip
     assert rows[4] == "-def f(y, x):"
-    listed = attribution.side_by_side([changed], {"m.py": {2, 5, 7, 8}})[changed]
+    listed = attribution.pair_lines([changed], {"m.py": {2, 5, 7, 8}})[changed]
     assert listed.groups
 
 
