@@ -60,6 +60,9 @@ CAPTURED, BY_PATH = (1, 3, 20), (2, 5, 10, 50, 100, 200, 500)
 _LOOKED, _COPIES, _MOST, _PARTS = 1000, 16, 8, 16
 #: part of the time of the first call that a later one gets.
 _LESS = 4
+#: times as long as the first call may take, after which a function is captured no more: arguments
+#: are also copied, read and compared, which no call's own time limits.
+_WHOLE = 4
 #: steps from the arguments to the objects whose methods are read.
 _HOPS = 2
 #: seconds that a repetition may wait for something, beside its CPU time.
@@ -118,11 +121,13 @@ class Capture:
         if number in (*CAPTURED, *BY_PATH):
             seconds = self._seconds / (_LESS if captured.examined else 1)
             known_paths = () if number in CAPTURED else tuple(paths)
+            started = _measure_children()
             try:
                 row = self._in_a_child(function, frame, seconds, known_paths)
             except Exception as error:  # the training goes on, whatever happens here
                 row = {"why": f"no process could be made for it: {error}"}
             captured.copies += 1
+            captured.seconds += _measure_children() - started
             # another call need not raise on its arguments
             raises = row.pop("raises", False)
             if not row.pop("known", False):
@@ -131,7 +136,7 @@ class Capture:
                 self.rows.append({"file": function[0], "name": function[1], **row})
             if "differs" in row or ("why" in row and not raises):
                 self._functions[id(code)] = None
-        if captured.is_enough():
+        if captured.is_enough() or captured.seconds >= _WHOLE * self._seconds:
             self._functions[id(code)] = None
         return _release
 
@@ -183,10 +188,12 @@ class _Captured:
 
     Attributes:
         copies: of the process; examined: calls.
+        seconds: of CPU time that the copies have taken.
     """
 
     def __init__(self) -> None:
         self.copies = self.examined = self._calls = 0
+        self.seconds = 0.0
         self._numbers: dict[Any, int] = {}
         self._paths: dict[Any, set[str]] = {}
 
@@ -199,6 +206,12 @@ class _Captured:
     def is_enough(self) -> bool:
         """Return whether no further call is captured."""
         return self.copies >= _COPIES or self.examined >= _MOST or self._calls >= _LOOKED
+
+
+def _measure_children() -> float:
+    """Return the CPU seconds of all ended children."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _release(frame: Any, event: str, _: Any) -> Any:
