@@ -79,7 +79,7 @@ class Kind:
         described = super().__getattribute__(name)
         if name.startswith("_") or self._module is None:
             return described
-        module = getattr(self._module, "__name__", "")
+        module = getattr(self._module, "__name__", __name__)
         with name_errors(module, f"a function {name}"):
             function = getattr(self._module, name, None)
         own = described if function is None else partial(function, **self._arguments)
