@@ -346,7 +346,7 @@ def search_releases(
     """Which package, and which release of it, changed something.
 
     Args:
-        every: name all steps, not one.
+        finds_all: name all steps, not one.
 
     Raises:
         UserError: an end cannot be checked, or there is nothing between them.

@@ -56,7 +56,7 @@ class CalledFunctions:
         path = os.path.realpath(code.co_filename)
         for folder in self._folders:
             if path.startswith(folder + os.sep):
-                parsed = source.of_file(path)
+                parsed = source.parse_file(path)
                 if parsed is None:
                     return None
                 name = parsed.function(code.co_firstlineno)

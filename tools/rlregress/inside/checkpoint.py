@@ -105,7 +105,7 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
 def head(path: Path) -> dict[str, Any]:
     """What a checkpoint says of itself, unchecked; empty if there is none that says anything."""
     try:
-        with files.opened(path) as file:
+        with files.open_file(path) as file:
             content = json.loads(file.readline(1 << 16))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -138,7 +138,7 @@ def read(path: Path, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | 
     if of.get("unable"):
         raise Unable(of["unable"])
     try:
-        with files.opened(path) as file:
+        with files.open_file(path) as file:
             if not os.environ.get(TRUST):
                 _check_owner(path, os.fstat(file.fileno()))
             _check(file)

@@ -134,7 +134,7 @@ class Lines:
 
     def _function(self, code: CodeType) -> tuple[str, str]:
         """File below its root, and qualified name."""
-        of_file = source.of_file(code.co_filename)
+        of_file = source.parse_file(code.co_filename)
         name = of_file.function(code.co_firstlineno) if of_file is not None else ""
         if code.co_name == "<module>":
             # its first line may be that of a function
@@ -147,8 +147,8 @@ class Lines:
     def _branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
         file = code.co_filename
         if file not in self._tests:
-            parsed = source.of_file(file)
-            self._tests[file] = source.branches_at(parsed) if parsed is not None else {}
+            parsed = source.parse_file(file)
+            self._tests[file] = source.map_tests(parsed) if parsed is not None else {}
         tests = self._tests[file]
         # of a test that spans lines only the own ones: a comprehension inside is other code
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}

@@ -43,8 +43,8 @@ def measure_rounding(
     """A comparison of two traces, with rounding measured.
 
     Args:
-        found: without.
-        copies: of the old version, with the numbers of event ``begin(found)`` moved.
+        comparison: without it.
+        copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
     old, new = _main(a), _main(b)
     departs = _departs(old, new, _limits(old, [_main(copy) for copy in copies]))

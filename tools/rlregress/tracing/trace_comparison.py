@@ -503,7 +503,7 @@ def _by_name(
     """Events of one name, one after the other, in the order in which A has the names.
 
     Args:
-        whole: of names that both sides have as often; a module may be put into another.
+        needs_same_length: only names with as many events on both sides.
     """
     of_names: dict[str, tuple[list[Event], list[Event]]] = {}
     for number, side in enumerate((a, b)):

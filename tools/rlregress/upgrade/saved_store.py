@@ -248,7 +248,7 @@ def records(framework: str) -> list[Record]:
         UserError: a file of ``releases/`` is damaged, or was edited.
     """
     paths = datafiles.list_files(folder(framework) / "releases", "*.toml")
-    found: list[Record] = [datafiles.remembered(path, Record) for path in paths]
+    found: list[Record] = [datafiles.read_cached(path, Record) for path in paths]
     for path, of in zip(paths, found, strict=True):
         if path.stem != of.release:
             raise UserError(
@@ -286,8 +286,10 @@ def known(framework: str) -> Known:
         UserError: ``expected.toml`` is damaged, or says something of files that are not there.
     """
     path = folder(framework) / "expected.toml"
-    content: Known = datafiles.remembered(path, Known) if path.is_file() else Known()
-    places = datafiles.places(path, "expected", len(content.expected)) if content.expected else ()
+    content: Known = datafiles.read_cached(path, Known) if path.is_file() else Known()
+    places = (
+        datafiles.locate_tables(path, "expected", len(content.expected)) if content.expected else ()
+    )
     stored = [(kind.name, record.release) for record in records(framework) for kind in record.kind]
     for place, of in zip(places, content.expected, strict=True):
         there = {name for name, release in stored if of.concerns(name, release, of.loaded_since)}
@@ -337,9 +339,9 @@ def _checked(
     with TemporaryDirectory(prefix="rlregress-saved-") as made:
         try:
             text = _content(adapter.name, kind.answers).decode(errors="replace")
-            own = datafiles.json_line(text, _Answers, folder(adapter.name) / "files")
+            own = datafiles.read_json_line(text, _Answers, folder(adapter.name) / "files")
             for file, digest in kind.files.items():
-                path = files.inside(Path(made) / kind.name, *file.split("/"))
+                path = files.join_inside(Path(made) / kind.name, *file.split("/"))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(_content(adapter.name, digest))
         except UserError as error:

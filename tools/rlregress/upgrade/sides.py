@@ -319,7 +319,7 @@ def _killed(training: Training, signal: str, message: str) -> Trace:
 
 def _advance(counted: bool, kept: bool = False) -> None:
     if counted:
-        progress.done(kept=kept)
+        progress.done(reused=kept)
 
 
 def path_of(training: Training, folder: Path, mark: str = "") -> Path:

@@ -54,7 +54,7 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
         sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
         fault_made = generated_faults.as_fault(fault, "sb3", sound, str(number))
         assert (
-            source.replaced(sound, fault_made.old, fault_made.new, fault_made.occurrence)
+            source.replace_occurrence(sound, fault_made.old, fault_made.new, fault_made.occurrence)
             == fault.text
         )
 
@@ -69,8 +69,8 @@ def test_the_second_of_two_equal_lines_is_meant():
     ]
     fault_made = generated_faults.as_fault(fault, "sb3", text, "f")
     assert fault_made.occurrence == 2
-    assert source.replaced(text, fault_made.old, fault_made.new, 2) == fault.text
-    assert source.replaced(text, fault_made.old, fault_made.new, 1) != fault.text
+    assert source.replace_occurrence(text, fault_made.old, fault_made.new, 2) == fault.text
+    assert source.replace_occurrence(text, fault_made.old, fault_made.new, 1) != fault.text
 
 
 def test_edits_of_a_file_are_those_of_its_functions():

@@ -11,7 +11,7 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, gate_run, published, session_planning
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate_options import GateOptions
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import read_hyperparameters
 from rlregress.reporting import plan_text
 from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
@@ -122,8 +122,8 @@ def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
         Cell("torchrl", "td3", "any", "sb3", "full"), load_budget("full")
     )
     assert hyperparameters == {
-        **hyperparameter_set("torchrl")["td3"],
-        **hyperparameter_set("sb3")["td3"],
+        **read_hyperparameters("torchrl")["td3"],
+        **read_hyperparameters("sb3")["td3"],
     }
     assert hyperparameters["adam_epsilon"] == 0.0001
     assert hyperparameters["hidden_sizes"] == [400, 300]
@@ -135,8 +135,8 @@ def test_what_belongs_to_a_frameworks_code_stays_with_it():
         Cell("sb3", "ppo", "any", "torchrl", "full"), load_budget("full")
     )
     assert hyperparameters["value_coefficient"] == 0.25
-    assert hyperparameters.keys() == hyperparameter_set("sb3")["ppo"].keys()
-    assert {"policy_gain", "value_gain"} <= hyperparameter_set("torchrl")["ppo"].keys()
+    assert hyperparameters.keys() == read_hyperparameters("sb3")["ppo"].keys()
+    assert {"policy_gain", "value_gain"} <= read_hyperparameters("torchrl")["ppo"].keys()
 
 
 def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
@@ -150,7 +150,7 @@ def test_the_learning_rate_of_a_set_is_that_of_all_networks():
     """A set with one learning rate leaves none to the framework's own set."""
     cell = Cell("cleanrl", "sac", "any", "torchrl", "full")
     hyperparameters = resolve_hyperparameters(cell, load_budget("full"))
-    assert hyperparameter_set("cleanrl")["sac"]["critic_learning_rate"] == 0.001
+    assert read_hyperparameters("cleanrl")["sac"]["critic_learning_rate"] == 0.001
     assert (
         hyperparameters["critic_learning_rate"]
         == hyperparameters["temperature_learning_rate"]
