@@ -73,7 +73,7 @@ class Question:
 def load() -> Mapping[str, Question]:
     """The questions by id; UserError names file and key of what is wrong."""
     path = suite.baselines() / "behavior" / "questions.yaml"
-    known: Mapping[str, Question] = datafiles.remembered(path, Mapping[str, Question])
+    known: Mapping[str, Question] = datafiles.read_cached(path, Mapping[str, Question])
     return known
 
 

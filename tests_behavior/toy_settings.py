@@ -18,7 +18,7 @@ from rlregress import datafiles, suite
 from rlregress.datafiles import one_of
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import read_hyperparameters
 from rlregress.probing.interface import Minibatch
 
 _STORED = ("observations", "next_observations", "rewards", "done", "terminated")
@@ -121,7 +121,7 @@ def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
 def setting(framework: str, topic: str, algorithm: str) -> Setting:
     """The setting of ``baselines/behavior``; UserError names file and key of what is wrong."""
     path = suite.baselines() / "behavior" / f"{framework}.yaml"
-    topics = datafiles.remembered(path, Mapping[str, Mapping[str, _Table]])
+    topics = datafiles.read_cached(path, Mapping[str, Mapping[str, _Table]])
     algorithms = _entry(topics, topic, str(path), "topic")
     entry = dict(vars(_entry(algorithms, algorithm, f"{path}: {topic}", "algorithm")))
     changes = entry.pop("changes")
@@ -130,7 +130,7 @@ def setting(framework: str, topic: str, algorithm: str) -> Setting:
         base = topics[_WITHOUT_CELLS][algorithm].changes
     else:
         sets = f"the hyperparameter set '{framework}'"
-        base = _entry(hyperparameter_set(framework), algorithm, sets, "algorithm")
+        base = _entry(read_hyperparameters(framework), algorithm, sets, "algorithm")
     for name in changes:
         _entry(base, name, f"{path}: {topic}.{algorithm}: {sets}", "hyperparameter")
     return Setting(hyperparameters={**base, **changes}, **entry)

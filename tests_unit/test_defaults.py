@@ -12,7 +12,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.details import documented_defaults, hyperparameter_names
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import read_hyperparameters
 
 SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob("*.yaml"))
 
@@ -83,7 +83,7 @@ def test_set_goes_there_and_back(framework, name):
     """A hyperparameter set in a framework's own names and numbers, and back, is the same set."""
     for (algorithm, _), entry in documented_defaults.load_documented(framework).items():
         # of an algorithm without cells there is no set, and its own values take the way
-        given = hyperparameter_set(name).get(algorithm, entry.values)
+        given = read_hyperparameters(name).get(algorithm, entry.values)
         kept = {key: value for key, value in given.items() if key in entry.names}
         shared = {
             key
@@ -102,14 +102,14 @@ def test_set_of_a_framework_holds_its_defaults(framework):
     found = framework.read.defaults()
     for (algorithm, scope), entry in documented_defaults.load_documented(framework).items():
         if entry.set:
-            given = hyperparameter_set(framework.name)
+            given = read_hyperparameters(framework.name)
             fixed = set(given[algorithm]) - set(entry.names)
             assert found[algorithm, scope] == _without(given[algorithm], fixed)
 
 
 def test_agent_of_a_set_has_its_values(framework, algorithm):
     """An agent that is built with the framework's set has exactly these hyperparameters."""
-    given = hyperparameter_set(framework.name)[algorithm]
+    given = read_hyperparameters(framework.name)[algorithm]
     found = framework.read.applied(algorithm, given)
     assert set(found) <= set(given)
     assert _spelled(found) == _spelled({name: given[name] for name in found})

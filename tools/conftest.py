@@ -1,4 +1,4 @@
-"""What the tests of the house share."""
+"""Fixtures and options that all tests of the library share."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ __all__ = ["command", "warm_executable", "warm_python"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options of the house."""
+    """Declare the options of these tests."""
     parser.addoption("--rewrite-snapshots", action="store_true", help="accept what changed")
     parser.addoption("--dearest", type=int, default=10, help="files in the list of the dearest")
 
 
-_begun = pytest.StashKey[float]()
+_cpu_seconds_before = pytest.StashKey[float]()
 
 
 def _cpu_seconds() -> float:
-    # of child processes that have ended, too; not of servers that the tests share
+    # with child processes that have ended; without servers that the tests share
     return sum(os.times()[:4])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note when a test begins, in CPU seconds."""
-    item.stash[_begun] = _cpu_seconds()
+    """Note the CPU seconds before a test."""
+    item.stash[_cpu_seconds_before] = _cpu_seconds()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Report the CPU seconds of a test."""
-    item.user_properties.append(("cpu seconds", _cpu_seconds() - item.stash[_begun]))
+    item.user_properties.append(("cpu seconds", _cpu_seconds() - item.stash[_cpu_seconds_before]))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -57,10 +57,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     total = seconds.total()
     if total >= 60:
         terminalreporter.section("dearest files: seconds, their share, CPU seconds")
-        listed = terminalreporter.config.getoption("--dearest")
-        for name, taken in seconds.most_common(listed):
+        count = terminalreporter.config.getoption("--dearest")
+        for name, duration in seconds.most_common(count):
             terminalreporter.line(
-                f"{taken:5.0f} s {taken / total:4.0%} {cpu_seconds[name]:5.0f} {name}"
+                f"{duration:5.0f} s {duration / total:4.0%} {cpu_seconds[name]:5.0f} {name}"
             )
         terminalreporter.line(f"{total:5.0f} s 100% {cpu_seconds.total():5.0f} in all")
 
@@ -75,7 +75,7 @@ def _no_waiting_for_disks() -> Iterator[None]:
 
 @pytest.fixture
 def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare a text as a whole with a file of ``snapshots`` beside the test.
+    """Return a function that compares a text with a file of ``snapshots`` beside the test.
 
     ``pytest FILE --rewrite-snapshots`` writes the files anew; ``git diff`` then shows what changed.
     """
@@ -89,8 +89,8 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         stored = path.read_text(encoding="utf-8") if path.is_file() else ""
         if text != stored:
             changes = difflib.unified_diff(stored.splitlines(), text.splitlines(), lineterm="")
-            told = f"{path} holds another text; if that is meant, give --rewrite-snapshots"
-            pytest.fail("\n".join([told, *changes]))
+            message = f"{path} holds another text; if that is meant, give --rewrite-snapshots"
+            pytest.fail("\n".join([message, *changes]))
 
     return compare
 
@@ -99,19 +99,19 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def command(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run the command with arguments; returns exit code, output, error output."""
+    """Return a function that runs the command: arguments -> exit code, output, error output."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["rlregress", *arguments])
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_error:
             cli.main()
         text = capfd.readouterr()
-        return int(ended.value.code or 0), text.out, text.err
+        return int(exit_error.value.code or 0), text.out, text.err
 
     return run
 
 
 @pytest.fixture
 def uncollected_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a plan count ten minutes of tests, and not collect them in a process."""
+    """Make a plan expect ten minutes of tests instead of collecting them in a process."""
     monkeypatch.setattr(tier_progress, "seconds_of_tests", lambda _: 600.0)

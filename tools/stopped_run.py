@@ -1,4 +1,4 @@
-"""Lets a long run go on where it was stopped: ``pytest -p tools.stopped_run --resume FILE``."""
+"""Resuming a run of tests that was stopped: ``pytest -p tools.stopped_run --resume FILE``."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read which tests passed before; the processes of xdist are told by the one that reads."""
+    """Read which tests passed before; processes of xdist get them from their controller."""
     path = config.getoption("--resume")
-    told = getattr(config, "workerinput", {}).get("passed")
-    if told is None:
-        told = path.read_text(encoding="utf-8").splitlines() if path.is_file() else ()
+    passed = getattr(config, "workerinput", {}).get("passed")
+    if passed is None:
+        passed = path.read_text(encoding="utf-8").splitlines() if path.is_file() else ()
         config.pluginmanager.register(_Passes(path))
-    config.stash[_passed] = frozenset(told)
+    config.stash[_passed] = frozenset(passed)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a process of xdist what had passed when the run began: all must collect the same."""
+    """Give a process of xdist the tests that passed before: all must collect the same."""
     node.workerinput["passed"] = sorted(node.config.stash[_passed])
 
 

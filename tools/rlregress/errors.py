@@ -25,10 +25,10 @@ _usual_format = warnings.formatwarning
 
 def warn_in_words() -> None:
     """Show a damaged record as its sentence, without the line of code that warns."""
-    warnings.formatwarning = _in_words
+    warnings.formatwarning = _format_warning
 
 
-def _in_words(
+def _format_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -41,50 +41,49 @@ def _in_words(
 
 
 def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None) -> None:
-    """Refuse a command line with an empty value, such as that of a variable that is not set.
+    """Refuse a command line with an empty value, such as a variable of the shell that is not set.
 
     Args:
-        options: those that may not be empty, and nothing else; None: all, and no other argument.
+        options: check only these; None: check all options and arguments.
 
     Raises:
-        UserError: one is.
+        UserError: a value is empty.
     """
-    before = ""
+    previous = ""
     for argument in arguments:
         if argument == "--":
             # what follows are the arguments of a script
             return
         option, equals, value = argument.partition("=")
         if not argument.strip():
-            named = before if before.startswith("-") else "an argument"
+            empty = previous if previous.startswith("-") else "an argument"
         else:
-            named = option if equals and option.startswith("-") and not value.strip() else ""
-        if named and (options is None or named in options):
+            empty = option if equals and option.startswith("-") and not value.strip() else ""
+        if empty and (options is None or empty in options):
             raise UserError(
-                f"{named} is empty; expected a value: is a variable of the shell not set? Leave it "
+                f"{empty} is empty; expected a value: is a variable of the shell not set? Leave it "
                 "out for the default"
             )
-        before = argument
+        previous = argument
 
 
 #: more known names than this are not listed.
-_LISTED = 30
+_MAX_LISTED = 30
 
 
-def nearest(name: str, names_known: Iterable[str]) -> str:
-    """Return the clause that follows an unknown name: up to three similar names, and the known
-    ones.
+def nearest(name: str, known_names: Iterable[str]) -> str:
+    """Return the clause that follows an unknown name: up to three similar names, and all names.
 
     ``did you mean 'short'? (known: full, short, smoke)``
     """
-    names = sorted(names_known)
+    names = sorted(known_names)
     if not names:
         return "there is none"
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    is_listed = len(names) <= _LISTED
-    known_text, quoted = ", ".join(names), "' or '".join(near)
+    is_listed = len(names) <= _MAX_LISTED
+    known, quoted = ", ".join(names), "' or '".join(near)
     if near:
         question = f"did you mean '{quoted}'?"
-        return f"{question} (known: {known_text})" if is_listed else question
+        return f"{question} (known: {known})" if is_listed else question
     examples = "', '".join(difflib.get_close_matches(name, names, n=3, cutoff=0.0))
-    return f"known: {known_text}" if is_listed else f"{len(names)} are known, such as '{examples}'"
+    return f"known: {known}" if is_listed else f"{len(names)} are known, such as '{examples}'"

@@ -1,4 +1,4 @@
-"""The evidence of a session: one plain entry per test, kept as JSON."""
+"""The evidence of a session: one plain entry for each test, stored as JSON."""
 
 from __future__ import annotations
 
@@ -20,61 +20,61 @@ from rlregress.training import recorded_runs
 from rlregress.training.cell import Seed
 
 SCHEMA = 1
-#: property of a test that ended in a user error: it says nothing about the framework
+#: property of a test that ended in a user error, and so proves nothing about the framework
 USER_ERROR = "could_not_judge"
-#: property of a test that was skipped: the package that it needs, in a sentence
+#: property of a skipped test: a sentence that names the missing package
 LACKING = "lacking"
-#: what a verdict is about, as the keys of an entry
+#: keys of an entry that name the subject of its verdict
 JUDGED = ("cell", "group", "training", "critic")
 #: test folder -> tier
 TIERS = {"tests_unit": "unit", "tests_behavior": "behavior", "tests_performance": "performance"}
 
 
-def plain(value: Any) -> Any:
-    """``value`` as JSON knows it: arrays are lists, dataclasses tables, NaN and infinity null."""
+def to_plain(value: Any) -> Any:
+    """Return ``value`` as JSON: arrays are lists, dataclasses tables, NaN and infinity null."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return {str(key): to_plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
+        return [to_plain(inner) for inner in value]
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return to_plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def _value(text: Any) -> Any:
+def _parse_value(text: Any) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError):
         return text
 
 
-def _test_and_tier(nodeid: str) -> tuple[str, str]:
-    """A test as it is called in a checkout, and its tier, whatever folder pytest began in."""
+def _split_node_id(nodeid: str) -> tuple[str, str]:
+    """Return the id of a test as in a checkout, and its tier, whatever folder pytest began in."""
     file, *names = nodeid.split("::")
     parts = file.split("/")
     below = next((n for n, part in enumerate(parts) if part in TIERS), 0)
     return "::".join(["/".join(parts[below:]), *names]), TIERS.get(parts[below], parts[below])
 
 
-def tier_of(nodeid: str) -> str:
-    """The tier of a test; its first folder if that is none."""
-    return _test_and_tier(nodeid)[1]
+def find_tier(nodeid: str) -> str:
+    """Return the tier of a test; its first folder if it has none."""
+    return _split_node_id(nodeid)[1]
 
 
-def entry(report: Any) -> dict[str, Any]:
-    """The plain entry of one pytest report.
+def build_entry(report: Any) -> dict[str, Any]:
+    """Build the plain entry of one pytest report.
 
     Returns:
         ``test`` (node id), ``tier``, ``outcome`` (passed, failed, skipped, or error where the test
-        could not be set up), ``seconds``, ``message``, and whatever the test attached:
+        could not be set up), ``seconds``, ``message``, and properties of the test:
         ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``lacking``, ``record``,
         ``verdict``, ``diagnostics``, ``replay``, ``not_judged``, ``throughput``, ``old_files``.
     """
-    test, tier = _test_and_tier(report.nodeid)
+    test, tier = _split_node_id(report.nodeid)
     message = ""
     if report.outcome == "failed":
         crash = getattr(report.longrepr, "reprcrash", None)
@@ -89,15 +89,12 @@ def entry(report: Any) -> dict[str, Any]:
         "outcome": "error" if stopped else report.outcome,
         "seconds": round(report.duration, 2),
         "message": message.removeprefix("AssertionError: "),
-        **{name: _value(value) for name, value in report.user_properties},
+        **{name: _parse_value(value) for name, value in report.user_properties},
     }
 
 
-def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return name of the judged subject, or test without one -> verdict, by test.
-
-    And diagnostic -> the verdict that was given beside that of the returns.
-    """
+def collect_verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return name of the judged subject (else the test), or diagnostic -> verdict, by test."""
     judged = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
         if isinstance(entry.get("verdict"), dict):
@@ -107,29 +104,24 @@ def verdicts(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return judged
 
 
-def not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+def collect_not_judged(entries: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Return cell -> secondary quantities that were not judged -> reason."""
     return {entry["cell"]: entry["not_judged"] for entry in entries if entry.get("not_judged")}
 
 
-def replays(entries: list[dict[str, Any]]) -> dict[str, Replay]:
-    """Cell -> what its replay came to."""
-    all_replays = [
-        Replay(**entry["replay"]) for entry in entries if isinstance(entry.get("replay"), dict)
-    ]
-    return {
-        entry_replay.cell: entry_replay
-        for entry_replay in sorted(all_replays, key=lambda entry_replay: entry_replay.cell)
-    }
+def collect_replays(entries: list[dict[str, Any]]) -> dict[str, Replay]:
+    """Return cell -> its replay, by name."""
+    replays = [Replay(**e["replay"]) for e in entries if isinstance(e.get("replay"), dict)]
+    return {replay.cell: replay for replay in sorted(replays, key=lambda replay: replay.cell)}
 
 
-def reproduced(entries: list[dict[str, Any]]) -> set[str]:
-    """Ids of the cells of which a replay has the stored numbers."""
-    return {cell for cell, replay in replays(entries).items() if replay.is_reproduced}
+def list_reproduced_cells(entries: list[dict[str, Any]]) -> set[str]:
+    """List the ids of the cells whose replay has the stored numbers."""
+    return {cell for cell, replay in collect_replays(entries).items() if replay.is_reproduced}
 
 
-def old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
-    """Framework -> kind of file that past releases wrote -> what became of it, in clauses."""
+def collect_old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
+    """Return framework -> kind of file of past releases -> outcomes of loading it, as clauses."""
     outcomes: dict[str, dict[str, list[str]]] = {}
     for entry in sorted(entries, key=lambda entry: entry["test"]):
         if isinstance(loaded := entry.get("old_files"), dict):
@@ -137,13 +129,13 @@ def old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
     return outcomes
 
 
-def not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
-    """As ``old_files``, of the kinds of which nothing could be loaded here."""
-    return old_files([entry for entry in entries if entry["outcome"] == "skipped"])
+def collect_not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
+    """As ``collect_old_files``, for kinds of which nothing could be loaded here."""
+    return collect_old_files([entry for entry in entries if entry["outcome"] == "skipped"])
 
 
-def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:
-    """Every (detail, scope) that a framework has answered in some test."""
+def list_answered_details(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, str]]:
+    """List each (detail, scope) whose probe measured something of a framework."""
     return {
         (entry["detail"], entry["scope"])
         for entry in entries
@@ -151,10 +143,10 @@ def answered(entries: list[dict[str, Any]], framework: str) -> set[tuple[str, st
     }
 
 
-def measured(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
-    """Id of the cell and wall-clock seconds of every run that these tests have trained to its end.
+def list_trained_runs(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
+    """List cell id and wall-clock seconds of every run that these tests trained to its end.
 
-    One whose record was in the store already took no time now.
+    A run whose record was in the store already is left out: it took no time now.
     """
     return [
         (entry["record"]["cell"], entry["seconds"])
@@ -165,11 +157,8 @@ def measured(entries: list[dict[str, Any]]) -> list[tuple[str, float]]:
     ]
 
 
-def throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    """(framework, algorithm) -> ``processes`` and ``verdicts`` of its throughput, where there are.
-
-    ``processes`` are measurements, ``verdicts`` are by quantity.
-    """
+def collect_throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return (framework, algorithm) -> its ``processes`` and, by quantity, ``verdicts``."""
     by_pair: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         if isinstance(entry.get("throughput"), dict):
@@ -178,9 +167,9 @@ def throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str,
     return by_pair
 
 
-def uncollected(report: Any) -> dict[str, Any]:
-    """The entry of a file whose tests could not be collected."""
-    test, tier = _test_and_tier(report.nodeid)
+def build_uncollected_entry(report: Any) -> dict[str, Any]:
+    """Build the entry of a file whose tests could not be collected."""
+    test, tier = _split_node_id(report.nodeid)
     return {
         "test": test,
         "tier": tier,
@@ -200,7 +189,7 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _RunSummary(recorded_runs.RunResult):
-    """What an entry keeps of a run (``pytest_plugin.subjects.SessionRun``)."""
+    """The fields of a run (``pytest_plugin.subjects.SessionRun``) that an entry stores."""
 
     cell: Component
     seed: Seed
@@ -257,7 +246,7 @@ class _Entry:
     record: _RunSummary | None = None
 
     def __post_init__(self) -> None:
-        # which what is said is filed under
+        # the key that readers group these by
         for key, needed_key in (
             ("throughput", "framework"),
             ("not_judged", "cell"),
@@ -269,17 +258,17 @@ class _Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class _File:
-    """What is read of a file; tests may attach more, and later versions do."""
+    """The fields that are read; other fields of tests and of later versions are ignored."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda of: of == SCHEMA)]
+    schema: Annotated[int, expected(str(SCHEMA), lambda number: number == SCHEMA)]
     tests: tuple[_Entry, ...]
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The entries of a file; UserError if it is missing or damaged."""
+    """Read the entries of a file; UserError if it is missing or damaged."""
     remedy = "the tests did not run to their end, or something else has written it"
     content: dict[str, Any] = datafiles.read(path, Mapping[str, Any], remedy)
-    datafiles.checked(content, _File, path, remedy)
+    datafiles.validate(content, _File, path, remedy)
     return content["tests"]

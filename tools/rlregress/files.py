@@ -1,4 +1,4 @@
-"""Files and folders that somebody else may have written, or named: how they are opened and removed.
+"""Opening and removing files and folders that somebody else may have written, or named.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from rlregress.errors import UserError
 
-#: of a file that is read whole, so much at most; the largest that is written is a tenth of it.
+#: bytes of a file that is read whole, at most; ten times the largest file that is written.
 LARGEST_BYTES = 1 << 30
 _COMPONENT = re.compile(r"\w[\w.+@:=~-]*")
 _LONGEST_COMPONENT = 200
@@ -39,15 +39,15 @@ def is_component(text: object) -> bool:
 
 
 def absolute(path: str | Path) -> Path:
-    """The path that a name stands for; a loop of links is left as it is, and no error."""
+    """Return the absolute path without links; a loop of links is no error and stays."""
     return Path(os.path.realpath(path))
 
 
-def inside(root: Path, *names: str) -> Path:
-    """The path of names that come from data, below ``root``; links there may lead nowhere else.
+def join_inside(root: Path, *names: str) -> Path:
+    """Join names that come from data to ``root``; refuse a path that leads out of it.
 
     Raises:
-        UserError: a name is none of one file or folder, or a link leads out of ``root``.
+        UserError: a name is not that of one file or folder, or a link leads out of ``root``.
     """
     for name in names:
         if not is_component(name):
@@ -62,16 +62,16 @@ def inside(root: Path, *names: str) -> Path:
 
 def _check_inside(root: Path, path: Path) -> None:
     try:
-        # a link to a file is replaced, and not what it leads to
+        # writing replaces a link to a file, not the file behind it
         is_folder = os.path.isdir(path)
         real = absolute(path) if is_folder else absolute(path.parent) / path.name
     except OSError as error:
         raise UserError(f"{path} cannot be used: {error.strerror}") from None
     if absolute(root) not in real.parents:
-        raise _outside(root, path)
+        raise _make_outside_error(root, path)
 
 
-def _outside(root: Path, path: Path) -> UserError:
+def _make_outside_error(root: Path, path: Path) -> UserError:
     return UserError(
         f"{path} lies outside of {root}, where a link leads; nothing is done there: remove the link"
     )
@@ -80,11 +80,11 @@ def _outside(root: Path, path: Path) -> UserError:
 def remove(root: Path, path: Path) -> None:
     """Remove a file, a link or a folder with all that is in it, if it is there.
 
-    Nothing is removed that does not lie inside of ``root``, whatever becomes a link meanwhile: each
-    folder on the way is opened as one. A link is removed, and never what it leads to.
+    Nothing outside of ``root`` is removed, even if a folder is replaced by a link meanwhile: each
+    folder on the way is opened without following links. Of a link, only the link is removed.
 
     Raises:
-        UserError: it lies elsewhere.
+        UserError: it lies outside of ``root``.
         OSError: it cannot be removed.
     """
     *folders, name = path.relative_to(root).parts
@@ -93,15 +93,15 @@ def remove(root: Path, path: Path) -> None:
     try:
         for folder in folders:
             try:
-                below = os.open(folder, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+                inner = os.open(folder, flags | os.O_NOFOLLOW, dir_fd=descriptor)
             except FileNotFoundError:
                 return
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                    raise _outside(root, path) from None
+                    raise _make_outside_error(root, path) from None
                 raise
             os.close(descriptor)
-            descriptor = below
+            descriptor = inner
         with suppress(FileNotFoundError):
             if stat.S_ISDIR(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
                 shutil.rmtree(name, dir_fd=descriptor)
@@ -112,7 +112,7 @@ def remove(root: Path, path: Path) -> None:
 
 
 def is_shared(status: os.stat_result) -> bool:
-    """Return whether a group of this user may write to something."""
+    """Return whether a group of this user may write to a file or folder."""
     return status.st_gid in _groups() and bool(status.st_mode & stat.S_IWGRP)
 
 
@@ -122,9 +122,9 @@ def describe_other_writers(
     """Describe who besides this user, root and own groups may have written something.
 
     Args:
-        what: it, in words.
-        shared: it lies where each member of such a group may write, and may belong to any of them.
-        sticky: nobody can replace in it what is this user's, as in /tmp.
+        subject: the file or folder, in words.
+        shared: each member of such a group may write to its folder, and so may own it.
+        sticky: others cannot replace files of this user in it, as in /tmp.
 
     Returns:
         In words; empty if nobody may.
@@ -142,17 +142,17 @@ def _groups() -> set[int]:
     return {os.getegid(), *os.getgroups()}
 
 
-def opened(path: Path) -> BinaryIO:
-    """A file, to be read; never waits, as opening a pipe does.
+def open_file(path: Path) -> BinaryIO:
+    """Open a regular file to read it; never wait, as opening a pipe would.
 
     Raises:
-        OSError: it is not there, may not be read, or is no file.
+        OSError: it does not exist, may not be read, or is no regular file.
     """
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         mode = os.fstat(number).st_mode
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, f"it is {_kind(mode)}, not a file", str(path))
+            raise OSError(errno.EINVAL, f"it is {_describe_kind(mode)}, not a file", str(path))
         return os.fdopen(number, "rb")
     except BaseException:
         os.close(number)
@@ -160,7 +160,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def check_target(path: Path) -> None:
-    """Return whether a file may replace the existing one, if any.
+    """Check that a file may be written at a path; it may replace another file.
 
     Raises:
         OSError: it is a folder, a pipe or a device, or a link to one.
@@ -171,10 +171,10 @@ def check_target(path: Path) -> None:
         return
     if not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-        raise OSError(number, f"it is {_kind(mode)}, not a file", str(path))
+        raise OSError(number, f"it is {_describe_kind(mode)}, not a file", str(path))
 
 
-def _kind(mode: int) -> str:
+def _describe_kind(mode: int) -> str:
     return next((name for fits, name in _KINDS if fits(mode)), "something else")
 
 
@@ -182,16 +182,16 @@ def read(path: Path, largest: int = LARGEST_BYTES) -> bytes:
     """Return the content of a file.
 
     Raises:
-        OSError: as ``opened``, or it is larger than ``largest`` bytes.
+        OSError: as ``open_file``, or it is larger than ``largest`` bytes.
     """
-    with opened(path) as file:
+    with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:
             raise OSError(errno.EFBIG, f"it has {size} bytes, more than {largest}", str(path))
         return file.read(largest)
 
 
-def remedy(error: OSError, folder: Path) -> str:
+def suggest_remedy(error: OSError, folder: Path) -> str:
     """Suggest a remedy for an error of the operating system in a folder that is written to."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"make room in {folder}, or name another folder"

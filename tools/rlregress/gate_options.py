@@ -11,7 +11,7 @@ from rlregress.training.budgets import MAX_SEEDS
 
 @dataclass(frozen=True)
 class GateOptions:
-    """What ``rlregress check`` was given; pytest and the other commands that judge take part of it.
+    """The options of ``rlregress check``; pytest and other commands that judge take some of them.
 
     Attributes:
         one_look: judge once, after the budget's number of runs.
@@ -93,4 +93,4 @@ class GateOptions:
 
 
 #: fields of the options that pytest takes, too.
-PYTEST = frozenset(name for name, (each, _) in list_options(GateOptions).items() if each.pytest)
+PYTEST = frozenset(name for name, (entry, _) in list_options(GateOptions).items() if entry.pytest)

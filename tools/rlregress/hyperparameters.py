@@ -10,21 +10,22 @@ from rlregress.datafiles import Line, Value
 from rlregress.errors import UserError, nearest
 
 
-def names() -> list[str]:
-    """The names of all sets: of the frameworks' own ones, and of those of papers."""
+def list_hyperparameter_sets() -> list[str]:
+    """List the names of all sets: those of frameworks, and those of papers."""
     folder = suite.baselines() / "hyperparameters"
     return [file.stem for file in datafiles.list_files(folder, "*.yaml")]
 
 
-def hyperparameter_set(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """A set: algorithm -> hyperparameter -> value.
+def read_hyperparameters(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """Read a set: algorithm -> hyperparameter -> value.
 
     Raises:
         UserError: there is no such set, or its file is damaged.
     """
-    if name not in names():
-        raise UserError(f"unknown hyperparameter set '{name}'; {nearest(name, names())}")
-    sets: Mapping[str, Mapping[str, Any]] = datafiles.remembered(
+    names = list_hyperparameter_sets()
+    if name not in names:
+        raise UserError(f"unknown hyperparameter set '{name}'; {nearest(name, names)}")
+    sets: Mapping[str, Mapping[str, Any]] = datafiles.read_cached(
         suite.baselines() / "hyperparameters" / f"{name}.yaml", Mapping[Line, Mapping[Line, Value]]
     )
     return sets

@@ -1,7 +1,7 @@
-"""Whether an error only says that a package of an extra is not installed.
+"""Recognising errors that only mean that a package of an extra is not installed.
 
-Then nothing was checked, and nothing is known of the framework: a test is skipped with the line
-that installs the package, a probe has no answer, a training is not begun.
+Such an error proves nothing about the framework: a test is skipped with the line that installs the
+package, a probe has no answer, a training is not begun.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class MissingPackage(UserError):
     """A package of an extra is not installed; the message has the line that installs it."""
 
 
-def installed(module: str) -> bool:
-    """Return whether a module can be imported, as far as is known without importing it."""
+def is_installed(module: str) -> bool:
+    """Return whether a module can be found; it is not imported."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):  # replaced by something without a spec
@@ -27,18 +27,18 @@ def installed(module: str) -> bool:
 
 def require(module: str) -> None:
     """Raise ``MissingPackage`` unless the module of an extra is installed."""
-    if not installed(module):
+    if not is_installed(module):
         raise MissingPackage(not_installed(module))
 
 
-def lacking(error: BaseException | None, extras: Container[str] | None = None) -> str:
-    """Which package of an extra an error lacks, as ``not_installed`` puts it; empty: none.
+def describe_missing(error: BaseException | None, extras: Container[str] | None = None) -> str:
+    """Describe the missing package that caused an error, as ``not_installed`` does; empty: none.
 
-    Read from the error and from those that led to it: the name of a failed import, or the words in
-    which a library names its own optional packages. One that is installed is never the reason.
+    It is read from the error and its causes: the name of a failed import, or the words in which a
+    library names its own optional packages. An installed package is never the reason.
 
     Args:
-        extras: those that count; None: all.
+        extras: only packages of these count; None: of all.
     """
     visited = set()
     while error is not None and id(error) not in visited:
@@ -51,8 +51,8 @@ def lacking(error: BaseException | None, extras: Container[str] | None = None) -
             words = (module, NAMES.get(module, module).lower())
             requires = "install" in text and any(word in text for word in words)
             counts = extras is None or extra in extras
-            if (imports or requires) and counts and not installed(module):
+            if (imports or requires) and counts and not is_installed(module):
                 return not_installed(module)
-        before = None if error.__suppress_context__ else error.__context__
-        error = error.__cause__ or before
+        context = None if error.__suppress_context__ else error.__context__
+        error = error.__cause__ or context
     return ""

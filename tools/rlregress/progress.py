@@ -1,8 +1,8 @@
-"""How far a command is, and how long the rest may take.
+"""The progress of a command, and the time that it still needs.
 
 A command names its stages, and how many parts it expects of each. ``baselines/durations.toml`` has
-seconds of a part; what this machine has taken so far corrects them. A terminal shows one line, in
-place. Elsewhere there is a line a minute, and one where a stage begins after a silence.
+seconds of a part; the time that this machine has taken so far corrects them. A terminal shows one
+line, in place. Elsewhere there is a line a minute, and one where a stage begins after a silence.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ON_TERMINAL, ELSEWHERE = 1.0, 60.0
 _QUIET = 15.0
 #: parts of a stage after which its own pace counts: the first begin with imports.
 _FIRST = 4
-#: seconds in which a command that has no more time ends its processes and judges what they did.
+#: seconds that a command needs after its time limit, to end its processes and to judge.
 _ENDING = 10.0
-#: stored seconds that count as measured from the begin on, as slow as the load of the machine lets
-#: expect: the first stages are short, and what reads from a cold disk says little of what computes.
+#: stored seconds that count as measured from the begin on, slowed down by the load of the machine:
+#: the first stages are short, and reading from a cold disk predicts little about computing.
 PRIOR = 10.0
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -47,14 +47,14 @@ class Durations:
     start: Seconds
     stages: Mapping[str, Seconds]
 
-    def of_test(self, tier: str) -> float:
-        """Seconds of a test of a tier."""
+    def seconds_of_test(self, tier: str) -> float:
+        """Return the stored seconds of a test of a tier."""
         return {"unit": self.unit, "behavior": self.behavior}[tier]
 
 
 @functools.cache
 def stored_durations() -> Durations:
-    """What ``baselines/durations.toml`` holds; UserError if it is damaged."""
+    """Read ``baselines/durations.toml``; UserError if it is damaged."""
     durations: Durations = datafiles.read(suite.baselines() / "durations.toml", Durations)
     return durations
 
@@ -66,8 +66,8 @@ class CommandStage:
     Attributes:
         parts: how many there are, or are expected.
         at_once: how many of them run at a time.
-        starts: how often a process starts, one after the other, that imports a framework.
-        size: how many times as long as the stored one a part takes.
+        starts: number of processes that import a framework, one after the other.
+        size: duration of a part, in stored durations.
         seconds: of a part, if it was measured here; None: as stored.
     """
 
@@ -80,7 +80,7 @@ class CommandStage:
 
     @property
     def stored(self) -> float | None:
-        """Stored seconds of the whole stage; None: nothing is stored."""
+        """Return the stored seconds of the whole stage; None: nothing is stored."""
         durations = stored_durations()
         seconds = durations.stages.get(self.name)
         if seconds is None:
@@ -88,7 +88,7 @@ class CommandStage:
         return seconds * self.size * self._rounds + durations.start * self.starts
 
     def expected(self, slowness: float) -> float | None:
-        """Seconds of the whole stage on a machine so many times slower; None: not known."""
+        """Return seconds of the whole stage on a machine so many times slower; None: unknown."""
         if self.seconds is not None:
             return self.seconds * self.size * self._rounds
         return None if self.stored is None else self.stored * slowness
@@ -98,32 +98,33 @@ class CommandStage:
         return self.parts / max(min(self.at_once, self.parts), 1.0)
 
 
-def busyness() -> float:
+def estimate_slowdown() -> float:
     """Return how many times longer than on an idle machine work is expected to take.
 
-    Between 1 and the load of a core: of what the load counts, half has ended or waits for a disk.
+    Half-way between 1 and the load of a core: half of the counted load ends soon, or waits for a
+    disk.
     """
     return (1.0 + max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)) / 2
 
 
 class Estimate:
-    """What a command has done, and what is expected to follow; safe for several threads."""
+    """The parts that a command has done and those that it expects; safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._following: list[CommandStage] = []
         self._is_planned = False
         self._limit = math.inf
-        #: seconds here, and as stored, of what was measured of the stages that have ended
+        #: seconds of the stages that have ended: measured here, and stored
         self._measured = (0.0, 0.0)
-        self._prior = (PRIOR * busyness(), PRIOR)
-        self._enter(CommandStage(""), counted=False)
-        self.begun = self._last
+        self._prior = (PRIOR * estimate_slowdown(), PRIOR)
+        self._enter(CommandStage(""), is_counted=False)
+        self.started = self._last
 
-    def _enter(self, stage: CommandStage, counted: bool) -> None:
-        self._stage, self._counted, self._done = stage, counted, 0.0
-        self._last = self._stage_begun = time.monotonic()
-        # when its first parts were done: what was before, such as imports, is not repeated
+    def _enter(self, stage: CommandStage, is_counted: bool) -> None:
+        self._stage, self._is_counted, self._done = stage, is_counted, 0.0
+        self._last = self._stage_started = time.monotonic()
+        # when its first parts were done: time before that, such as imports, is not repeated
         self._first, self._at_first = self._last, 0.0
 
     @property
@@ -165,18 +166,18 @@ class Estimate:
         with self._lock:
             self._measured = self._measured_until(time.monotonic())
             names = [stage.name for stage in self._following]
-            # what nothing expected starts no process that measures a framework
+            # a stage that was not expected starts no process that measures a framework
             stage = CommandStage(name, starts=0)
             if name in names:
                 number = names.index(name)
                 stage, self._following = self._following[number], self._following[number + 1 :]
             stage = replace(stage, parts=parts or stage.parts, size=size or stage.size)
-            self._enter(stage, counted=parts > 0)
+            self._enter(stage, is_counted=parts > 0)
 
-    def done(self, count: int = 1, kept: bool = False) -> None:
-        """Note that so many parts are done; ``kept``: they were there before, and took no time."""
+    def done(self, count: int = 1, reused: bool = False) -> None:
+        """Count so many parts as done; ``reused``: they were stored before, and took no time."""
         with self._lock:
-            if kept:
+            if reused:
                 self._stage = replace(self._stage, parts=self._stage.parts - count)
                 return
             self._last = time.monotonic()
@@ -185,79 +186,81 @@ class Estimate:
                 self._first, self._at_first = self._last, self._done
 
     def seconds_left(self) -> float | None:
-        """Seconds that the rest is expected to take; None: too little is known."""
+        """Return the seconds that the command is expected to take still; None: unknown."""
         with self._lock:
             now = time.monotonic()
             own_pace = self._own_pace()
-            measured, stored = self._measured_until(now if own_pace else self._stage_begun)
+            measured, stored = self._measured_until(now if own_pace else self._stage_started)
             if not self._is_planned and own_pace is None:
                 return None
             slowness = (measured + self._prior[0]) / (stored + self._prior[1])
             following = [stage.expected(slowness) for stage in self._following]
-            present = self._present(now, own_pace, slowness)
+            present = self._present_seconds_left(now, own_pace, slowness)
             if present is None:
                 return None
-            known = [seconds for seconds in following if seconds is not None]
-            if len(known) < len(following):
+            expected = [seconds for seconds in following if seconds is not None]
+            if len(expected) < len(following):
                 return None
             if now >= self._limit:
-                # what was done by then is judged
+                # only judging is left, which takes no stored time
                 return None
-            return min(present + sum(known), self._limit + _ENDING - now)
+            return min(present + sum(expected), self._limit + _ENDING - now)
 
     def _own_pace(self) -> float | None:
-        """Seconds between two parts of the present stage; None: too few are done."""
+        """Return the seconds between two parts of the present stage; None: too few are done."""
         if self._done < _FIRST or not self._done - self._at_first:
             return None
         return (self._last - self._first) / (self._done - self._at_first)
 
     def _measured_until(self, now: float) -> tuple[float, float]:
-        """What was measured of stages, here and as stored, with that of the present one."""
+        """Return measured and stored seconds until ``now``, the present stage included."""
         seconds, stored = self._measured
-        of_stage, pace = self._stage.stored, self._own_pace()
-        if of_stage is None or self._stage.seconds is not None:
+        stage_seconds, pace = self._stage.stored, self._own_pace()
+        if stage_seconds is None or self._stage.seconds is not None:
             return self._measured
         if pace is not None:
             parts = self._done - self._at_first
-            return seconds + pace * parts, stored + of_stage * parts / self._stage.parts
+            return seconds + pace * parts, stored + stage_seconds * parts / self._stage.parts
         if self._done:
-            whole = of_stage * self._done / self._stage.parts
-            return seconds + self._last - self._stage_begun, stored + whole
-        if now == self._stage_begun or self._counted:
+            stored += stage_seconds * self._done / self._stage.parts
+            return seconds + self._last - self._stage_started, stored
+        if now == self._stage_started or self._is_counted:
             return self._measured
-        return seconds + now - self._stage_begun, stored + of_stage
+        return seconds + now - self._stage_started, stored + stage_seconds
 
-    def _present(self, now: float, own_pace: float | None, slowness: float) -> float | None:
-        """Seconds that the present stage still takes; None: not known."""
+    def _present_seconds_left(
+        self, now: float, own_pace: float | None, slowness: float
+    ) -> float | None:
+        """Return the seconds that the present stage still takes; None: unknown."""
         expected = self._stage.expected(slowness)
         pace = own_pace
         if pace is None and expected is not None:
             pace = expected / self._stage.parts if self._stage.parts else 0.0
         if pace is None:
             return None if self._stage.name else 0.0
-        left = self._stage.parts - self._done
-        if not self._counted:
-            # more than was expected may follow
-            left = max(left, self._done / 4)
+        parts = self._stage.parts - self._done
+        if not self._is_counted:
+            # more parts than were expected may follow
+            parts = max(parts, self._done / 4)
         since = now - self._last
-        return max(left * pace - since, since / 2) if left > 0 else 0.0
+        return max(parts * pace - since, since / 2) if parts > 0 else 0.0
 
     def line(self) -> str:
-        """What is done of what, and how long the rest may take; "" before the first stage."""
+        """Return the stage, its parts, and the time that is left; "" before the first stage."""
         if not self.stage:
             return ""
-        parts = f": {self._done:.0f} of {self._stage.parts:.0f}" if self._counted else ""
-        left = self.seconds_left()
-        if left is None:
-            return f"{self.stage}{parts}{',' if parts else ':'} {so_far(self.begun)}"
-        return f"{self.stage}{parts}{',' if parts else ':'} {about(left)} left"
+        parts = f": {self._done:.0f} of {self._stage.parts:.0f}" if self._is_counted else ""
+        seconds = self.seconds_left()
+        if seconds is None:
+            return f"{self.stage}{parts}{',' if parts else ':'} {format_elapsed(self.started)}"
+        return f"{self.stage}{parts}{',' if parts else ':'} {format_seconds(seconds)} left"
 
 
 _estimate = Estimate()
 
 
 def expect(stages: Sequence[CommandStage]) -> None:
-    """As ``Estimate.expect``, of the command that runs; so are the others."""
+    """As ``Estimate.expect``, for the command that runs."""
     _estimate.expect(stages)
 
 
@@ -281,34 +284,34 @@ def begin(name: str, parts: int = 0, size: float = 0.0) -> None:
     _estimate.begin(name, parts, size)
 
 
-def done(count: int = 1, kept: bool = False) -> None:
+def done(count: int = 1, reused: bool = False) -> None:
     """As ``Estimate.done``."""
-    _estimate.done(count, kept)
+    _estimate.done(count, reused)
 
 
 @contextmanager
-def kept_alive(
+def show_progress(
     say: Callable[[str], None],
     line: Callable[[], str] | None = None,
     stream: TextIO | None = None,
 ) -> Iterator[Callable[[str], None]]:
-    """Show how far the command is: in place on a terminal, now and then elsewhere.
+    """Show the progress of the command: in place on a terminal, now and then elsewhere.
 
     Args:
-        line: what is shown; None: the line of what ``begin`` and ``done`` note from here on.
-        stream: where it is shown; None: the standard output.
+        line: returns the line to show; None: that of the stages from here on.
+        stream: to write the line to; None: the standard output.
 
     Yields:
-        What the other lines of the command are to be given to.
+        The function that prints every other line of the command.
     """
     global _estimate
-    before, _estimate = _estimate, Estimate()
+    outer, _estimate = _estimate, Estimate()
     estimate = _estimate
     current = line or estimate.line
     stream = stream or sys.stdout
     terminal = stream.isatty()
     last, named = time.monotonic(), ""
-    lock, ended = threading.Lock(), threading.Event()
+    lock, stop = threading.Lock(), threading.Event()
 
     def clear() -> None:
         if terminal:
@@ -324,7 +327,7 @@ def kept_alive(
 
     def watch() -> None:
         nonlocal named
-        while not ended.wait(min(ON_TERMINAL, ELSEWHERE / 4)):
+        while not stop.wait(min(ON_TERMINAL, ELSEWHERE / 4)):
             text, silent = current(), time.monotonic() - last
             if terminal and text:
                 with lock:
@@ -340,17 +343,17 @@ def kept_alive(
     try:
         yield pass_on
     finally:
-        ended.set()
+        stop.set()
         watching.join()
         clear()
-        _estimate = before
+        _estimate = outer
 
 
-def so_far(begun: float) -> str:
-    """How long something has taken since it began, by ``time.monotonic``, in words."""
-    return f"{about(time.monotonic() - begun)} so far"
+def format_elapsed(started: float) -> str:
+    """Format the time since ``started``, a value of ``time.monotonic``."""
+    return f"{format_seconds(time.monotonic() - started)} so far"
 
 
-def about(seconds: float) -> str:
-    """Seconds in words, as exact as a guess is."""
+def format_seconds(seconds: float) -> str:
+    """Format a rough duration, in seconds or minutes."""
     return f"about {seconds:.0f} s" if seconds < 100 else f"about {seconds / 60:.0f} min"

@@ -1,4 +1,4 @@
-"""The files of a report of the gate, whoever asked for it."""
+"""Writing the files of a report of the gate."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from rlregress.reporting.html import gate_page
 def write_judged(
     result: GateResult, entries: Sequence[dict[str, Any]], folder: Path, top: Path
 ) -> str:
-    """Write the page, ``summary.md`` and what machines and hosts of code read; the page as text.
+    """Write the page, ``summary.md``, and the files for other programs; return the page as text.
 
     Args:
         entries: the evidence.
-        top: of the repository, below which places are named.
+        top: folder of the repository; paths in the files are relative to it.
     """
     page = gate_page.page(result)
     text = markdown_page.text(page)
     write_atomically(folder / "report.html", page.html())
-    verdict = evidence.plain(gate_report.as_json(result))
+    verdict = evidence.to_plain(gate_report.as_json(result))
     verdict["night"] = nightly_record.build_record(result, entries)
     write_atomically(folder / nightly_record.VERDICT_FILE, json.dumps(verdict, indent=1) + "\n")
-    in_brief = short_summary.lines(gate_page.facts(result), gate_page.cards(result), "report.html")
-    comment = ci_formats.comment(ci_formats.GATE, in_brief, text)
+    brief = short_summary.lines(gate_page.facts(result), gate_page.cards(result), "report.html")
+    comment = ci_formats.comment(ci_formats.GATE, brief, text)
     write_atomically(folder / "summary.md", comment)
     findings = gate_findings.findings(result, top)
     write_atomically(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-#: what reading a source raises: it may be none of Python, or nested too deeply.
+#: errors of parsing a source: it may not be Python, or be nested too deeply.
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
@@ -53,30 +53,30 @@ class Source(NamedTuple):
     tests: tuple[Test, ...]
 
     def function(self, line: int) -> str:
-        """Qualified name of the innermost function at a line; "<module>" outside of all."""
+        """Return the qualified name of the innermost function at a line; else "<module>"."""
         inner = "<module>"
-        for changed_function in self.functions:
-            if changed_function.first <= line <= changed_function.last:
-                inner = changed_function.name
+        for function in self.functions:
+            if function.first <= line <= function.last:
+                inner = function.name
         return inner
 
 
 def parse(text: str | bytes) -> Source:
-    """The functions and tests of a source text."""
+    """Parse the functions and tests of a source text."""
     functions: list[Function] = []
     tests: list[Test] = []
 
-    def visit(node: ast.AST, above: str) -> None:
+    def visit(node: ast.AST, outer: str) -> None:
         for child in ast.iter_child_nodes(node):
-            name = above
+            name = outer
             if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
-                name = f"{above}.{child.name}" if above else child.name
+                name = f"{outer}.{child.name}" if outer else child.name
             if isinstance(child, _FUNCTIONS):
                 functions.append(Function(name, first_line(child), child.end_lineno or 0))
             if isinstance(child, (ast.If, ast.While)):
                 last = child.test.end_lineno or child.lineno
                 body = first_line(child.body[0])
-                # on one line no step from line to line tells which way it went
+                # a branch on one line cannot be told from its condition by line numbers
                 if body > last:
                     tests.append(Test(child.lineno, last, body, ast.unparse(child.test)))
             visit(child, name)
@@ -86,16 +86,16 @@ def parse(text: str | bytes) -> Source:
 
 
 def first_line(node: ast.AST) -> int:
-    """The first line of a statement: of its first decorator, if it has one."""
+    """Return the first line of a statement, or of its first decorator."""
     lines = [decorator.lineno for decorator in getattr(node, "decorator_list", [])]
     return min([*lines, int(getattr(node, "lineno", 0))])
 
 
 @cache
-def of_file(path: str) -> Source | None:
-    """The same of a file; None if it is none of Python."""
+def parse_file(path: str) -> Source | None:
+    """Parse the functions and tests of a file; None if it cannot be read as Python."""
     try:
-        # bytes: a source may have a mark of its byte order, or declare another coding
+        # bytes: a source may have a byte order mark, or declare another encoding
         with open(path, "rb") as file:
             return parse(file.read())
     except (OSError, *UNREADABLE):
@@ -127,11 +127,11 @@ def below(
     without: Collection[str] = ("__pycache__",),
     inside: tuple[Path, ...] = (),
 ) -> Iterator[Path]:
-    """All files below a folder, sorted, or the file itself; links to folders are followed.
+    """Yield all files below a folder, sorted, or the file itself; links to folders are followed.
 
     Args:
-        without: names of folders that are left out.
-        inside: the folders that lead here, as they are: none is entered within itself.
+        without: names of files and folders to leave out.
+        inside: the resolved folders around this one; a loop of links is not entered again.
     """
     if folder.is_file():
         yield folder
@@ -141,16 +141,16 @@ def below(
                 yield from below(path, without, (*inside, real))
 
 
-def branches_at(source: Source) -> dict[int, Test]:
-    """Line -> test whose condition stands there."""
+def map_tests(source: Source) -> dict[int, Test]:
+    """Return line -> the test whose condition is on it."""
     return {line: test for test in source.tests for line in range(test.line, test.last + 1)}
 
 
-def replaced(text: str, old: str, new: str, occurrence: int = 0) -> str | None:
-    """The text with one occurrence replaced, counted from 1; 0: the only one.
+def replace_occurrence(text: str, old: str, new: str, occurrence: int = 0) -> str | None:
+    """Replace one occurrence in a text, counted from 1; 0: the only one.
 
     Returns:
-        None if there is no such occurrence, or if the only one is not the only one.
+        The text; None if there is no such occurrence, or several for 0.
     """
     parts = text.split(old)
     place = max(occurrence, 1)

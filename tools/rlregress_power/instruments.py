@@ -176,7 +176,7 @@ def _mutant(fault: Fault) -> Mutant | None:
     if path is None:
         return None
     text = path.read_text(encoding="utf-8")
-    changed = source.replaced(text, fault.old, fault.new, fault.occurrence)
+    changed = source.replace_occurrence(text, fault.old, fault.new, fault.occurrence)
     if changed is None:
         return None
     if fault.function not in {function.name for function in source.parse(text).functions}:

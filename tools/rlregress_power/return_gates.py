@@ -106,7 +106,7 @@ def _judged(fault: Fault, options: GateOptions, environment: Mapping[str, str]) 
         return FaultResult(fault=fault, trouble=entries)
     broken = [str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)]
     records = [entry["record"] for entry in entries if "record" in entry]
-    verdicts = evidence.verdicts(entries)
+    verdicts = evidence.collect_verdicts(entries)
     return FaultResult(
         fault=fault,
         verdicts=verdicts,

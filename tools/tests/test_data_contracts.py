@@ -35,7 +35,7 @@ from rlregress_studies.determinism.determinism_study import Checkpoint
 from . import hostile
 
 #: functions of ``datafiles`` that are given a model, second.
-READERS = ("read", "remembered", "checked", "json_line")
+READERS = ("read", "read_cached", "validate", "read_json_line")
 #: in the place of any value; of each key the ones that it refuses are tried
 WRONG = (
     "", "no such word", "a\nb", 0, -1, 0.5, 1e300, 1 << 60, True, math.nan, [], {}, [""], [7],
@@ -163,21 +163,21 @@ def _listed() -> list[tuple[str, Any]]:
     others = {".sha256", ".npz", ".gz"}
     paths = [path for path in suite.baselines().rglob("*.*") if path.suffix not in others]
     paths.sort(key=lambda path: (path.stat().st_size, path))
-    kinds = [(datafiles._format(path), path.read_text(encoding="utf-8")) for path in paths]
+    kinds = [(datafiles._find_format(path), path.read_text(encoding="utf-8")) for path in paths]
     committed = [(kind, datafiles._PARSERS[kind](text)) for kind, text in kinds]
     return [*FURTHER, *_of_formats(), *committed]
 
 
 @cache
 def _schema(model: Any) -> Mapping[str, Any]:
-    return datafiles._adapter(model, strict=True).json_schema()
+    return datafiles._make_adapter(model, strict=True).json_schema()
 
 
 def _tables(schema: Mapping[str, Any], content: Any) -> dict[str, tuple[Any, ...]]:
     """The tables of a model that a content has, each with its first place."""
     found: dict[str, tuple[Any, ...]] = {}
     for place in hostile.places(content):
-        table = datafiles._table(schema, (0, *place))
+        table = datafiles._find_table_schema(schema, (0, *place))
         if "properties" in table:
             found.setdefault(table["title"], place)
     return found
@@ -194,7 +194,7 @@ def _cut(content: Any) -> Any:
 
 def _is_sound(kind: str, content: Any, model: Any) -> bool:
     try:
-        datafiles.checked(content, model, Path("x"), kind=kind)
+        datafiles.validate(content, model, Path("x"), kind=kind)
     except (UserError, AttributeError):
         return False
     return True
@@ -204,7 +204,7 @@ def _is_sound(kind: str, content: Any, model: Any) -> bool:
 def samples(model: Any) -> list[Sample]:
     """Sound files of a model, as few as have all of its tables."""
     schema, chosen = _schema(model), []
-    top = datafiles._table(schema, (0,))
+    top = datafiles._find_table_schema(schema, (0,))
     wanted = {each["title"] for each in schema.get("$defs", {}).values()}
     for kind, content in _listed():
         if chosen and not wanted:
@@ -273,7 +273,7 @@ def check_broken(folder: Path, model: Any, found: list[Sample]) -> None:
 def check_keys(folder: Path, model: Any, found: list[Sample]) -> None:
     """A key that there is not, and one that is missing, are named with those that there are."""
     for sample, title, place in _places(found):
-        table = datafiles._table(_schema(model), (0, *place))
+        table = datafiles._find_table_schema(_schema(model), (0, *place))
         known, required = list(table["properties"]), table.get("required", ())
         word, dump = "column" if sample.kind == "CSV" else "key", DUMPS[sample.kind]
         more = dump(hostile.replaced(sample.content, (*place, KEY), 7))
@@ -316,7 +316,7 @@ def _told_of_values(
             content = hostile.replaced(sample.content, place, value)
             if sample.kind != "CSV":
                 # to write and parse these takes most of the time, and ``check_keys`` does it
-                yield _sentence(path, partial(datafiles.checked, content, model, path, REMEDY))
+                yield _sentence(path, partial(datafiles.validate, content, model, path, REMEDY))
             else:
                 yield refusal(folder, sample.kind, DUMPS[sample.kind](content), model)
 
@@ -324,7 +324,7 @@ def _told_of_values(
 def expectations(folder: Path, model: Any, found: list[Sample]) -> Iterator[str]:
     """Of each key of a model: table, key, and what is expected of a value that is refused."""
     for sample, title, place in _places(found):
-        table = datafiles._table(_schema(model), (0, *place))
+        table = datafiles._find_table_schema(_schema(model), (0, *place))
         for key in table["properties"]:
             # of a table below this one ``check_keys`` knows the sentence
             wanted = dict.fromkeys(
@@ -339,12 +339,12 @@ def expectations(folder: Path, model: Any, found: list[Sample]) -> Iterator[str]
 def check_round_trip(folder: Path, model: Any, found: list[Sample]) -> None:
     """What was read can be written, and read again; and nothing of it can be changed."""
     for sample in found:
-        read = datafiles.checked(sample.content, model, Path("x"), kind=sample.kind)
-        adapter = datafiles._adapter(model, sample.kind != "CSV")
+        read = datafiles.validate(sample.content, model, Path("x"), kind=sample.kind)
+        adapter = datafiles._make_adapter(model, sample.kind != "CSV")
         dumped = adapter.dump_json((read,), by_alias=True, exclude_defaults=True)
         (content,) = json.loads(dumped)
         kind = "CSV" if sample.kind == "CSV" else "JSON"
-        assert datafiles.checked(content, model, Path("x"), kind=kind) == read
+        assert datafiles.validate(content, model, Path("x"), kind=kind) == read
         for of in _classes(read):
             assert of.__dataclass_params__.frozen, of
 

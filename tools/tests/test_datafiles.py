@@ -188,18 +188,23 @@ def test_places_are_lines_unless_tables_are_written_inline(tmp_path) -> None:
     """A table of another name has no part in the count."""
     path = tmp_path / "x.toml"
     path.write_text("[[row]]\n[[other]]\n  [[ row ]]\n")
-    assert datafiles.places(path, "row", 2) == [f"{path}, [[row]] at line {n}" for n in (1, 3)]
+    assert datafiles.locate_tables(path, "row", 2) == [
+        f"{path}, [[row]] at line {n}" for n in (1, 3)
+    ]
     path.write_text("row = [{}, {}]\n")
-    assert datafiles.places(path, "row", 2) == [f"{path}, [[row]] {n}" for n in (1, 2)]
+    assert datafiles.locate_tables(path, "row", 2) == [f"{path}, [[row]] {n}" for n in (1, 2)]
 
 
 def test_an_empty_folder_is_named(tmp_path) -> None:
     """A folder gives its TOML files by name, and has at least one."""
     with pytest.raises(UserError, match="holds no claims; expected TOML files$"):
-        datafiles.folder(tmp_path, "claims")
+        datafiles.list_toml_files(tmp_path, "claims")
     for name in ("b.toml", "a.toml", "c.txt"):
         (tmp_path / name).touch()
-    assert [path.name for path in datafiles.folder(tmp_path, "claims")] == ["a.toml", "b.toml"]
+    assert [path.name for path in datafiles.list_toml_files(tmp_path, "claims")] == [
+        "a.toml",
+        "b.toml",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -222,14 +227,14 @@ def test_a_file_that_is_remembered_is_read_anew_once_it_is_written(tmp_path):
     path = tmp_path / "some.toml"
     path.write_text("a = 1\n")
     os.utime(path, ns=(1, 1))
-    first = datafiles.remembered(path, Mapping[str, int])
-    assert datafiles.remembered(path, Mapping[str, int]) is first
+    first = datafiles.read_cached(path, Mapping[str, int])
+    assert datafiles.read_cached(path, Mapping[str, int]) is first
     path.write_text("a = 2\n")
     os.utime(path, ns=(2, 2))
-    assert datafiles.remembered(path, Mapping[str, int]) == {"a": 2}
+    assert datafiles.read_cached(path, Mapping[str, int]) == {"a": 2}
     path.unlink()
     with pytest.raises(UserError, match=r"some\.toml"):
-        datafiles.remembered(path, Mapping[str, int])
+        datafiles.read_cached(path, Mapping[str, int])
 
 
 #: between quotes that are none: they stand at the end of text in several lines

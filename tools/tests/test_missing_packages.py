@@ -33,7 +33,7 @@ def _extras() -> dict[str, list[str]]:
 @pytest.fixture
 def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """No package of an extra is installed."""
-    monkeypatch.setattr(missing_packages, "installed", lambda module: False)
+    monkeypatch.setattr(missing_packages, "is_installed", lambda module: False)
 
 
 def test_every_package_is_in_its_extra():
@@ -62,30 +62,32 @@ def test_every_package_is_in_its_extra():
 @pytest.mark.usefixtures("nothing")
 def test_the_package_that_an_error_lacks(error, extra):
     """By the name of a failed import, or by the words of who asks for it; also as a cause."""
-    assert f"pip install 'rlregress[{extra}]'" in missing_packages.lacking(error)
+    assert f"pip install 'rlregress[{extra}]'" in missing_packages.describe_missing(error)
     outer = KeyError("the game")
     outer.__cause__ = error
-    assert missing_packages.lacking(outer) == missing_packages.lacking(error)
+    assert missing_packages.describe_missing(outer) == missing_packages.describe_missing(error)
 
 
 @pytest.mark.usefixtures("nothing")
 def test_another_error_lacks_none(monkeypatch):
     """It names a package without asking for it, or a module of no extra, or one that is there."""
-    assert not missing_packages.lacking(ValueError("the mujoco version is unknown"))
-    assert not missing_packages.lacking(ModuleNotFoundError("No module named 'x'", name="x"))
-    assert not missing_packages.lacking(None)
-    monkeypatch.setattr(missing_packages, "installed", lambda module: True)
+    assert not missing_packages.describe_missing(ValueError("the mujoco version is unknown"))
+    assert not missing_packages.describe_missing(
+        ModuleNotFoundError("No module named 'x'", name="x")
+    )
+    assert not missing_packages.describe_missing(None)
+    monkeypatch.setattr(missing_packages, "is_installed", lambda module: True)
     error = ModuleNotFoundError("No module named 'cv2'", name="cv2")
-    assert not missing_packages.lacking(error)
+    assert not missing_packages.describe_missing(error)
 
 
 @pytest.mark.usefixtures("nothing")
 def test_on_a_side_a_framework_may_lack_what_it_required_before():
     """Only what this library has put on both sides is no matter of the framework."""
     error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
-    assert missing_packages.lacking(error)
-    assert not missing_packages.lacking(error, ON_SIDES)
-    assert missing_packages.lacking(ModuleNotFoundError("", name="mujoco"), ON_SIDES)
+    assert missing_packages.describe_missing(error)
+    assert not missing_packages.describe_missing(error, ON_SIDES)
+    assert missing_packages.describe_missing(ModuleNotFoundError("", name="mujoco"), ON_SIDES)
 
 
 def test_a_side_has_the_extras_that_are_installed_here(monkeypatch):

@@ -21,7 +21,7 @@ def clock(monkeypatch):
     stored = Durations(1.0, 1.0, 2.0, dict.fromkeys(("one", "two", "three"), 1.0))
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress, "stored_durations", lambda: stored)
-    monkeypatch.setattr(progress, "busyness", lambda: 1.0)
+    monkeypatch.setattr(progress, "estimate_slowdown", lambda: 1.0)
     return now
 
 
@@ -34,7 +34,7 @@ def printed(monkeypatch):
     def work(terminal):
         stream = io.StringIO()
         stream.isatty = lambda: terminal
-        with progress.kept_alive(lambda line: stream.write(f"{line}\n"), stream=stream) as say:
+        with progress.show_progress(lambda line: stream.write(f"{line}\n"), stream=stream) as say:
             progress.begin("parts", 40)
             for number in range(40):
                 time.sleep(0.01)
@@ -72,7 +72,7 @@ def test_a_command_that_prints_nothing_reports_what_it_does(monkeypatch):
     monkeypatch.setattr(progress, "ELSEWHERE", 0.1)
     monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: False)
     text = []
-    with progress.kept_alive(text.append) as say:
+    with progress.show_progress(text.append) as say:
         progress.begin("unknown work")
         time.sleep(0.25)
         for _ in range(5):
@@ -103,7 +103,7 @@ def test_what_follows_counts(clock):
 
 def test_what_follows_is_expected_to_take_longer_on_a_busy_machine(clock, monkeypatch):
     """Three processes wait for each core; what is measured later corrects that."""
-    monkeypatch.setattr(progress, "busyness", lambda: 3.0)
+    monkeypatch.setattr(progress, "estimate_slowdown", lambda: 3.0)
     estimate = Estimate()
     estimate.expect([CommandStage("one", 8), CommandStage("two", 8)])
     estimate.begin("one")
@@ -142,7 +142,7 @@ def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
         clock[0] = 50.0 + 3 * number
         estimate.done()
     assert estimate.seconds_left() == pytest.approx(30.0)
-    estimate.done(kept=True)
+    estimate.done(reused=True)
     assert estimate.seconds_left() == pytest.approx(27.0)
 
 

@@ -267,7 +267,7 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
 def test_a_test_has_one_name_wherever_it_lies(nodeid):
     """The tests of an installed wheel are named, and counted, as those of a checkout."""
     report = SimpleNamespace(nodeid=nodeid, longrepr="")
-    found = evidence.uncollected(report)
+    found = evidence.build_uncollected_entry(report)
     assert (found["test"], found["tier"]) == ("tests_unit/test_sac.py::test_scale[a/b::c]", "unit")
 
 

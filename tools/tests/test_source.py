@@ -51,7 +51,7 @@ def test_a_file_that_is_no_python_has_no_functions(tmp_path):
     """It is left alone, without an error."""
     path = tmp_path / "x.py"
     path.write_text("def (:")
-    assert source.of_file(str(path)) is None
+    assert source.parse_file(str(path)) is None
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_file_is_read_in_its_own_coding(coding, heading, tmp_path):
     """Neither a mark of the byte order nor a declared coding hides the functions."""
     path = tmp_path / "x.py"
     path.write_text(heading + TEXT, encoding=coding)
-    assert source.of_file(str(path)) == source.parse(heading + TEXT)
+    assert source.parse_file(str(path)) == source.parse(heading + TEXT)

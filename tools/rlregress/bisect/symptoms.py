@@ -126,7 +126,7 @@ class Symptom:
     Attributes:
         title: what is looked for, in words.
         value: of a version; it is also given the two ends, the old one first.
-        known: of a version, what could have been looked for instead.
+        candidate_names: of a version, the names that could have been looked for instead.
         error: the probability of a wrong answer after so many versions between; None: no chance is
             involved.
         details, algorithm, scenario, script: what an upgrade probes and traces to explain it.

@@ -155,7 +155,7 @@ def _guarded() -> int:
             typer.echo(f"\nrlregress: {_interrupted(sys.argv[1:])}", err=True)
         raise
     except Exception as error:
-        message = missing_packages.lacking(error)
+        message = missing_packages.describe_missing(error)
         if not message:
             with suppress(UserError):
                 traceback.print_exc()

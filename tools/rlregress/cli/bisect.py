@@ -20,7 +20,7 @@ from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.progress import kept_alive
+from rlregress.progress import show_progress
 from rlregress.reporting import bisect_text
 from rlregress.tracing import jobs
 from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
@@ -133,7 +133,7 @@ def bisect(
             return symptoms.default(adapters[0], default)
         return symptoms.trace(adapters[0], algorithm, scenario)
 
-    with kept_alive(typer.echo) as say:
+    with show_progress(typer.echo) as say:
         if repository is not None:
             result = search.search_commits(
                 symptom(),

@@ -89,7 +89,7 @@ def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool
     """Print the fingerprint; return 1 if something is not as documented.
 
     Args:
-        chosen: ids of details; none: all.
+        detail_ids: ids of details; none: all.
 
     Raises:
         UserError: no adapter has a probe of a chosen detail; nothing is printed.

@@ -55,7 +55,7 @@ def takes_options(
     The others are the command's own, with their annotations.
 
     Args:
-        of: the dataclass that declares the options.
+        options_class: the dataclass that declares the options.
         only: the fields that the command takes; none: all.
         defaults: other ones than those of the fields.
     """

@@ -55,7 +55,7 @@ def trend(
     summary = nightly_trend.summarize_nights(*nightly_trend.read_nights(folders, since))
     check_writable(folder, "the report")
     output.decided()
-    data = json.dumps(evidence.plain(trend_text.as_json(summary)), separators=(",", ":"))
+    data = json.dumps(evidence.to_plain(trend_text.as_json(summary)), separators=(",", ":"))
     write_atomically(folder / "trend.json", data + "\n")
     command = ["rlregress", "trend", *map(str, folders)] + ["--since", since] * bool(since)
     seconds, title = round(time.monotonic() - started, 1), trend_text.title(summary)

@@ -32,7 +32,7 @@ from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model import option
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
-from rlregress.progress import kept_alive
+from rlregress.progress import show_progress
 from rlregress.reporting import (
     ci_formats,
     markdown_page,
@@ -127,7 +127,7 @@ def judge(
     check_writable(options.report, "the report")
     cached_folders.check()
     started, date = time.monotonic(), report_data.format_time()
-    with kept_alive(options.say) as say:
+    with show_progress(options.say) as say:
         result = cascade.run(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)

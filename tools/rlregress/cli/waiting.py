@@ -23,6 +23,6 @@ def probe_all(adapters: Sequence[Adapter]) -> None:
     """
     total = sum(len(adapter.observe.probes()) for adapter in adapters)
     say(f"asking {', '.join(adapter.full_name for adapter in adapters)} for {total} details")
-    with progress.kept_alive(say):
+    with progress.show_progress(say):
         progress.begin("probing details", total)
         probe_counts.probe_everything(adapters, progress.done)

@@ -83,7 +83,7 @@ class Manifest:
             content = None
         if not isinstance(content, dict):
             raise UserError(f"{path} is not a manifest of runs; {_REMEDY}")
-        header: _Header = datafiles.checked(content, _Header, path, _REMEDY, "JSON")
+        header: _Header = datafiles.validate(content, _Header, path, _REMEDY, "JSON")
         if run_bytes != header.runs * header.width:
             raise UserError(
                 f"the manifest {path} is damaged: found {run_bytes} bytes of runs, expected "
@@ -105,7 +105,7 @@ class Manifest:
         try:
             content = json.loads(line)
             plain = Job.from_dict(content["job"]).as_dict()
-            job: Job = datafiles.checked(plain, Job, self.path, kind="JSON")
+            job: Job = datafiles.validate(plain, Job, self.path, kind="JSON")
             # the summary and the job must be the same run: of two keys "run", JSON takes the last
             run = _parse_summary(index, line)
             is_same_run = run is not None and {run.name, content["run"]} == {job.name}
@@ -135,7 +135,7 @@ class Manifest:
 
     def _open_file(self) -> BinaryIO:
         try:
-            return files.opened(self.path)
+            return files.open_file(self.path)
         except OSError as error:
             raise UserError(
                 f"the manifest {self.path} cannot be read: {error.strerror}; {_REMEDY}"

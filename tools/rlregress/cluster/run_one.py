@@ -121,7 +121,7 @@ def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[s
         except OSError as error:
             raise UserError(
                 f"the run {name} is not done: {error.strerror or error} ({error.filename}); "
-                f"{files.remedy(error, store.folder)}, and start it again"
+                f"{files.suggest_remedy(error, store.folder)}, and start it again"
             ) from None
         report(f"{name}: {record['status']}, return {record['final_return']}")
     return 0

@@ -69,7 +69,7 @@ def store_folder(store: Store, name: str, purpose: str = "") -> Path:
         purpose: name of what is written there; the folder is then created. Empty: read only.
     """
     # resolved like a file in it, so that a dangling link is rejected too
-    folder = files.inside(store.folder, name, name).parent
+    folder = files.join_inside(store.folder, name, name).parent
     if purpose:
         run_record.check_writable(folder, purpose)
     return folder
@@ -84,7 +84,7 @@ def copy_manifest(manifest: Manifest, store: Store) -> Manifest:
         # reading all runs detects damage
         pass
     with (
-        files.opened(manifest.path) as source,
+        files.open_file(manifest.path) as source,
         tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as copy,
     ):
         shutil.copyfileobj(source, copy)

@@ -15,12 +15,12 @@ _INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "coun
 
 def _used_returns(i: Inputs) -> np.ndarray:
     """Returns of the directions that are used, [2 count]."""
-    best_directions = ars.best(i["plus"], i["minus"], i["count"])
+    best_directions = ars.best_directions(i["plus"], i["minus"], i["count"])
     return np.concatenate([i["plus"][best_directions], i["minus"][best_directions]])
 
 
 def _step(deviation: Formula) -> Formula:
-    return lambda i: ars.step(i["learning_rate"], i["count"], deviation(i))
+    return lambda i: ars.step_factor(i["learning_rate"], i["count"], deviation(i))
 
 
 DETAILS = (
@@ -33,19 +33,19 @@ DETAILS = (
         {
             "better_return": (
                 "those with the largest better return of their two",
-                lambda i: ars.best(i["plus"], i["minus"], i["count"]),
+                lambda i: ars.best_directions(i["plus"], i["minus"], i["count"]),
             ),
             "plus": (
                 "those with the largest return along them",
-                lambda i: ars.largest(i["plus"], i["count"]),
+                lambda i: ars.is_largest(i["plus"], i["count"]),
             ),
             "mean": (
                 "those with the largest mean of their two returns",
-                lambda i: ars.largest(i["plus"] + i["minus"], i["count"]),
+                lambda i: ars.is_largest(i["plus"] + i["minus"], i["count"]),
             ),
             "difference": (
                 "those whose two returns differ most",
-                lambda i: ars.largest(np.abs(i["plus"] - i["minus"]), i["count"]),
+                lambda i: ars.is_largest(np.abs(i["plus"] - i["minus"]), i["count"]),
             ),
             "all": ("all", lambda i: np.ones(len(i["plus"]))),
         },

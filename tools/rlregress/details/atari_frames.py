@@ -85,7 +85,7 @@ def _warp() -> Detail:
         return np.array([*picture.shape[:2], *np.ravel(pixels)[:2]], dtype=np.float64)
 
     def warped(weights: atari.Weights, **how: Any) -> Formula:
-        return lambda i: rows(atari.warped(i["picture"], weights, **how), i)
+        return lambda i: rows(atari.warp(i["picture"], weights, **how), i)
 
     return make_detail(
         "atari.warp_frame",
@@ -111,7 +111,7 @@ def _warp() -> Detail:
             ),
             "grey_then_antialiased": (
                 "grey by BT.601 (sum 0.9999), then bilinear with antialiasing, unrounded",
-                warped(atari.antialiased, grey=(0.2989, 0.587, 0.114), rounding=atari.exact),
+                warped(atari.antialiased, grey=(0.2989, 0.587, 0.114), rounding=atari.unrounded),
             ),
             "grey_then_bilinear": (
                 "grey by BT.601, then bilinear without antialiasing, both rounded",
@@ -119,7 +119,7 @@ def _warp() -> Detail:
             ),
             "grey_then_bilinear_exact": (
                 "grey by BT.601 (sum 0.9999), then bilinear without antialiasing, unrounded",
-                warped(atari.bilinear, grey=(0.2989, 0.587, 0.114), rounding=atari.exact),
+                warped(atari.bilinear, grey=(0.2989, 0.587, 0.114), rounding=atari.unrounded),
             ),
             "grey_then_nearest": (
                 "grey by BT.601, then the nearest pixel",

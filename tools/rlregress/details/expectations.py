@@ -85,15 +85,15 @@ def load_expectations(path: Path) -> tuple[Expectation, ...]:
             with another entry of the same detail and scope.
     """
     path = Path(path)
-    files = datafiles.folder(path, "expectations") if path.is_dir() else [path]
+    files = datafiles.list_toml_files(path, "expectations") if path.is_dir() else [path]
     entries = tuple(entry for file in files for entry in _load_file(file))
     _check_overlap(entries)
     return entries
 
 
 def _load_file(path: Path) -> list[Expectation]:
-    rows = datafiles.remembered(path, _File).detail
-    places = datafiles.places(path, "detail", len(rows))
+    rows = datafiles.read_cached(path, _File).detail
+    places = datafiles.locate_tables(path, "detail", len(rows))
     return [Expectation(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
 
 

@@ -25,7 +25,7 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
         unprobed = not error.known
         return Judgement(detail.id, None, text, {}, detail.expected(), unprobed=unprobed)
     except Exception as error:  # any error of foreign code is the finding
-        lacking = missing_packages.lacking(error)
+        lacking = missing_packages.describe_missing(error)
         text = f"{UNPROBED}{lacking or f'{type(error).__name__}: {error}'}"
         return Judgement(detail.id, None, text, {}, detail.expected(), lacking=lacking)
     return judge_observation(detail, observed)

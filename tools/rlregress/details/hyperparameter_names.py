@@ -100,7 +100,7 @@ class _Corrections:
 
 def _read_printed_rows() -> Sequence[Mapping[str, str]]:
     path = suite.baselines() / "paper" / "thesis_hyperparameters.csv"
-    rows: Sequence[Mapping[str, str]] = datafiles.remembered(path, tuple[_Row, ...])
+    rows: Sequence[Mapping[str, str]] = datafiles.read_cached(path, tuple[_Row, ...])
     return rows
 
 

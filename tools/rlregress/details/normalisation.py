@@ -37,13 +37,13 @@ def _standard(i: Inputs) -> np.ndarray:
 
 
 def _previous(i: Inputs) -> np.ndarray:
-    return formulas.standardise(_x(i), formulas.before(formulas.cumulative(_x(i))))
+    return formulas.standardise(_x(i), formulas.lagged(formulas.cumulative(_x(i))))
 
 
 def _before_update(i: Inputs) -> np.ndarray:
     # no prior: a young variance is 0
-    moments = formulas.before(formulas.cumulative(_x(i), 0.0))
-    return formulas.standardise(_x(i), moments, epsilon=0.0, added=1e-2)
+    moments = formulas.lagged(formulas.cumulative(_x(i), 0.0))
+    return formulas.standardise(_x(i), moments, epsilon=0.0, std_epsilon=1e-2)
 
 
 def _observation() -> Detail:

@@ -14,8 +14,8 @@ _MERGED = ("Chan et al. 1982", *_DOCUMENTED)
 
 def _batches(prior: normaliser.Statistics, freedom: int) -> Formula:
     def numbers(i: Inputs) -> list[float]:
-        first = prior.merged(i["first"], freedom)
-        second = first.merged(i["second"], freedom)
+        first = prior.merge(i["first"], freedom)
+        second = first.merge(i["second"], freedom)
         return [float(running.standardise(i["number"])) for running in (first, second)]
 
     return numbers
@@ -40,8 +40,8 @@ def _targets(values_move: bool, same: bool) -> Formula:
     def numbers(i: Inputs) -> np.ndarray:
         values = np.full(len(i["rewards"]), i["value"])
         before = normaliser.prior(1.0)
-        first = before.merged(values, 1) if values_move else before
-        both = first.merged(i["rewards"], 1)
+        first = before.merge(values, 1) if values_move else before
+        both = first.merge(i["rewards"], 1)
         value_statistics = both if same else first
         return np.append(value_statistics.standardise(i["value"]), both.standardise(i["rewards"]))
 

@@ -98,8 +98,8 @@ def _normalisation() -> list[Detail]:
             ("thesis, equation 3",),
             {"advantages": [-1e-8, 1e-8], "ratio": 2.0},
             {
-                "added_1e-8": ("std + 1e-8", per_batch(added=1e-8)),
-                "added_1e-5": ("std + 1e-5", per_batch(added=1e-5)),
+                "added_1e-8": ("std + 1e-8", per_batch(std_epsilon=1e-8)),
+                "added_1e-5": ("std + 1e-5", per_batch(std_epsilon=1e-5)),
                 "clamped_1e-6": ("max(std, 1e-6)", per_batch(minimum=1e-6)),
                 "clamped_1e-4": ("max(std, 1e-4)", per_batch(minimum=1e-4)),
                 "none": ("std alone", per_batch()),

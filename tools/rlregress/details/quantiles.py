@@ -119,7 +119,7 @@ def _target_action() -> Detail:
         return lambda i: i["reward"] + i["discount"] * np.mean(i["target"][:, action(i)])
 
     def by(statistic: Callable[..., Any]) -> Formula:
-        return mean_of(lambda i: quantiles.chosen_action(i["target"], statistic))
+        return mean_of(lambda i: quantiles.greedy_action(i["target"], statistic))
 
     return measured_detail(
         "qrdqn.target.action",
@@ -152,7 +152,7 @@ def _target_action() -> Detail:
 
 def _greedy_action() -> Detail:
     def by(statistic: Callable[..., Any]) -> Formula:
-        return lambda i: float(quantiles.chosen_action(i["values"], statistic))
+        return lambda i: float(quantiles.greedy_action(i["values"], statistic))
 
     return measured_detail(
         "qrdqn.policy.action",
@@ -173,7 +173,7 @@ def _greedy_action() -> Detail:
 def _kept_detail() -> Detail:
     def remaining(**options: Any) -> Formula:
         def formula(i: Inputs) -> list[float]:
-            quantiles_left = quantiles.kept(i["quantiles"], int(i["dropped"]), **options)
+            quantiles_left = quantiles.trim(i["quantiles"], int(i["dropped"]), **options)
             return [
                 len(quantiles_left),
                 quantiles_left[0],
@@ -230,7 +230,7 @@ def _actor() -> Detail:
         return lambda i: -float(np.mean(remaining(i)))
 
     def truncated(i: Inputs) -> np.ndarray:
-        return quantiles.kept(i["quantiles"], int(i["dropped"]))
+        return quantiles.trim(i["quantiles"], int(i["dropped"]))
 
     return make_detail(
         "tqc.actor_loss.quantiles",

@@ -102,7 +102,7 @@ def exclusive_families(split_names: Collection[str]) -> frozenset[str]:
     )
 
 
-def list_probes(adapter: Adapter, list_algorithms: Sequence[str] = ()) -> frozenset[Cell]:
+def list_probes(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
     """Return every (detail, scope) that the tests must probe on the installed version.
 
     These are the documented ones: an undocumented probe fails its test. So only the processes that
@@ -114,7 +114,7 @@ def list_probes(adapter: Adapter, list_algorithms: Sequence[str] = ()) -> frozen
     Raises:
         UserError: the expectations of the framework cannot be read.
     """
-    excluded = excluded_families(list_algorithms)
+    excluded = excluded_families(algorithms)
     return frozenset(
         cell for cell in load_documented(adapter) if cell[0].partition(".")[0] not in excluded
     )

@@ -139,7 +139,7 @@ def _reward_scaling() -> Detail:
 def _target_interval() -> Detail:
     def target_changes(offset: int = 0, interval: int | None = None) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
-            return loops.every(int(i["updates"]), interval or int(i["interval"]), offset)
+            return loops.at_interval(int(i["updates"]), interval or int(i["interval"]), offset)
 
         return formula
 

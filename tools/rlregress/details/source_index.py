@@ -49,9 +49,9 @@ def load_index(folder: Path) -> tuple[Item, ...]:
             check nor a reason to have none.
     """
     items: dict[str, Item] = {}
-    for path in datafiles.folder(folder, "index of what a source names"):
+    for path in datafiles.list_toml_files(folder, "index of what a source names"):
         index: _Index = datafiles.read(path, _Index)
-        places = datafiles.places(path, "item", len(index.item))
+        places = datafiles.locate_tables(path, "item", len(index.item))
         for item, place in zip(index.item, places, strict=True):
             if item.id in items:
                 raise UserError(f"{place}: the id '{item.id}' is taken; give every item its own")

@@ -187,7 +187,9 @@ def _delay() -> Detail:
     def moves(actor: tuple[int, int], targets: tuple[int, int]) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             n = int(i["updates"])
-            return np.concatenate([td3.delayed(n, *actor), td3.delayed(n, *targets)])
+            return np.concatenate(
+                [td3.delayed_updates(n, *actor), td3.delayed_updates(n, *targets)]
+            )
 
         return formula
 

@@ -36,7 +36,7 @@ def injected(fault: Fault) -> Iterator[dict[str, str]]:
         if not file.is_file():
             raise UserError(f"{unfit} there is no {fault.file}")
         text = file.read_text(encoding="utf-8")
-        changed = source.replaced(text, fault.old, fault.new, fault.occurrence)
+        changed = source.replace_occurrence(text, fault.old, fault.new, fault.occurrence)
         if changed is None:
             count = text.count(fault.old)
             raise UserError(f"{unfit} {fault.file} holds {fault.old!r} {count} times")

@@ -1,4 +1,4 @@
-"""Pictures of a game made smaller and grey: what each way to do it gives, pixels from 0 to 255."""
+"""Pictures of a game made smaller and grey, in each known way; pixels from 0 to 255."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Weights = Callable[[int, int], np.ndarray]
 
 
 def area(old: int, new: int) -> np.ndarray:
-    """Each new pixel is the mean of what it covers, parts of old pixels counted as such."""
+    """Each new pixel is the mean of its area; old pixels count by the part inside of it."""
     edges = np.arange(new + 1) * (old / new)
     lower = np.maximum(edges[:-1, None], np.arange(old))
     upper = np.minimum(edges[1:, None], np.arange(old) + 1)
@@ -24,11 +24,11 @@ def area(old: int, new: int) -> np.ndarray:
 
 
 def _centres(old: int, new: int) -> np.ndarray:
-    """Where the centre of each new pixel lies among the old ones, whose centres are 0, 1, ..."""
+    """Positions of the centres of new pixels among the old ones, whose centres are 0, 1, ..."""
     return (np.arange(new) + 0.5) * (old / new) - 0.5
 
 
-def _triangles(old: int, new: int, width: float) -> np.ndarray:
+def _triangle_weights(old: int, new: int, width: float) -> np.ndarray:
     distance = np.abs(_centres(old, new)[:, None] - np.arange(old))
     weights = np.maximum(1.0 - distance / width, 0.0)
     return weights / weights.sum(axis=1, keepdims=True)
@@ -36,12 +36,12 @@ def _triangles(old: int, new: int, width: float) -> np.ndarray:
 
 def bilinear(old: int, new: int) -> np.ndarray:
     """Between the two nearest centres, however many old pixels a new one covers."""
-    return _triangles(old, new, 1.0)
+    return _triangle_weights(old, new, 1.0)
 
 
 def antialiased(old: int, new: int) -> np.ndarray:
     """Triangles as wide as the new pixels are."""
-    return _triangles(old, new, max(old / new, 1.0))
+    return _triangle_weights(old, new, max(old / new, 1.0))
 
 
 def nearest(old: int, new: int) -> np.ndarray:
@@ -51,18 +51,18 @@ def nearest(old: int, new: int) -> np.ndarray:
     return weights
 
 
-def exact(values: np.ndarray) -> np.ndarray:
+def unrounded(values: np.ndarray) -> np.ndarray:
     """Pixels of any size, as in floating-point pictures."""
     return values
 
 
-def resized(picture: np.ndarray, weights: Weights, size: int) -> np.ndarray:
+def resize(picture: np.ndarray, weights: Weights, size: int) -> np.ndarray:
     """``picture`` [height, width, ...] as [size, size, ...]."""
     rows, columns = (weights(old, size) for old in picture.shape[:2])
     return np.einsum("ih,jw,hw...->ij...", rows, columns, picture, optimize=True)
 
 
-def warped(
+def warp(
     picture: np.ndarray,
     weights: Weights,
     size: int = 84,
@@ -84,5 +84,5 @@ def warped(
     """
     greyed = rounding if grey_rounding is None else grey_rounding
     if grey_first:
-        return rounding(resized(greyed(picture @ np.array(grey)), weights, size))
-    return greyed(rounding(resized(picture, weights, size)) @ np.array(grey))
+        return rounding(resize(greyed(picture @ np.array(grey)), weights, size))
+    return greyed(rounding(resize(picture, weights, size)) @ np.array(grey))

@@ -1,4 +1,4 @@
-"""Losses and targets of action-value networks, and how target networks follow, of SAC and TD3.
+"""Losses and targets of the critics of SAC and TD3, and the updates of target networks.
 
 All functions compute in float64. Shapes: ``n`` networks, ``b`` samples.
 """
@@ -92,7 +92,7 @@ def td_target(
     Args:
         rewards, next_values, terminated, truncated: [b].
         discount: gamma.
-        mask: what m is. "terminated": terminations only, so that a truncated step bootstraps.
+        mask: m. "terminated": terminations only, so that a truncated step bootstraps.
             "done": terminations and truncations. "nothing": every step bootstraps.
             "everything": no step does. "truncated": truncations only (the flags exchanged).
     """
@@ -118,5 +118,5 @@ def polyak(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
 
 
 def polyak_flipped(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
-    """tau target + (1 - tau) source: the coefficient is read as the fraction that is kept."""
+    """tau target + (1 - tau) source: a fault, tau counts as the fraction that stays."""
     return polyak(source, target, 1.0 - tau)

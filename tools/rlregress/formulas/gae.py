@@ -22,10 +22,10 @@ def recursion(
         trace: lambda.
     """
     advantages = np.zeros(len(deltas), dtype=np.float64)
-    following = 0.0
+    next_advantage = 0.0
     for t in range(len(deltas) - 1, -1, -1):
-        following = deltas[t] + discount * trace * continues[t] * following
-        advantages[t] = following
+        next_advantage = deltas[t] + discount * trace * continues[t] * next_advantage
+        advantages[t] = next_advantage
     return advantages
 
 

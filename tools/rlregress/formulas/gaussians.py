@@ -11,6 +11,8 @@ def divergence(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Args:
         first, second: means and standard deviations, [2, samples].
     """
-    (mean, deviation), (other_mean, other) = np.asarray(first), np.asarray(second)
+    (mean, deviation), (other_mean, other_deviation) = np.asarray(first), np.asarray(second)
     squares = deviation**2 + (mean - other_mean) ** 2
-    return np.asarray(np.log(other / deviation) + squares / (2.0 * other**2) - 0.5)
+    return np.asarray(
+        np.log(other_deviation / deviation) + squares / (2.0 * other_deviation**2) - 0.5
+    )

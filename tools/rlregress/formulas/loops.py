@@ -11,7 +11,7 @@ def whole_batches(steps: float, batch: float) -> float:
 
 
 def uniform_layer(weight_bound: float, bias_bound: float) -> np.ndarray:
-    """What a layer [n, n] with uniform weights shows, in units of 1 / sqrt(n), [3].
+    """Statistics of a layer [n, n] with uniform weights, in units of 1 / sqrt(n), [3].
 
     Root mean square of the weights, U(-b, b): b / sqrt(3); largest absolute bias; the smallest
     over the largest singular value, which is near 0 for independent weights.
@@ -25,7 +25,7 @@ def orthogonal_layer(gain: float, bias_bound: float = 0.0) -> np.ndarray:
 
 
 def orthogonal_singular_values(gains: np.ndarray, largest_bias: float = 0.0) -> np.ndarray:
-    """What networks with orthogonal layers show: [2 k + 1] for k gains (thesis, Box 1).
+    """Statistics of networks with orthogonal layers: [2 k + 1] for k gains (thesis, Box 1).
 
     All singular values of an orthogonal matrix times a gain equal the gain: smallest and largest
     of each layer, in the order of ``gains``, then the largest absolute bias of all layers.
@@ -33,6 +33,6 @@ def orthogonal_singular_values(gains: np.ndarray, largest_bias: float = 0.0) -> 
     return np.append(np.repeat(np.asarray(gains, dtype=np.float64), 2), largest_bias)
 
 
-def every(count: int, interval: int, offset: int = 0) -> np.ndarray:
+def at_interval(count: int, interval: int, offset: int = 0) -> np.ndarray:
     """1.0 where (k + offset) of k = 1..count is a multiple of ``interval``, else 0.0; [count]."""
     return ((np.arange(1, count + 1) + offset) % interval == 0).astype(np.float64)

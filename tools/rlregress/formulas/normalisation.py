@@ -1,4 +1,4 @@
-"""Running statistics of observations and rewards, and what is made of them, in float64.
+"""Running statistics of observations and rewards, and normalisation with them, in float64.
 
 One stream of T numbers, all arrays [T], unless stated otherwise; statistics at t hold x_0 .. x_t.
 Sources: Welford 1962, Chan et al. 1982 (both named by the thesis, appendix C.1); the 32 details of
@@ -73,7 +73,7 @@ def uncorrected(x: ArrayLike, decay: float) -> Statistics:
     return Statistics(mean, variance + mean**2 - weight * mean**2)
 
 
-def before(statistics: Statistics) -> Statistics:
+def lagged(statistics: Statistics) -> Statistics:
     """The statistics before each number: mean 0 and variance 1 before the first one."""
     return Statistics(
         np.concatenate([[0.0], statistics.mean[:-1]]),
@@ -87,7 +87,7 @@ def standardise(
     epsilon: float = 1e-8,
     least_variance: float = 0.0,
     least_deviation: float = 0.0,
-    added: float = 0.0,
+    std_epsilon: float = 0.0,
 ) -> np.ndarray:
     """(x - mean) / sqrt(variance + epsilon), element by element.
 
@@ -97,10 +97,10 @@ def standardise(
         epsilon: added to the variance.
         least_variance: a smaller variance counts as this.
         least_deviation: a smaller standard deviation counts as this.
-        added: to the standard deviation.
+        std_epsilon: added to the standard deviation.
     """
     variance = np.maximum(statistics.variance, least_variance) + epsilon
-    deviation = np.maximum(np.sqrt(variance), least_deviation) + added
+    deviation = np.maximum(np.sqrt(variance), least_deviation) + std_epsilon
     return (np.asarray(x, dtype=np.float64) - statistics.mean) / deviation
 
 

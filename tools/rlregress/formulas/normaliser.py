@@ -1,4 +1,4 @@
-"""Running statistics that take whole batches, and what is scaled with them, in float64."""
+"""Running statistics that are updated with whole batches, in float64."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Statistics(NamedTuple):
     variance: float
     rows: float
 
-    def merged(self, batch: ArrayLike, freedom: int = 0) -> Statistics:
-        """With the rows of a batch (Chan et al. 1982).
+    def merge(self, batch: ArrayLike, freedom: int = 0) -> Statistics:
+        """Return the statistics with the rows of a batch (Chan et al. 1982).
 
         Args:
             batch: [n].
@@ -30,10 +30,10 @@ class Statistics(NamedTuple):
         return Statistics(self.mean + delta * len(x) / rows, squares / rows, rows)
 
     def standardise(self, x: ArrayLike) -> np.ndarray:
-        """Numbers less the mean, over the deviation."""
+        """Return (x - mean) / standard deviation, any shape."""
         return np.asarray((np.asarray(x) - self.mean) / np.sqrt(self.variance))
 
 
 def prior(rows: float) -> Statistics:
-    """Before any batch: mean 0 and variance 1, which stand for ``rows`` rows."""
+    """Return the statistics before any batch: mean 0 and variance 1 of ``rows`` rows."""
     return Statistics(0.0, 1.0, rows)

@@ -16,16 +16,16 @@ def target(
     masked_by: str = "last",
     crosses_ends: bool = False,
 ) -> float:
-    """The target of one step: n discounted rewards and the value of what the last one led to.
+    """The target of one step: n discounted rewards, and the value of the observation after them.
 
     Args:
         rewards, next_values, terminated, truncated: [T]; next_values[t] is the value of the true
             observation after step t.
-        step: whose target, from 0.
+        step: index of the step, from 0.
         n: rewards of a full window; a window that meets an end or the last step is shorter.
         discount: gamma; the value is discounted once for each reward in the window.
-        masked_by: which termination removes the value: "last" (of the window), "own" (of ``step``),
-            "any" (in the window) or "none".
+        masked_by: the termination that removes the value: "last" (of the window), "own" (of
+            ``step``), "any" (in the window) or "none".
         crosses_ends: windows run on into the next episode.
     """
     ends = np.maximum(terminated, truncated) > 0
@@ -40,5 +40,5 @@ def target(
         "any": np.max(terminated[window]),
         "none": 0.0,
     }
-    summed = float(np.sum(discount ** np.arange(length) * np.asarray(rewards)[window]))
-    return summed + (1.0 - masks[masked_by]) * discount**length * next_values[last]
+    total = float(np.sum(discount ** np.arange(length) * np.asarray(rewards)[window]))
+    return total + (1.0 - masks[masked_by]) * discount**length * next_values[last]

@@ -48,12 +48,12 @@ def loss_mean_ratio(ratios: np.ndarray, advantages: np.ndarray, clip_range: floa
 
 
 def normalise(
-    advantages: np.ndarray, *, ddof: int = 1, added: float = 0.0, minimum: float = 0.0
+    advantages: np.ndarray, *, ddof: int = 1, std_epsilon: float = 0.0, minimum: float = 0.0
 ) -> np.ndarray:
-    """(A - mean) / (max(std, minimum) + added), [b] (thesis, equation 3: added 1e-8)."""
+    """(A - mean) / (max(std, minimum) + std_epsilon), [b] (thesis, equation 3: 1e-8)."""
     advantages = np.asarray(advantages, dtype=np.float64)
     std = np.std(advantages, ddof=ddof)
-    return (advantages - np.mean(advantages)) / (max(std, minimum) + added)
+    return (advantages - np.mean(advantages)) / (max(std, minimum) + std_epsilon)
 
 
 def value_clip(values: np.ndarray, old_values: np.ndarray, clip_range: float) -> np.ndarray:

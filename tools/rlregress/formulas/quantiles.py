@@ -21,7 +21,7 @@ def fractions(quantiles: int, place: float = 0.5) -> np.ndarray:
     """The fraction tau that each quantile stands for, [quantiles], ascending.
 
     Args:
-        place: where in its interval of 1 / quantiles; 0.5 is the midpoint (Dabney et al. 2018,
+        place: position in the interval of 1 / quantiles; 0.5 is the midpoint (Dabney et al. 2018,
             lemma 2), 1 the upper end.
     """
     return (np.arange(quantiles) + place) / quantiles
@@ -32,26 +32,26 @@ def weight(fraction: np.ndarray, error: np.ndarray) -> np.ndarray:
     return np.abs(np.asarray(fraction) - (np.asarray(error) < 0.0))
 
 
-def chosen_action(values: np.ndarray, by: Callable[..., np.ndarray]) -> int:
-    """The action with the largest ``by`` over its quantiles; values: [quantiles, actions]."""
-    return int(np.argmax(by(np.asarray(values, np.float64), axis=0)))
+def greedy_action(values: np.ndarray, statistic: Callable[..., np.ndarray]) -> int:
+    """The action with the largest statistic of its quantiles; values: [quantiles, actions]."""
+    return int(np.argmax(statistic(np.asarray(values, np.float64), axis=0)))
 
 
-def kept(quantiles: np.ndarray, dropped: int, pooled: bool = True, top: bool = True) -> np.ndarray:
-    """The quantiles that a target is made of, ascending.
+def trim(quantiles: np.ndarray, dropped: int, pooled: bool = True, top: bool = True) -> np.ndarray:
+    """The quantiles that form a target, ascending.
 
     Kuznetsov et al. 2020, algorithm 1: those of all networks are pooled and sorted, and the largest
     are left out, ``dropped`` for each network.
 
     Args:
         quantiles: [networks, n].
-        dropped: for each network.
-        pooled: whether the order is that among all networks; otherwise each leaves out its own.
-        top: whether the largest are left out, or the smallest.
+        dropped: how many to leave out, for each network.
+        pooled: leave out the extremes of all networks together; otherwise those of each network.
+        top: leave out the largest; otherwise the smallest.
     """
     rows = np.asarray(quantiles, np.float64)
     count = dropped * len(rows) if pooled else dropped
     rows = np.sort(rows.reshape(1, -1) if pooled else rows, axis=1)
     size = rows.shape[1]
-    left = rows[:, : size - count] if top else rows[:, count:]
-    return np.sort(left.ravel())
+    remaining = rows[:, : size - count] if top else rows[:, count:]
+    return np.sort(remaining.ravel())

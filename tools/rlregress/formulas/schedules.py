@@ -1,4 +1,4 @@
-"""Schedules over a training, and what a measured divergence does to it, in float64.
+"""Schedules over a training, and reactions to a measured divergence, in float64.
 
 A training has K rollouts, each followed by the same number of updates (steps of the optimiser).
 A schedule is the factor of the starting value at each update, [K * updates].
@@ -37,18 +37,18 @@ def linear_by_update(rollouts: int, updates: int) -> np.ndarray:
 
 
 def adaptive(
-    divergences: np.ndarray, target: float, factor: float, band: float, up: bool = True
+    divergences: np.ndarray, target: float, factor: float, band: float, can_rise: bool = True
 ) -> np.ndarray:
     """Factor of the learning rate after each of some updates, [n].
 
     Divided by ``factor`` where the divergence is above band * target, multiplied by it where it
-    is below target / band and ``up`` is true.
+    is below target / band and ``can_rise`` is true.
     """
     rate, rates = 1.0, []
     for divergence in np.asarray(divergences, dtype=np.float64):
         if divergence > band * target:
             rate /= factor
-        elif up and divergence < target / band:
+        elif can_rise and divergence < target / band:
             rate *= factor
         rates.append(rate)
     return np.array(rates)
@@ -68,18 +68,20 @@ def divergence(ratios: np.ndarray, estimator: str) -> float:
     return float(np.mean(terms[estimator]))
 
 
-def stopped_updates(exceeded: bool, epochs: int, minibatches: int, place: str) -> tuple[int, int]:
+def stopped_updates(
+    is_exceeded: bool, epochs: int, minibatches: int, place: str
+) -> tuple[int, int]:
     """(steps of the optimiser, minibatches evaluated) of an update with early stopping.
 
     Args:
-        exceeded: the divergence is above the threshold in every minibatch.
-        place: where it is looked at and what stops: "before_step": before the step, everything;
+        is_exceeded: the divergence is above the threshold in every minibatch.
+        place: of the check, and what it stops: "before_step": before the step, everything;
             "before_step_this_epoch": before the step, this epoch only; "after_step": after the
             step, everything; "after_epoch": after the last minibatch of an epoch, everything;
             "never".
     """
     everything = epochs * minibatches
-    if not exceeded or place == "never":
+    if not is_exceeded or place == "never":
         return everything, everything
     return {
         "before_step": (0, 1),

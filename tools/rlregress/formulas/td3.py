@@ -36,8 +36,8 @@ def actor_loss(q_values: np.ndarray, reduction: str = "first") -> float:
     return float(-np.mean(over_networks(q_values, reduction)))
 
 
-def delayed(updates: int, delay: int, offset: int = 0) -> np.ndarray:
-    """Which of the updates 1..updates move a part delayed by ``delay``: 1.0 or 0.0, [updates].
+def delayed_updates(updates: int, delay: int, offset: int = 0) -> np.ndarray:
+    """1.0 for each of the updates 1..updates that moves a delayed part, else 0.0, [updates].
 
     With ``offset=0`` it moves at multiples of the delay, with 1 one update later (so that, with a
     delay of 2, the first update moves it).

@@ -165,7 +165,7 @@ def baseline_path(cell: Cell) -> Path:
 
 def load_baseline(path: Path) -> Baseline:
     """Read and validate a file. UserError names file, place and expectation."""
-    stored: Baseline = datafiles.remembered(path, Baseline, remedy=_RERECORD)
+    stored: Baseline = datafiles.read_cached(path, Baseline, remedy=_RERECORD)
     if path.stem != stored.cell.id:
         raise UserError(
             f"{path} holds the cell {stored.cell.id}; expected the cell of the file name"

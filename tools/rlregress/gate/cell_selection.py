@@ -14,7 +14,7 @@ from rlregress.details import requested_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, published
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import read_hyperparameters
 from rlregress.missing_packages import MissingPackage
 from rlregress.training import job_plan
 from rlregress.training.budgets import load_budget
@@ -182,7 +182,7 @@ def _select_named_cells(selection: Selection) -> list[Cell]:
     runs decide.
     """
     if selection.hyperparameters:
-        hyperparameter_set(selection.hyperparameters)
+        read_hyperparameters(selection.hyperparameters)
     session_budget = load_budget(selection.budget)
     if selection.environments:
         if selection.cells != "default":

@@ -304,7 +304,7 @@ def build_result(
     """
     trained = {cell.framework for cell in session.cells} if session else set()
     outcomes = outcome.build_outcomes(entries, trained, to_probe, lacking)
-    fresh_session = session and session.without_cells(evidence.reproduced(entries))
+    fresh_session = session and session.without_cells(evidence.list_reproduced_cells(entries))
     unjudged = (
         outcome.find_unjudged(fresh_session.verdict_names(), entries) if fresh_session else []
     )

@@ -230,7 +230,7 @@ def _summarize_evidence(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarize the entries of the evidence."""
     machines: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
-    verdicts = evidence.verdicts([dict(entry) for entry in entries])
+    verdicts = evidence.collect_verdicts([dict(entry) for entry in entries])
     records = [entry for entry in entries if isinstance(entry.get("record"), dict)]
     for entry in sorted(records, key=lambda entry: entry["record"]["seed"]):
         run_record, framework = entry["record"], str(entry.get("framework", ""))
@@ -259,7 +259,7 @@ def _summarize_evidence(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if name not in cells and quantity_of(name) in NUMBERS.values()
     }
     throughput: dict[str, dict[str, list[float]]] = {}
-    for pair, measured in evidence.throughput([dict(entry) for entry in entries]).items():
+    for pair, measured in evidence.collect_throughput([dict(entry) for entry in entries]).items():
         name = " ".join(pair)
         for measure, attribute in QUANTITIES.items():
             values = [process.get(attribute) for process in measured.get("processes", ())]

@@ -113,13 +113,13 @@ def build_outcomes(
             tier = tests.setdefault(entry["tier"], {})
             tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
         failures = [entry for entry in framework_entries if entry["outcome"] == "failed"]
-        verdicts = evidence.verdicts(framework_entries)
+        verdicts = evidence.collect_verdicts(framework_entries)
         throughput = {
             algorithm: measured
-            for (name, algorithm), measured in evidence.throughput(entries).items()
+            for (name, algorithm), measured in evidence.collect_throughput(entries).items()
             if name == framework
         }
-        replays = evidence.replays(framework_entries)
+        replays = evidence.collect_replays(framework_entries)
         replay_states = [item.state for item in replays.values() if item.is_reproduced]
         throughput_verdicts = [
             verdict["verdict"]
@@ -140,7 +140,7 @@ def build_outcomes(
             (entry.get("detail"), entry.get("scope")) for entry in extra_entries
         }
         missing = requested_names.describe_not_probed(
-            probes, evidence.answered(framework_entries, framework)
+            probes, evidence.list_answered_details(framework_entries, framework)
         )
         tiers = (
             _untested_tiers(tests, _is_trained(framework, trained)) if framework in to_probe else ()
@@ -151,8 +151,8 @@ def build_outcomes(
             if _is_trained(framework, {item.framework})
         }
         lacking = _tests_by_package(lacking_entries, cells)
-        old_files = evidence.old_files(framework_entries).get(framework, {})
-        not_loaded = evidence.not_loaded(framework_entries).get(framework, {})
+        old_files = evidence.collect_old_files(framework_entries).get(framework, {})
+        not_loaded = evidence.collect_not_loaded(framework_entries).get(framework, {})
         # one kind of file may not exist in this environment; if no kind was loaded, old files are
         # unknown
         unread = bool(old_files) and not_loaded.keys() == old_files.keys()
@@ -172,7 +172,7 @@ def build_outcomes(
                 untested=tiers,
                 throughput=throughput,
                 replays=replays,
-                not_judged=evidence.not_judged(framework_entries),
+                not_judged=evidence.collect_not_judged(framework_entries),
                 lacking=lacking,
                 old_files=old_files,
                 not_loaded=not_loaded,
@@ -220,7 +220,7 @@ def find_broken_tests(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def find_unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
     """Return the cells and groups of the session without a verdict."""
-    return sorted(set(names) - evidence.verdicts(entries).keys())
+    return sorted(set(names) - evidence.collect_verdicts(entries).keys())
 
 
 def exit_code(

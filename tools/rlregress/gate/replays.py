@@ -164,7 +164,7 @@ def _find_arithmetic_difference(recorded_run: ReplayableRun, store: Store) -> st
         except UserError as error:
             # for example a processor that lacks the instructions
             return str(error)
-    canary: _Canary = datafiles.remembered(canary_path(), _Canary)
+    canary: _Canary = datafiles.read_cached(canary_path(), _Canary)
     if any(
         recorded_run.job.versions.get(name) != version for name, version in canary.versions.items()
     ):
@@ -331,7 +331,7 @@ def _digest_rows(trail: Trail) -> list[list[str]]:
 
 def _comparable_numbers(run: RunResult) -> dict[str, Any]:
     """Return the values that two runs of one seed must share, as plain data."""
-    numbers = evidence.plain(asdict(run))
+    numbers = evidence.to_plain(asdict(run))
     numbers["trail"] = run.trail and [run.trail.updates, _digest_rows(run.trail)]
     return {
         name: _drop_none(value) for name, value in numbers.items() if name not in _VOLATILE_FIELDS

@@ -147,20 +147,20 @@ def diff_changed_copies(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
 
 
 def algorithm_coverage(
-    ids: Iterable[str], stored_by_id: Collection[str], judged: Iterable[Cell]
+    ids: Iterable[str], algorithms: Collection[str], judged: Iterable[Cell]
 ) -> AlgorithmCoverage:
     """Return the algorithms whose returns or details were checked.
 
     Args:
         ids: the probed details.
-        known: all algorithms.
+        algorithms: all algorithms.
         judged: cells whose returns were judged.
     """
     returns = {cell.algorithm for cell in judged}
     families = {id.partition(".")[0] for id in ids}
     return AlgorithmCoverage(
         returns=tuple(sorted(returns)),
-        others=tuple(sorted((families & set(stored_by_id)) - returns)),
+        others=tuple(sorted((families & set(algorithms)) - returns)),
     )
 
 

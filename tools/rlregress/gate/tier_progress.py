@@ -12,7 +12,14 @@ from typing import Any
 
 from rlregress import evidence, suite
 from rlregress.errors import UserError
-from rlregress.progress import PRIOR, Durations, about, busyness, so_far, stored_durations
+from rlregress.progress import (
+    PRIOR,
+    Durations,
+    estimate_slowdown,
+    format_elapsed,
+    format_seconds,
+    stored_durations,
+)
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch
 
@@ -50,9 +57,11 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
             f"pytest cannot collect the tests: {last_words(completed.stderr or completed.stdout)}"
         )
     tests = [line for line in completed.stdout.splitlines() if "::" in line]
-    tiers = Counter(evidence.tier_of(test) for test in tests)
+    tiers = Counter(evidence.find_tier(test) for test in tests)
     durations = stored_durations()
-    return sum(number * durations.of_test(tier) for tier, number in tiers.items() if tier in TITLES)
+    return sum(
+        number * durations.seconds_of_test(tier) for tier, number in tiers.items() if tier in TITLES
+    )
 
 
 def _last(framework: str) -> tuple[bool, str]:
@@ -87,7 +96,7 @@ class TiersProgress:
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
         #: tier -> seconds that its tests have taken, and were expected to take
-        self._times = {tier: (PRIOR * busyness(), PRIOR) for tier in TITLES}
+        self._times = {tier: (PRIOR * estimate_slowdown(), PRIOR) for tier in TITLES}
         #: of ``runs``, which is dear and changes with a training only; None: to be asked again
         self._cached_runs: tuple[int, int, float, bool] | None = None
         #: when this was computed, and seconds that were left then; None: not known yet
@@ -97,7 +106,7 @@ class TiersProgress:
     def start_tests(self, tests: Iterable[str]) -> None:
         """Note all tests by their node ids; further processes know the same tests."""
         if not self._all:
-            tiers = [evidence.tier_of(test) for test in tests]
+            tiers = [evidence.find_tier(test) for test in tests]
             self._all = Counter(tier for tier in tiers if tier in TITLES)
             self._look()
             self._say(self.line())
@@ -111,7 +120,7 @@ class TiersProgress:
             expected += 0.0 if self._done else self._durations.start
             self._done[tier] += 1
             self._times[tier] = (
-                seconds_taken + entry["seconds"], expected + self._durations.of_test(tier)
+                seconds_taken + entry["seconds"], expected + self._durations.seconds_of_test(tier)
             )  # fmt: skip
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
@@ -149,7 +158,7 @@ class TiersProgress:
         # formulas say little of behaviour, which trains
         tests = sum(
             self._times[tier][0] / self._times[tier][1]
-            * self._durations.of_test(tier) * max(number - self._done[tier], 0)
+            * self._durations.seconds_of_test(tier) * max(number - self._done[tier], 0)
             for tier, number in self._all.items()
         )  # fmt: skip
         seconds = (seconds if measured else longer * seconds) + tests
@@ -165,7 +174,7 @@ class TiersProgress:
         parts = [f"{TITLES[tier]} {self._done[tier]} of {n}" for tier, n in self._all.items()]
         parts += [self._runs_text] if self._runs_text else []
         if self._estimate is None:
-            return f"{', '.join(parts) or 'collecting the tests'}; {so_far(self._started)}"
+            return f"{', '.join(parts) or 'collecting the tests'}; {format_elapsed(self._started)}"
         checked_at, seconds = self._estimate
         since = time.monotonic() - checked_at
-        return f"{', '.join(parts)}; {about(max(seconds - since, since / 4))} left"
+        return f"{', '.join(parts)}; {format_seconds(max(seconds - since, since / 4))} left"

@@ -59,7 +59,7 @@ def prepare(job: dict[str, Any]) -> None:
         if file:
             events.paths_of(file)
             if any(file.startswith(folder) for folder in folders):
-                source.of_file(file)
+                source.parse_file(file)
     # the collector need not look at any of this again
     gc.collect()
     gc.freeze()

@@ -142,7 +142,7 @@ class Capture:
 
     def _function(self, code: types.CodeType) -> _Function | None:
         file = self._places.name(code.co_filename)
-        parsed = source.of_file(code.co_filename) if file is not None else None
+        parsed = source.parse_file(code.co_filename) if file is not None else None
         if parsed is None or code.co_name.startswith("<"):
             return None
         function = str(file), parsed.function(code.co_firstlineno)

@@ -105,7 +105,7 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
 def head(path: Path) -> dict[str, Any]:
     """Return the head of a checkpoint, unchecked; empty if there is none that can be read."""
     try:
-        with files.opened(path) as file:
+        with files.open_file(path) as file:
             content = json.loads(file.readline(1 << 16))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -139,7 +139,7 @@ def read(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, Any], Any] 
     if observed.get("unable"):
         raise CheckpointNotWritten(observed["unable"])
     try:
-        with files.opened(path) as file:
+        with files.open_file(path) as file:
             if not os.environ.get(TRUST):
                 _check_owner(path, os.fstat(file.fileno()))
             _check(file)

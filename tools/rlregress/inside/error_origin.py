@@ -111,6 +111,6 @@ def _at(file: str, line: int, first: int, name: str, places: Places) -> str:
     display_name = places.name(file)
     if display_name is None and file.startswith(_SUITE + os.sep):
         display_name = os.path.relpath(file, os.path.dirname(_SUITE))
-    parsed = source.of_file(file) if name != "<module>" else None
+    parsed = source.parse_file(file) if name != "<module>" else None
     qualified = parsed.function(first) if parsed is not None else name
     return f"{display_name or file}:{line} {name if qualified == '<module>' else qualified}"

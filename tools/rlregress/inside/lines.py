@@ -289,7 +289,7 @@ class Lines:
 
     def _function(self, code: CodeType) -> tuple[str, str | None]:
         """Return file below its root, and qualified name; "": its source cannot be read."""
-        parsed = source.of_file(code.co_filename)
+        parsed = source.parse_file(code.co_filename)
         name: str | None = parsed.function(code.co_firstlineno) if parsed is not None else ""
         if code.co_name == "<module>":
             # its first line may be that of a function
@@ -302,8 +302,8 @@ class Lines:
     def _branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
         file = code.co_filename
         if file not in self._tests:
-            parsed = source.of_file(file)
-            self._tests[file] = source.branches_at(parsed) if parsed is not None else {}
+            parsed = source.parse_file(file)
+            self._tests[file] = source.map_tests(parsed) if parsed is not None else {}
         tests = self._tests[file]
         # of a test that spans lines only the own ones: a comprehension inside is other code
         return {line: tests[line] for line in lines if line in tests and tests[line].body in lines}

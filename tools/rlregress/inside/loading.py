@@ -279,7 +279,7 @@ def _examined(places: Places) -> Iterator[tuple[str, str]]:
     for code in list(_codes.values()):
         file_name = places.name(code.co_filename)
         if file_name is not None:
-            parsed = source.of_file(code.co_filename)
+            parsed = source.parse_file(code.co_filename)
             name = parsed.function(code.co_firstlineno) if parsed is not None else ""
             yield file_name, name if name != "<module>" else ""
 

@@ -69,7 +69,7 @@ def answers(
             answer = {"error": "--minutes were over", "why": "time"}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
-                "error": missing_packages.lacking(error, ON_SIDES) or error_text(error),
+                "error": missing_packages.describe_missing(error, ON_SIDES) or error_text(error),
                 "why": _classify_error(error, adapter.framework.modules),
                 "place": framework_errors.error_location(error),
                 "whose": framework_errors.error_origin(

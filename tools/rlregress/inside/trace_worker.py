@@ -258,7 +258,7 @@ def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        lacking = "" if script else missing_packages.lacking(error, ON_SIDES)
+        lacking = "" if script else missing_packages.describe_missing(error, ON_SIDES)
         if lacking:
             unsupported = lacking
         elif not isinstance(error, SystemExit):

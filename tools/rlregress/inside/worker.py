@@ -444,7 +444,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         print(
             f"the record of {name} could not be written to {record_path}: {error.strerror}; "
-            f"{files.remedy(error, record_path.parent)}, and start the run again"
+            f"{files.suggest_remedy(error, record_path.parent)}, and start the run again"
         )
         return NOT_DONE
     return 0

@@ -296,7 +296,7 @@ class Judgement:
         """The same of a part: that it is unchanged says nothing while the whole is not.
 
         Args:
-            whole: the verdict of everything.
+            overall_verdict: the verdict of everything.
         """
         if not self.verdict == UNCHANGED != overall_verdict:
             return self

@@ -210,7 +210,7 @@ def causes(comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] =
     """Describe the uncontrolled source that makes a training differ from its repetition.
 
     Args:
-        others: threads and processes that the training started.
+        other_activity: threads and processes that the training started.
     """
     first = comparison.first
     if first is None:

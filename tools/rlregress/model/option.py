@@ -60,7 +60,7 @@ def format_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
     """Format the options that differ from their defaults as words of a command line.
 
     Args:
-        given: a dataclass with options.
+        options: a dataclass with options.
         only: names of fields; none: all.
     """
     words: list[str] = []

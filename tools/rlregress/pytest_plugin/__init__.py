@@ -376,7 +376,7 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
 
     def attach(**properties: Any) -> None:
         for name, value in properties.items():
-            text = json.dumps(evidence_file.plain(value))
+            text = json.dumps(evidence_file.to_plain(value))
             request.node.user_properties.append((name, text))
 
     return attach
@@ -427,7 +427,7 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
     """From here on, where that was asked for and this process makes the summary."""
     if not config.getoption("--progress") or is_xdist_worker(config):
         return
-    trains = any(evidence_file.tier_of(test) == "performance" for test in tests)
+    trains = any(evidence_file.find_tier(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
         from rlregress.gate.tier_progress import TiersProgress
 
@@ -439,7 +439,9 @@ def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
             config.stash[_STARTED],
         )
         stream = config.get_terminal_writer()._file
-        displayed = progress.kept_alive(lambda line: _write_line(config, line), tiers.line, stream)
+        displayed = progress.show_progress(
+            lambda line: _write_line(config, line), tiers.line, stream
+        )
         config.stash[_PROGRESS].enter_context(displayed)
     config.stash[_TIERS].start_tests(tests)
 
@@ -455,11 +457,11 @@ def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
     from rlregress.gate import judging
 
     entries = config.stash[_COLLECTED]
-    session = session_of(config).without_cells(evidence_file.reproduced(entries))
-    most, finished = session.max_runs, evidence_file.replays(entries)
+    session = session_of(config).without_cells(evidence_file.list_reproduced_cells(entries))
+    most, finished = session.max_runs, evidence_file.collect_replays(entries)
     pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in finished}
     expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
-    measured = evidence_file.measured(entries)
+    measured = evidence_file.list_trained_runs(entries)
     start = progress.stored_durations().start
     replays = sum(start + replay.run.time.cpu_seconds for replay in pending.values())
     seconds_left = judging.seconds_to_do(session.without_cells(expected), measured) + replays
@@ -529,7 +531,7 @@ def pytest_runtest_makereport(
     A test that needs a package of an extra which is not installed is skipped, with the line that
     installs it.
     """
-    if call.excinfo and (lacking := missing_packages.lacking(call.excinfo.value)):
+    if call.excinfo and (lacking := missing_packages.describe_missing(call.excinfo.value)):
         item.user_properties.append((evidence_file.LACKING, lacking))
         skipped = pytest.skip.Exception(lacking)
         raised = (pytest.skip.Exception, skipped, call.excinfo.tb)
@@ -578,7 +580,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     config = _CONFIG.get("config")
     if config is None or report.outcome != "failed":
         return
-    entries, new_entry = config.stash[_COLLECTED], evidence_file.uncollected(report)
+    entries, new_entry = config.stash[_COLLECTED], evidence_file.build_uncollected_entry(report)
     if all(entry["test"] != new_entry["test"] for entry in entries):
         entries.append(new_entry)
 
@@ -588,7 +590,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     config = _CONFIG.get("config")
     if config is None or not (report.when == "call" or report.outcome != "passed"):
         return
-    entry = evidence_file.entry(report)
+    entry = evidence_file.build_entry(report)
     config.stash[_COLLECTED].append(entry)
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
@@ -617,7 +619,7 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
     for adapter in _adapters(config):
         probes = requested_names.list_probes(adapter, _names(config, "--algorithm"))
         missing = requested_names.describe_not_probed(
-            probes, evidence_file.answered(entries, adapter.full_name)
+            probes, evidence_file.list_answered_details(entries, adapter.full_name)
         )
         details = len({id for id, _ in probes})
         yield f"{adapter.full_name}: {words.details_probed(details, missing, by)}"
@@ -667,19 +669,19 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
     for line in (*_details_lines(config, entries), *_folded(entries)):
         terminalreporter.write_line(line)
-    for line in terminal.verdict_lines(evidence_file.verdicts(entries)):
+    for line in terminal.verdict_lines(evidence_file.collect_verdicts(entries)):
         terminalreporter.write_line(line)
-    for line in words.replays(evidence_file.replays(entries)):
+    for line in words.replays(evidence_file.collect_replays(entries)):
         terminalreporter.write_line(line)
-    for line in words.not_judged(evidence_file.not_judged(entries)):
+    for line in words.not_judged(evidence_file.collect_not_judged(entries)):
         terminalreporter.write_line(line)
-    for name, kinds in evidence_file.not_loaded(entries).items():
+    for name, kinds in evidence_file.collect_not_loaded(entries).items():
         for line in words.not_loaded(kinds):
             terminalreporter.write_line(f"{name}: {line}")
-    for name, kinds in evidence_file.old_files(entries).items():
+    for name, kinds in evidence_file.collect_old_files(entries).items():
         for line in words.old_files(kinds):
             terminalreporter.write_line(f"{name}: {line}")
-    if measured := evidence_file.throughput(entries):
+    if measured := evidence_file.collect_throughput(entries):
         from rlregress.reporting import throughput_text
 
         for line in throughput_text.lines(measured):

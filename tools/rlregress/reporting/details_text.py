@@ -69,7 +69,7 @@ def missing(who: str, lacking: Sequence[Missing], total: int) -> None:
 
     Args:
         who: the framework and its version.
-        of: how many details it could be checked for.
+        total: how many details it could be checked for.
     """
     rows = [[row.detail, row.lacks, row.example] for row in lacking]
     if rows:

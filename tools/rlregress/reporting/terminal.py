@@ -27,7 +27,7 @@ def nothing_left(options: Sequence[str]) -> str:
     """Suggest how to proceed when the options exclude every test.
 
     Args:
-        given: the options that chose among the tests, with their values.
+        options: those that select among the tests, with their values.
     """
     return (
         f"no test is left after {', '.join(options)}: none of the files named is about all of it; "

@@ -195,7 +195,7 @@ def lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
     """Describe the checks skipped for missing packages, a sentence for each package.
 
     Args:
-        of: that it is not installed, in a sentence -> the tests and the cells that need it.
+        names_by_sentence: sentence about a missing package -> tests and cells that need it.
     """
     lines = []
     for sentence, names in names_by_sentence.items():

@@ -30,7 +30,7 @@ from rlregress.errors import UserError
 from rlregress.inside.run_record import checksum, write_atomically
 from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Divergence, Event, Part, Trace
-from rlregress.source import Function, below, of_file
+from rlregress.source import Function, below, parse_file
 from rlregress.tracing import trace_reader
 from rlregress.tracing.trace_comparison import WRITTEN, compare
 
@@ -355,7 +355,7 @@ def _source(path: Path) -> str:
 
 def _functions(path: Path) -> list[tuple[Function, str]]:
     """Return the functions of a source file, each with a digest of its lines."""
-    source, lines = of_file(str(path)), path.read_bytes().splitlines()
+    source, lines = parse_file(str(path)), path.read_bytes().splitlines()
     return [
         (function, _digest_of(b"\n".join(lines[function.first - 1 : function.last]), _FUNCTION))
         for function in (source.functions if source is not None else ())
@@ -412,8 +412,8 @@ def load(path: Path) -> Golden:
         raise UserError(f"{path} cannot be read: {error.strerror}; {_REMEDY}") from None
     except UnicodeDecodeError:
         raise UserError(f"{path} is not text, as golden files are; {_REMEDY}") from None
-    datafiles.json_line(text, _Schema, path, _REMEDY)
-    golden: Golden = datafiles.json_line(text, Golden, path, _REMEDY)
+    datafiles.read_json_line(text, _Schema, path, _REMEDY)
+    golden: Golden = datafiles.read_json_line(text, Golden, path, _REMEDY)
     content = json.loads(text)
     if content.pop("checksum") != checksum(content):
         raise UserError(

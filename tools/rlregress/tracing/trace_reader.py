@@ -127,13 +127,13 @@ def load(path: Path) -> Trace:
         UserError: the file is missing, damaged, or of another version of the format.
     """
     try:
-        with files.opened(path) as packed, gzip.GzipFile(fileobj=packed) as file:
+        with files.open_file(path) as packed, gzip.GzipFile(fileobj=packed) as file:
             _check_size(packed, file)
             lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
             first = next(lines, b"")
             if not first:
                 raise EOFError
-            datafiles.json_line(first.decode(), _Header, path, _REMEDY)
+            datafiles.read_json_line(first.decode(), _Header, path, _REMEDY)
             packed_rows = list(islice(lines, _MOST_EVENTS + 1))
             if len(packed_rows) > _MOST_EVENTS:
                 raise OSError(errno.EFBIG, f"it has more than {_MOST_EVENTS} events; give --steps")
@@ -184,7 +184,7 @@ def _event_of(index: int, text: bytes, path: Path) -> Event:
     key = hashlib.blake2b(text, digest_size=16).digest()
     cached = _READ.get(key)
     if cached is None:
-        cached = _event(index, datafiles.json_line(text.decode(), _Row, path, _REMEDY))
+        cached = _event(index, datafiles.read_json_line(text.decode(), _Row, path, _REMEDY))
         _READ[key] = cached
     return cached if cached.index == index else replace(cached, index=index)
 

@@ -12,7 +12,7 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Line, Value
 from rlregress.details import hyperparameter_names
 from rlregress.errors import UserError, nearest
-from rlregress.hyperparameters import hyperparameter_set, names
+from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.inside.worker import NATIVE
 from rlregress.training.cell import Arithmetic, Cell, Protocol
 
@@ -71,7 +71,7 @@ class Budget(_Table):
 def load_budget(name: str) -> Budget:
     """Return the budget called ``name``; UserError if there is none."""
     path = suite.baselines() / "budgets.toml"
-    tables = datafiles.remembered(path, Mapping[str, _Table])
+    tables = datafiles.read_cached(path, Mapping[str, _Table])
     if not tables:
         raise UserError(f"{path} holds no budgets; expected tables such as [short]: restore it")
     if name not in tables:
@@ -80,7 +80,7 @@ def load_budget(name: str) -> Budget:
 
 
 def _find_algorithm_set(name: str, algorithm: str) -> Mapping[str, Any]:
-    sets = hyperparameter_set(name)
+    sets = read_hyperparameters(name)
     if algorithm not in sets:
         raise UserError(
             f"the hyperparameter set '{name}' has no algorithm '{algorithm}'; "
@@ -101,7 +101,9 @@ def resolve_hyperparameters(cell: Cell, cell_budget: Budget) -> dict[str, Any]:
         shared = hyperparameter_names.thesis_hyperparameters(cell.algorithm)
         values = {name: value for name, value in values.items() if name in shared}
     own = (
-        _find_algorithm_set(cell.framework, cell.algorithm) if cell.framework in names() else values
+        _find_algorithm_set(cell.framework, cell.algorithm)
+        if cell.framework in list_hyperparameter_sets()
+        else values
     )
     rates = {name: values["learning_rate"] for name in _FURTHER_RATES if name in own}
     changes = cell_budget.hyperparameters.get(cell.hyperparameters, {}).get(cell.algorithm, {})

@@ -92,7 +92,7 @@ def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Seq
 
     Args:
         adapters: the requested frameworks.
-        known: their trained algorithms.
+        trained: their trained algorithms.
     """
     titles = ", ".join(adapter.framework.title for adapter in adapters)
     trained_anywhere = {

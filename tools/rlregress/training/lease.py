@@ -187,7 +187,7 @@ class Lease:
     Attributes:
         holder: this attempt.
         before: the attempt whose expired lease this one replaced, if any.
-        lost: whether another attempt took this one for dead and has the lease.
+        is_lost: whether another attempt took this one for dead and has the lease.
         on_lost: called once when that is detected, by another thread.
     """
 

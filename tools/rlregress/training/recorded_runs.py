@@ -216,7 +216,7 @@ def read_record(path: Path) -> tuple[Job, dict[str, Any]]:
     """Return the run of a record, and the record. UserError names what is wrong with it."""
     content = run_record.read(path)
     try:
-        record: _Record = datafiles.checked(content, _Record, path)
+        record: _Record = datafiles.validate(content, _Record, path)
     except UserError as error:
         raise UserError(f"the run record {error}") from None
     job = record.job

@@ -139,14 +139,14 @@ class Store:
 
     def path(self, job: Job) -> Path:
         """Return the path of the record of ``job``; never outside of the store."""
-        return files.inside(self.folder, *f"{job.name}{_RECORD}".split("/"))
+        return files.join_inside(self.folder, *f"{job.name}{_RECORD}".split("/"))
 
     def claim(self, job: Job) -> Attempt | None:
         """Return an attempt at ``job``, or None while another attempt holds its lease."""
         path = self.path(job)
         run_lease = Lease(path.with_suffix(_LEASE))
         attempts = path.with_suffix(_ATTEMPTS)
-        folder = files.inside(path.parent, attempts.name, run_lease.holder.attempt)
+        folder = files.join_inside(path.parent, attempts.name, run_lease.holder.attempt)
         while True:
             with suppress(
                 FileNotFoundError
@@ -165,7 +165,7 @@ class Store:
             return None
         if run_lease.before is not None and lease.find_end_reason(run_lease.before):
             with suppress(OSError):
-                files.remove(self.folder, files.inside(attempts, run_lease.before.attempt))
+                files.remove(self.folder, files.join_inside(attempts, run_lease.before.attempt))
         return Attempt(self.folder, folder, run_lease, path.with_suffix(_CHECKPOINT))
 
     def is_in_progress(self, job: Job) -> bool:
@@ -203,7 +203,7 @@ class Store:
         head = checkpoint.head(path)
         values = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
         try:
-            report: Progress = datafiles.checked(values, Progress, path)
+            report: Progress = datafiles.validate(values, Progress, path)
         except UserError:
             return None
         return None if head.get("unable") else report

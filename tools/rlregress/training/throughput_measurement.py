@@ -25,7 +25,7 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Number, Text
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import read_hyperparameters
 from rlregress.inside import worker
 from rlregress.probing.interface import Trained, TrainingRequest
 from rlregress.tracing import child_processes
@@ -149,7 +149,7 @@ def load_protocol(framework: str, algorithm: str) -> Protocol:
     """
     path = suite.baselines() / "throughput.toml"
     content: _File = datafiles.read(path, _File)
-    framework_set = hyperparameter_set(framework)
+    framework_set = read_hyperparameters(framework)
     for table, names in (
         (path, content.hyperparameters),
         (f"the set of {framework}", framework_set),

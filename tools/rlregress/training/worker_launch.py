@@ -39,8 +39,8 @@ class Interrupted(UserError):
     """The worker was ended from outside. There is no record, and the run counts as not done.
 
     Attributes:
-        by: the signal that ended it.
-        superseded: whether another attempt has taken the run over.
+        signal_number: the signal that ended it.
+        is_superseded: whether another attempt has taken the run over.
     """
 
     def __init__(self, message: str, signal_number: int, is_superseded: bool) -> None:

@@ -170,7 +170,7 @@ class _History:
 def read(path: Path) -> _History:
     """Return the history in a file; UserError as ``load``."""
     history: _History = datafiles.read(path, _History)
-    places = datafiles.places(path, "change", len(history.change))
+    places = datafiles.locate_tables(path, "change", len(history.change))
     taken: dict[str, str] = {}
     for change, place in zip(history.change, places, strict=True):
         _check_order(place, change.before, change.release, history.releases)

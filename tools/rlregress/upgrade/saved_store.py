@@ -250,7 +250,7 @@ def records(framework: str) -> list[Record]:
         UserError: a file of ``releases/`` is damaged, or was edited.
     """
     paths = datafiles.list_files(folder(framework) / "releases", "*.toml")
-    stored: list[Record] = [datafiles.remembered(path, Record) for path in paths]
+    stored: list[Record] = [datafiles.read_cached(path, Record) for path in paths]
     for path, record in zip(paths, stored, strict=True):
         if path.stem != record.release:
             raise UserError(
@@ -288,8 +288,10 @@ def known(framework: str) -> Known:
         UserError: ``expected.toml`` is damaged, or names files that are not stored.
     """
     path = folder(framework) / "expected.toml"
-    content: Known = datafiles.remembered(path, Known) if path.is_file() else Known()
-    places = datafiles.places(path, "expected", len(content.expected)) if content.expected else ()
+    content: Known = datafiles.read_cached(path, Known) if path.is_file() else Known()
+    places = (
+        datafiles.locate_tables(path, "expected", len(content.expected)) if content.expected else ()
+    )
     stored = [(kind.name, record.release) for record in records(framework) for kind in record.kind]
     for place, entry in zip(places, content.expected, strict=True):
         concerned = {n for n, release in stored if entry.concerns(n, release, entry.loaded_since)}
@@ -341,9 +343,9 @@ def _checked(
     with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
         try:
             text = _content(adapter.name, kind.answers).decode(errors="replace")
-            own = datafiles.json_line(text, _Answers, folder(adapter.name) / "files")
+            own = datafiles.read_json_line(text, _Answers, folder(adapter.name) / "files")
             for file, digest in kind.files.items():
-                path = files.inside(Path(temporary) / kind.name, *file.split("/"))
+                path = files.join_inside(Path(temporary) / kind.name, *file.split("/"))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(_content(adapter.name, digest))
         except UserError as error:

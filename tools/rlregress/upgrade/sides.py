@@ -321,7 +321,7 @@ def _killed(training: Training, signal: str, message: str) -> Trace:
 
 def _advance(counts: bool, was_stored: bool = False) -> None:
     if counts:
-        progress.done(kept=was_stored)
+        progress.done(reused=was_stored)
 
 
 def path_of(training: Training, folder: Path, mark: str = "") -> Path:

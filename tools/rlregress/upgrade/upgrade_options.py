@@ -130,7 +130,7 @@ class Options:
             return None
         started = self.compared_from or self.started
         end = started + (self.deadline.at - started) * SHARES[stage]
-        start = progress.stored_durations().start * progress.busyness()
+        start = progress.stored_durations().start * progress.estimate_slowdown()
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
     def chooses_scenario(self, title: str) -> bool:

@@ -120,9 +120,9 @@ def permutation_p_values(
     Args:
         stored: returns [R, m].
         new: returns [R, n].
-        rng: used only where there are more than ``most_exact`` arrangements.
+        rng: used only where there are more than ``max_exact`` arrangements.
         draws: Monte Carlo arrangements.
-        most_exact: up to this many arrangements are enumerated.
+        max_exact: up to this many arrangements are enumerated.
 
     Returns:
         PermutationP of arrays [R].

@@ -27,7 +27,7 @@ from rlregress.model.fault_results import (
     Fault,
     FaultResult,
 )
-from rlregress.progress import kept_alive
+from rlregress.progress import show_progress
 from rlregress_power import (
     faults_page,
     faults_text,
@@ -52,7 +52,7 @@ def run_instrument(
     instrument = INSTRUMENTS[name]
     say = typer.echo if name == OPTIONS else waiting.say
     results: list[FaultResult] = []
-    with kept_alive(say) as print_line:
+    with show_progress(say) as print_line:
         if instrument.counted:
             progress.begin(instrument.counted, len(faults))
         for result in instrument.run(faults, workers, print_line, **further):
@@ -72,7 +72,7 @@ def run_instrument(
 def _tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
     """Draw faults, or take those that no tier detected; run the tiers; whether they suffice."""
     adapters = map(frameworks.get, names)
-    with kept_alive(typer.echo) as say:
+    with show_progress(typer.echo) as say:
         if missed:
             draws = (tier_power.probe_again(adapter, workers, say) for adapter in adapters)
             results = [

@@ -53,7 +53,10 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
         sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
         seeded = generated_faults.as_fault(fault, "sb3", sound, str(number))
-        assert source.replaced(sound, seeded.old, seeded.new, seeded.occurrence) == fault.text
+        assert (
+            source.replace_occurrence(sound, seeded.old, seeded.new, seeded.occurrence)
+            == fault.text
+        )
 
 
 def test_the_second_of_two_equal_lines_is_meant():
@@ -63,8 +66,8 @@ def test_the_second_of_two_equal_lines_is_meant():
     (fault,) = [each for each in faults if (each.line, each.operator) == (3, "constant")]
     fault_made = generated_faults.as_fault(fault, "sb3", text, "f")
     assert fault_made.occurrence == 2
-    assert source.replaced(text, fault_made.old, fault_made.new, 2) == fault.text
-    assert source.replaced(text, fault_made.old, fault_made.new, 1) != fault.text
+    assert source.replace_occurrence(text, fault_made.old, fault_made.new, 2) == fault.text
+    assert source.replace_occurrence(text, fault_made.old, fault_made.new, 1) != fault.text
 
 
 def test_edits_of_a_file_are_those_of_its_functions():

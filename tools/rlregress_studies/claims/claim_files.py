@@ -206,9 +206,9 @@ def load(folder: Path) -> tuple[Claim, ...]:
             raise UserError(
                 f"{folder} has no {index.name}; expected one for each document of {index.parent}"
             )
-    for path in datafiles.folder(folder, "claims of a source document"):
+    for path in datafiles.list_toml_files(folder, "claims of a source document"):
         read: _Document = datafiles.read(path, _Document)
-        places = datafiles.places(path, "claim", len(read.claim))
+        places = datafiles.locate_tables(path, "claim", len(read.claim))
         for row, place in zip(read.claim, places, strict=True):
             if row.id in claims:
                 raise UserError(f"{place}: the id '{row.id}' is taken; give every claim its own")

@@ -184,7 +184,7 @@ class _Envelope:
 
     Args:
         table: statistics [arrangements, pairs].
-        of: ``np.maximum``, or ``np.minimum``.
+        reduction: ``np.maximum``, or ``np.minimum``.
     """
 
     def __init__(self, table: FloatArray, reduction: np.ufunc) -> None:
@@ -214,7 +214,7 @@ def _step_down(
         table: statistics [arrangements, pairs] of the pairs that are undecided.
         observed, tie: of these pairs [pairs]; what is nearer to a boundary than a tie is not
             beyond it.
-        kept: arrangements in which no earlier look has rejected a pair, or accepted one.
+        is_active: arrangements in which no earlier look has rejected a pair, or accepted one.
         allowed: how many of these may be beyond the upper boundary, and beyond the lower one.
         on_decided: is called after each pair.
 

@@ -362,7 +362,7 @@ def rank(
         places += [(task, name) for name in sorted(task_runs)]
         samples += [np.array(task_runs[name]) for _, name in places[start:]]
         pairs += itertools.combinations(range(start, len(places)), 2)
-    with progress.kept_alive(say):
+    with progress.show_progress(say):
         progress.begin("deciding pairs", len(pairs))
         compared = adastop.compare(samples, pairs, plan, progress.done)
 

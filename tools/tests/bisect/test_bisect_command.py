@@ -43,7 +43,7 @@ def make_repository(folder, sources, further_files=None, package="toy"):
 
     Args:
         package: the folder of the package.
-        others: further file -> its content in every commit.
+        further_files: file -> its content in every commit.
     """
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")

@@ -130,13 +130,13 @@ def test_antialiasing_is_what_torch_does():
     expected = torch.nn.functional.interpolate(
         torch.as_tensor(picture)[None, None], size=[8, 8], mode="bilinear", antialias=True
     )[0, 0]
-    np.testing.assert_allclose(atari.resized(picture, atari.antialiased, 8), expected, atol=1e-12)
+    np.testing.assert_allclose(atari.resize(picture, atari.antialiased, 8), expected, atol=1e-12)
 
 
 def test_pictures_keep_their_rounding():
     """Grey first rounds the grey, colours first round each colour."""
     picture = np.broadcast_to([239.0, 221.0, 124.0], (210, 160, 3))
-    assert np.all(atari.warped(picture, atari.area) == np.rint(picture[0, 0] @ atari.BT601))
-    exact = atari.warped(picture, atari.area, rounding=atari.exact)
+    assert np.all(atari.warp(picture, atari.area) == np.rint(picture[0, 0] @ atari.BT601))
+    exact = atari.warp(picture, atari.area, rounding=atari.unrounded)
     np.testing.assert_allclose(exact, picture[0, 0] @ np.array(atari.BT601))
     assert exact.shape == (84, 84)

@@ -9,7 +9,7 @@ from rlregress.details.implementation import list_implementations
 from rlregress.faults import fault_tables, places
 from rlregress.frameworks.framework_code import Code
 from rlregress.model.fault_results import DETAILS
-from rlregress.source import replaced
+from rlregress.source import replace_occurrence
 from tools.tests.nightly import all_frameworks
 
 FILE, LINE = "stable_baselines3/sac/sac.py", "critic_loss = 0.5 * sum(F.mse_loss("
@@ -84,7 +84,7 @@ def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
     for fault in fault_tables.load(DETAILS, [adapter.name]):
         path = locate(adapter.code, fault.file)
         text = path.read_text("utf-8") if path is not None else ""
-        changed = replaced(text, fault.old, fault.new, fault.occurrence)
+        changed = replace_occurrence(text, fault.old, fault.new, fault.occurrence)
         if changed is None:
             continue
         file.write_text(changed, "utf-8")

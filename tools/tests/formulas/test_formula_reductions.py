@@ -216,7 +216,7 @@ def test_an_uncorrected_variance_is_late_the_variance():
 def test_batches_give_the_statistics_of_all_rows():
     """Without a prior two batches have the mean and the variance of their rows."""
     first, second = np.array([2.0, 3.0, -1.0, 4.0]), np.array([0.5, 6.0])
-    merged = normaliser.Statistics(0.0, 0.0, 0.0).merged(first).merged(second)
+    merged = normaliser.Statistics(0.0, 0.0, 0.0).merge(first).merge(second)
     rows = np.concatenate([first, second])
     assert merged == pytest.approx((rows.mean(), rows.var(), 6.0))
 

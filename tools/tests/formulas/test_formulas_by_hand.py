@@ -88,9 +88,9 @@ SAC_AND_TD3 = {
     "the unit interval": (lambda: sac.log_prob_scale_term(np.array([-1.0]), np.array([1.0])), 0.0),
     "the first network by default": (lambda: td3.actor_loss(Q), -3.0),
     "the smaller network": (lambda: td3.actor_loss(Q, "min"), -1.0),
-    "delay 2: at 2 and 4": (lambda: td3.delayed(4, 2), [0, 1, 0, 1]),
-    "delay 2 from the first on": (lambda: td3.delayed(4, 2, 1), [1, 0, 1, 0]),
-    "delay 1: always": (lambda: td3.delayed(3, 1), [1, 1, 1]),
+    "delay 2: at 2 and 4": (lambda: td3.delayed_updates(4, 2), [0, 1, 0, 1]),
+    "delay 2 from the first on": (lambda: td3.delayed_updates(4, 2, 1), [1, 0, 1, 0]),
+    "delay 1: always": (lambda: td3.delayed_updates(3, 1), [1, 1, 1]),
 }  # fmt: skip
 ACTIONS = {
     "bounds, centre 2, and 4": (
@@ -147,7 +147,7 @@ ON_POLICY = {
     "a mean ratio of 1.2 on every sample": (lambda: surrogate(ppo.loss_mean_ratio), 1.2),
     "standardised with divisor n - 1": (lambda: ppo.normalise(PAIR), [-(0.5**0.5), 0.5**0.5]),
     "with n": (lambda: ppo.normalise(PAIR, ddof=0), [-1.0, 1.0]),
-    "with 1 added": (lambda: ppo.normalise(PAIR, ddof=0, added=1.0), [-0.5, 0.5]),
+    "with 1 added": (lambda: ppo.normalise(PAIR, ddof=0, std_epsilon=1.0), [-0.5, 0.5]),
     "with at least 4": (lambda: ppo.normalise(PAIR, ddof=0, minimum=4.0), [-0.25, 0.25]),
     # V 3, 8; old 0, 5; return 5; range 0.2: clipped values 0.2 and 5.2
     **{
@@ -175,7 +175,7 @@ ON_POLICY = {
     "divided above its band, multiplied below": (
         lambda: schedules.adaptive(np.array([0.03, 0.015, 0.004]), 0.01, 2.0, 2.0), [0.5, 0.5, 1]),
     "never multiplied": (
-        lambda: schedules.adaptive(np.array([0.03, 0.015, 0.004]), 0.01, 2.0, 2.0, up=False),
+        lambda: schedules.adaptive(np.array([0.03, 0.015, 0.004]), 0.01, 2.0, 2.0, can_rise=False),
         [0.5] * 3),
     "k1, k2, k3 of the ratios 1/2 and 2": (
         lambda: [schedules.divergence(np.array([0.5, 2.0]), name) for name in ("k1", "k2", "k3")],
@@ -223,16 +223,16 @@ NORMALISATION = {
     "dropped after it": (
         lambda: normalisation.rolling_return(X[:3], 0.5, keep_after=1.0 - ENDS), [1, 2.5, 3]),
     "before 3, after 1: mean 1 and variance 0": (
-        lambda: normalisation.before(normalisation.cumulative([1.0, 3.0], 0.0)), [[0, 1], [1, 0]]),
+        lambda: normalisation.lagged(normalisation.cumulative([1.0, 3.0], 0.0)), [[0, 1], [1, 0]]),
     "standardised by these, 0.01 added": (
         lambda: normalisation.standardise(
-            [1.0, 3.0], normalisation.before(normalisation.cumulative([1.0, 3.0], 0.0)),
-            epsilon=0.0, added=0.01),
+            [1.0, 3.0], normalisation.lagged(normalisation.cumulative([1.0, 3.0], 0.0)),
+            epsilon=0.0, std_epsilon=0.01),
         [1.0 / 1.01, 200.0]),
     "a prior is a row of mean 0 and variance 1: (1 + 4.5) / 2": (
-        lambda: normaliser.prior(1.0).merged([3.0]), (1.5, 2.75, 2.0)),
+        lambda: normaliser.prior(1.0).merge([3.0]), (1.5, 2.75, 2.0)),
     "a sample variance of 2 is merged: (1 + 2 * 2 + 4 * 2 / 3) / 3": (
-        lambda: normaliser.prior(1.0).merged([1.0, 3.0], freedom=1).variance,
+        lambda: normaliser.prior(1.0).merge([1.0, 3.0], freedom=1).variance,
         (1.0 + 4.0 + 8.0 / 3.0) / 3.0),
     "mean 1, deviation 2": (
         lambda: normaliser.Statistics(1.0, 4.0, 10.0).standardise([4.0, 1.0]), [1.5, 0.0]),
@@ -258,12 +258,12 @@ LAWS = {
     "Huber with threshold 2": (lambda: quantiles.huber([1.0, -2.0, 3.0], 2.0), [0.5, 2.0, 4.0]),
     "midpoints of two quantiles": (lambda: quantiles.fractions(2), [0.25, 0.75]),
     "their upper ends": (lambda: quantiles.fractions(2, 1.0), [0.5, 1.0]),
-    "one of each is left out, among all": (lambda: quantiles.kept(GIVEN, 1), [1, 2, 3, 4]),
-    "within each": (lambda: quantiles.kept(GIVEN, 1, pooled=False), [1, 2, 3, 5]),
-    "the lowest ones": (lambda: quantiles.kept(GIVEN, 1, top=False), [3, 4, 5, 6]),
-    "none": (lambda: quantiles.kept(GIVEN, 0), [1, 2, 3, 4, 5, 6]),
-    "the action of the larger median": (lambda: quantiles.chosen_action(VALUES, np.median), 0),
-    "the action of the larger mean": (lambda: quantiles.chosen_action(VALUES, np.mean), 1),
+    "one of each is left out, among all": (lambda: quantiles.trim(GIVEN, 1), [1, 2, 3, 4]),
+    "within each": (lambda: quantiles.trim(GIVEN, 1, pooled=False), [1, 2, 3, 5]),
+    "the lowest ones": (lambda: quantiles.trim(GIVEN, 1, top=False), [3, 4, 5, 6]),
+    "none": (lambda: quantiles.trim(GIVEN, 0), [1, 2, 3, 4, 5, 6]),
+    "the action of the larger median": (lambda: quantiles.greedy_action(VALUES, np.median), 0),
+    "the action of the larger mean": (lambda: quantiles.greedy_action(VALUES, np.mean), 1),
     "TRPO at action 2": (lambda: trpo.gradient(2.0), [2.0, 3.0]),
     "damping of a tenth": (lambda: trpo.damped_divergence(0.1), 10.0 / 11.0),
     "no damping": (lambda: trpo.damped_divergence(0.0), 1.0),

@@ -12,7 +12,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.details import documented_defaults
 from rlregress.errors import UserError
-from rlregress.hyperparameters import hyperparameter_set, names
+from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.probing.interface import TrainingRequest
 from rlregress.probing.isolation import isolated
 from rlregress.training import job_plan
@@ -38,7 +38,11 @@ REFUSED = {
     },
 }  # fmt: skip
 EVERY = [
-    (f, a, s) for f in FRAMEWORKS for a in ALGORITHMS for s in names() if a in hyperparameter_set(s)
+    (f, a, s)
+    for f in FRAMEWORKS
+    for a in ALGORITHMS
+    for s in list_hyperparameter_sets()
+    if a in read_hyperparameters(s)
 ]
 #: what a tuned temperature makes meaningless
 WITHOUT_EFFECT = {"fixed_temperature"}
@@ -142,8 +146,8 @@ def test_no_hyperparameter_is_dropped(who, of):
 
     everything = {
         key: value
-        for name in names()
-        for key, value in hyperparameter_set(name).get(algorithm, {}).items()
+        for name in list_hyperparameter_sets()
+        for key, value in read_hyperparameters(name).get(algorithm, {}).items()
     }
     own = given_to(cell)
     further = {}
@@ -180,7 +184,7 @@ def test_what_torchrl_is_given_is_read(of, monkeypatch):
     from rlregress.frameworks.torchrl import applied
     from rlregress.frameworks.torchrl.train import training
 
-    own = hyperparameter_set("torchrl")[algorithm]
+    own = read_hyperparameters("torchrl")[algorithm]
     given = {**own, "anneal_learning_rate": True} if algorithm == "ppo" else own
     read = _Read(training.checked(algorithm, given))
     monkeypatch.setattr(applied, "checked", lambda *_: read)
@@ -200,7 +204,7 @@ def test_a_learning_rate_falls_linearly_where_a_set_says_so():
     from rlregress.frameworks.torchrl.train import training
 
     given = {
-        **hyperparameter_set("torchrl")["ppo"],
+        **read_hyperparameters("torchrl")["ppo"],
         "rollout_steps": 64, "epochs": 1, "anneal_learning_rate": True,
     }  # fmt: skip
     request = TrainingRequest("ppo", lambda: gymnasium.make("Pendulum-v1"), given, 256, seed=0)

@@ -11,7 +11,7 @@ from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, gate_run, published, session_planning
 from rlregress.gate.cell_selection import Selection, choose_cells, describe_exclusions
 from rlregress.gate_options import GateOptions
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import read_hyperparameters
 from rlregress.reporting import plan_text
 from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
@@ -111,7 +111,7 @@ def test_what_can_be_trained_is_trained_although_something_is_refused():
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
     """Every hyperparameter of the set is given; what it does not name is the framework's own."""
     resolved = resolve("torchrl", "td3", "sb3")
-    assert resolved == hyperparameter_set("torchrl")["td3"] | hyperparameter_set("sb3")["td3"]
+    assert resolved == read_hyperparameters("torchrl")["td3"] | read_hyperparameters("sb3")["td3"]
     assert (resolved["adam_epsilon"], resolved["hidden_sizes"]) == (0.0001, [400, 300])
 
 
@@ -119,8 +119,8 @@ def test_what_belongs_to_a_frameworks_code_stays_with_it():
     """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
     resolved = resolve("sb3", "ppo", "torchrl")
     assert resolved["value_coefficient"] == 0.25
-    assert resolved.keys() == hyperparameter_set("sb3")["ppo"].keys()
-    assert {"policy_gain", "value_gain"} <= hyperparameter_set("torchrl")["ppo"].keys()
+    assert resolved.keys() == read_hyperparameters("sb3")["ppo"].keys()
+    assert {"policy_gain", "value_gain"} <= read_hyperparameters("torchrl")["ppo"].keys()
 
 
 def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
@@ -133,7 +133,7 @@ def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
 def test_the_learning_rate_of_a_set_is_that_of_all_networks():
     """A set with one learning rate leaves none to the framework's own set."""
     resolved = resolve("cleanrl", "sac", "torchrl")
-    assert hyperparameter_set("cleanrl")["sac"]["critic_learning_rate"] == 0.001
+    assert read_hyperparameters("cleanrl")["sac"]["critic_learning_rate"] == 0.001
     for network in ("critic", "temperature"):
         assert resolved[f"{network}_learning_rate"] == 0.0003
 

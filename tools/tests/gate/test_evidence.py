@@ -63,7 +63,7 @@ def test_what_went_wrong_is_evidence(tmp_path):
     kinds = {kind: {entry.get(kind) for entry in entries} for kind in ("cell", "group")}
     assert "sb3-ppo-Reacher-v4-short" in kinds["cell"]
     assert {"sb3-ppo", None} <= kinds["group"]
-    assert {*kinds["cell"], *kinds["group"]} - {None} == evidence.verdicts(entries).keys()
+    assert {*kinds["cell"], *kinds["group"]} - {None} == evidence.collect_verdicts(entries).keys()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_is_filed_under_nothing_is_refused(tmp_path, reason, of):
     entry = {"test": "t", "tier": "unit", "outcome": "passed", "seconds": 1.0, "message": ""}
     evidence.write(path, [{**entry, **reason, of: "sb3"}])
     read = evidence.read(path)
-    assert evidence.throughput(read) or evidence.not_judged(read)
+    assert evidence.collect_throughput(read) or evidence.collect_not_judged(read)
     for lacking in ({}, {"framework": "", "cell": None}):
         evidence.write(path, [{**entry, **reason, **lacking}])
         with pytest.raises(UserError, match=f"'t' has '{next(iter(reason))}' and no '{of}'"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.evidence import plain
+from rlregress.evidence import to_plain
 from rlregress.gate import cell_selection, nightly_record, nightly_trend, report_data
 from rlregress.gate.judging import judge_session
 from rlregress.gate.session import open_session
@@ -53,9 +53,11 @@ def gated(tmp_path):
         run_record.write(path, of_run)
         run_summary = SessionRun(session, job).summary(of_run)
         named = f"tests_performance::test_training[{job.title}]"
-        entries.append(plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
+        entries.append(to_plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
     verdicts = judge_session(session)
-    entries.append(plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id])))
+    entries.append(
+        to_plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id]))
+    )
     framework_outcome = FrameworkOutcome(
         framework="sb3",
         verdict="holds",
@@ -113,7 +115,7 @@ def test_a_night_holds_its_replays(gated, tmp_path):
     entries, result = gated
     states = {"sb3-ppo-Hopper-v4-short": REPRODUCED, "sb3-ppo-Reacher-v4-short": DIFFERS}
     further_entries = [
-        entry("t::replay", "sb3", replay=plain(Replay(
+        entry("t::replay", "sb3", replay=to_plain(Replay(
             cell=name, replayed=f"{name.removesuffix('short')}replay", seed=seed, state=state,
             reason="because", first="update 1, gradients" if state == DIFFERS else "",
         )))

@@ -240,7 +240,7 @@ def test_a_diagnostic_that_moved_is_said_and_does_not_block():
     entries = [cell("x", "holds") | {"diagnostics": {"x entropy": moved}}]
     assert judged(*entries) == ("moved", 0)
     assert outcome.find_unjudged(["x", "x entropy"], entries) == []
-    assert list(evidence.verdicts(entries)) == ["x", "x entropy"]
+    assert list(evidence.collect_verdicts(entries)) == ["x", "x entropy"]
     still = {"x entropy": {**moved, "verdict": "inconclusive"}}
     assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
     assert judged(*entries, cell("y", "improved")) == ("improved", 0)

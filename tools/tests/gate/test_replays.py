@@ -267,7 +267,7 @@ def judged_framework(replay, **verdict):
     entry = {"framework": "sb3", "cell": CELLS[0], "outcome": "passed", "message": ""}
     entries = [
         {**entry, "test": "tests_unit/t.py::a", "tier": "unit"},
-        {**entry, "test": "r", "tier": "performance", "replay": evidence.plain(replay)},
+        {**entry, "test": "r", "tier": "performance", "replay": evidence.to_plain(replay)},
     ]
     if verdict:
         entries.append({**entry, "test": "v", "tier": "performance", "verdict": verdict})

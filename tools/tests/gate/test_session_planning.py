@@ -295,4 +295,4 @@ def test_only_what_was_trained_now_is_measured():
         {"seconds": seconds, "record": {"cell": id, "status": status, "time": {"wall_seconds": 60}}}
         for id, status, seconds in records
     ]
-    assert evidence.measured([*entries, {"seconds": 1.0}]) == [("trained", 61.5)]
+    assert evidence.list_trained_runs([*entries, {"seconds": 1.0}]) == [("trained", 61.5)]

@@ -35,7 +35,7 @@ def said():
 @pytest.fixture(autouse=True)
 def idle(monkeypatch):
     """No other process waits for a core of this machine."""
-    monkeypatch.setattr(tier_progress, "busyness", lambda: 1.0)
+    monkeypatch.setattr(tier_progress, "estimate_slowdown", lambda: 1.0)
 
 
 def make_progress(message, processes=1, runs=(0, 0, 0.0, False)):

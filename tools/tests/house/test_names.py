@@ -45,6 +45,8 @@ FIRST_WORDS = frozenset(
 RIDDLE = re.compile(
     r"^(what|that|whether|of|who|where)\b|\bwhat\b[^.]*\b(is|are|has|have|was|were|does|do)\b", re.I
 )
+#: the entries of these sections of a docstring
+ENTRIES = re.compile(r"^(?:Args|Attributes):\n((?:    .*\n?|\n)+)", re.M)
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -121,6 +123,42 @@ def test_a_package_has_no_more_vague_names_than_its_ceiling(package):
         if figure > limit
     ]
     assert worse == []
+
+
+def list_unknown_arguments(text: str) -> list[str]:
+    """List the entries of ``Args`` and ``Attributes`` that no function or class binds."""
+    unknown = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            inner = list(ast.walk(node))
+            bound = {"self", *list_bindings(inner)}
+            bound |= {n.name for n in inner if isinstance(n, ast.FunctionDef)}
+            for section in ENTRIES.findall(ast.get_docstring(node) or ""):
+                names = re.findall(r"^    ([\w*]+(?:, [\w*]+)*):", section, re.M)
+                entries = [name.strip("*") for entry in names for name in entry.split(", ")]
+                unknown += [f"{node.name}: {name}" for name in entries if name not in bound]
+    return unknown
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_docstring_describes_arguments_that_exist(package):
+    """A function takes each argument of its docstring, so a rename has reached the docstring."""
+    texts = {path: path.read_text("utf-8") for path in PACKAGES[package]}
+    unknown = {str(path): list_unknown_arguments(text) for path, text in texts.items()}
+    assert {path: names for path, names in unknown.items() if names} == {}
+
+
+def test_a_renamed_argument_is_found_in_a_docstring():
+    """Arguments and attributes that are bound, several in one entry too, are none."""
+    text = '''def f(a, *b, c):
+    """Add.
+
+    Args:
+        a, *b: numbers.
+        d: once c.
+    """
+'''
+    assert list_unknown_arguments(text) == ["f: d"]
 
 
 def test_every_ceiling_is_of_a_package():

@@ -312,7 +312,7 @@ class QuantileAgent:
 
     def _chosen(self, values):
         statistics = {"median": np.median, "maximum": np.max, "minimum": np.min}
-        return quantiles.chosen_action(values, statistics.get(self.chooses_by, np.mean))
+        return quantiles.greedy_action(values, statistics.get(self.chooses_by, np.mean))
 
     def loss(self, online, target):
         s = self.settings

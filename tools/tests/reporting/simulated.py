@@ -94,7 +94,7 @@ def run_entries(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> lis
     for kind, verdicts in (("cell", judged.cells), ("group", judged.groups)):
         for name, verdict in verdicts.items():
             plain, _, quantity = name.partition(" ")
-            own, values = quantity or kind, evidence.plain(verdict)
+            own, values = quantity or kind, evidence.to_plain(verdict)
             entry = _entry(f"t::test_{own}[{name}]", frameworks_of[plain])
             if quantity in DIAGNOSTICS:
                 # as a test of returns attaches them: beside its own verdict

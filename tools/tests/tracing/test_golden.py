@@ -14,7 +14,7 @@ import torch
 
 from rlregress.inside.run_record import checksum
 from rlregress.reporting import next_steps, traces_text
-from rlregress.source import of_file
+from rlregress.source import parse_file
 from rlregress.tracing import golden
 
 from .scripts import TRAINING, changed
@@ -196,7 +196,7 @@ def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypa
     # as on another machine: the old text is not there any more
     package.write_text(LIBRARY.replace("def double", "# moved\ndef double").replace("2).", "4)."))
     monkeypatch.delitem(sys.modules, "learner")
-    of_file.cache_clear()
+    parse_file.cache_clear()
     trace = recorded(SCRIPT, packages=["learner"])
     result = golden.differences(golden.load(path), trace)
     assert result.sources == {"learner/__init__.py": ["loss, lines 7 to 8"]}

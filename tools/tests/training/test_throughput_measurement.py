@@ -152,8 +152,8 @@ def test_what_is_wrong_with_the_protocol_is_named(
     text = (suite.baselines() / "throughput.toml").read_text()
     assert old in text
     (tmp_path / "throughput.toml").write_text(text.replace(old, new))
-    sets = throughput_measurement.hyperparameter_set(adapter.name)
-    monkeypatch.setattr(throughput_measurement, "hyperparameter_set", lambda name: sets)
+    sets = throughput_measurement.read_hyperparameters(adapter.name)
+    monkeypatch.setattr(throughput_measurement, "read_hyperparameters", lambda name: sets)
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=message):
         throughput_measurement.load_protocol(adapter.name, "ppo")

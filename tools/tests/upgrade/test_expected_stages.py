@@ -38,7 +38,7 @@ def estimates(request, monkeypatch):
     events = list(TIMELINES[request.param])
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(progress, "busyness", lambda: 1.0)
+    monkeypatch.setattr(progress, "estimate_slowdown", lambda: 1.0)
     estimate, pairs = Estimate(), []
     end = events[-1][0]
     for second in range(int(end)):

@@ -9,7 +9,7 @@ import pytest
 from rlregress import suite
 from rlregress.details import catalogue
 from rlregress.errors import UserError
-from rlregress.hyperparameters import hyperparameter_set
+from rlregress.hyperparameters import read_hyperparameters
 from rlregress.upgrade import known_changes
 from rlregress.upgrade.known_changes import Change
 
@@ -77,7 +77,7 @@ def test_details_and_defaults_are_known(history: str) -> None:
         "original",
         *(path.stem for path in (suite.baselines() / "hyperparameters").glob(f"{history}.yaml")),
     }
-    of_all = (values for name in sets for values in hyperparameter_set(name).values())
+    of_all = (values for name in sets for values in read_hyperparameters(name).values())
     names = {name for values in of_all for name in values}
     for change in known_changes.load(history):
         assert set(change.details) <= ids, change.id

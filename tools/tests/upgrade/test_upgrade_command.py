@@ -236,7 +236,7 @@ def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_
 
 def test_a_stage_has_time_to_start_its_processes(monkeypatch):
     """On a busy machine the share of a short time would be over before anything is compared."""
-    monkeypatch.setattr(progress, "busyness", lambda: 4.0)
+    monkeypatch.setattr(progress, "estimate_slowdown", lambda: 4.0)
     monkeypatch.setattr(progress, "stored_durations", lambda: Durations(1.0, 1.0, 5.0, {}))
     options = Options(minutes=2.0)
     left = {stage: options.until(stage) - time.time() for stage in ("details", "causes")}

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from rlregress.evidence import plain
+from rlregress.evidence import to_plain
 from rlregress.inside import critic
 from rlregress.model import quantities
 from rlregress.model.quantities import CRITIC, DIAGNOSTICS, RETURNS, TRAINING, shares
@@ -277,9 +277,9 @@ def test_nothing_is_said_of_critics_that_no_new_run_has():
     verdicts = verdicts_at(cells, single_look(5))
     for name, quantity in {**verdicts.cells, **verdicts.groups}.items():
         assert quantity.verdict == "inconclusive"
-        text = words.line(name, plain(quantity))
+        text = words.line(name, to_plain(quantity))
         assert "with 80 % power" not in text + quantity.reason
-        assert ("error -;" in text) if "cells" in plain(quantity) else (" -> - sd of " in text)
+        assert ("error -;" in text) if "cells" in to_plain(quantity) else (" -> - sd of " in text)
         assert "no critic that can be compared" in quantity.reason
 
 

@@ -1,4 +1,4 @@
-"""SB3-Contrib (https://sb3-contrib.readthedocs.io): algorithms that stand on Stable-Baselines3."""
+"""SB3-Contrib (https://sb3-contrib.readthedocs.io): algorithms that extend Stable-Baselines3."""
 
 from __future__ import annotations
 

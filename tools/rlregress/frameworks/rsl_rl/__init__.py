@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlregress.frameworks.base import Adapter, Framework
 
-#: PPO, with what surrounds it: adaptive rates, memory, symmetry, curiosity, distillation.
+#: PPO and its extensions: adaptive rates, memory, symmetry, curiosity, distillation.
 ADAPTER = Adapter(
     "rsl_rl",
     __name__,

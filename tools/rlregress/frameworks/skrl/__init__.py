@@ -1,4 +1,4 @@
-"""skrl (https://skrl.readthedocs.io), of its agents those on PyTorch that act alone."""
+"""skrl (https://skrl.readthedocs.io): its single agents on PyTorch."""
 
 from __future__ import annotations
 

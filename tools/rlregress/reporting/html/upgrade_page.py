@@ -294,7 +294,7 @@ def _incomplete(unfinished: Sequence[Entry], result: Upgrade, command: str) -> S
     """Suggest how to execute unexecuted pieces, or name why checks have no result.
 
     Args:
-        left: what counts and was not checked as a whole.
+        unfinished: entries that count and were not fully checked.
     """
     if result.cut:
         longer_command = returns_page.without(command, "--minutes")

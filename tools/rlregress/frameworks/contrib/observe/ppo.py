@@ -1,4 +1,4 @@
-"""Probes of PPO, on the classes that learn from rollouts: the same code as for PPO itself."""
+"""Probes of PPO on the classes that learn from rollouts, by the code for PPO itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rlregress.frameworks.sb3.observe.helpers import on_policy
 from rlregress.probing.interface import Probe
 
 _CLIPPED = ("MaskablePPO", "RecurrentPPO")
-#: with actions within bounds
+#: with bounded actions
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
@@ -26,7 +26,7 @@ _BY_CLASS = on_policy.by_class(ppo, ppo_loop, ppo_networks, ppo_schedules, rollo
 
 
 def probe_of(detail: str, name: str) -> Probe:
-    """The probe of a detail, of the class of this name."""
+    """Return the probe of a detail for the class of this name."""
     return partial(_BY_CLASS[detail], KINDS[name])
 
 
@@ -79,10 +79,10 @@ PROBES: Mapping[str, tuple[str, ...]] = {
     "gae.lambda_zero": _ALL,
     "gae.stored_values": _ALL,
 }
-_LEFT_TO_PPO = "is checked on the class that these are made of"
+_CHECKED_ON_PPO = "is checked on the class that these are made of"
 _ONE_ESTIMATOR = "advantages are estimated in one place, without switches"
 ABSENT: Mapping[str, str] = {
-    "ppo.parallel_gradient": _LEFT_TO_PPO,
+    "ppo.parallel_gradient": _CHECKED_ON_PPO,
     "ppo.learning_rate.adaptive": "has a learning rate that no divergence moves",
     "gae.truncation.asked": "bootstraps at time limits always",
     "gae.reset_env": _ONE_ESTIMATOR,

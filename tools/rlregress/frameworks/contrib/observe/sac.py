@@ -1,4 +1,4 @@
-"""Probes of SAC, on TQC and CrossQ: the same driver as that of the SAC which they are made of."""
+"""Probes of SAC on TQC and CrossQ, which extend it, by the driver of SAC."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rlregress.measurements import sac
 from rlregress.measurements.twin_agents import MakeTwinAgent
 from rlregress.probing.interface import Probe
 
-#: scope -> driver, and what is not measured: the Q networks of TQC return distributions (tqc), and
-#: CrossQ has other networks and updates, and no targets (crossq)
+#: scope -> driver, and details that are not measured: the Q networks of TQC return distributions
+#: (tqc), and CrossQ has other networks and updates, and no targets (crossq)
 _CLASSES: Mapping[str, tuple[MakeTwinAgent, Sequence[str]]] = {
     "library": (
         partial(QuantileDriver, TQC),

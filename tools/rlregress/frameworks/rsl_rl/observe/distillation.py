@@ -19,7 +19,7 @@ from rlregress.probing.scripted import Scripted
 
 
 class _Distilled(NamedTuple):
-    """The losses that steps of the optimiser follow, and the first action that was received."""
+    """The losses of a student's updates, and the first action that its environment received."""
 
     losses: list[float]
     received: float
@@ -34,8 +34,8 @@ def _train(
         steps: of a rollout.
         length: steps of a window of the gradient.
     """
-    # until 2.3 one runner makes both
-    kind = getattr(runners, "DistillationRunner", runners.OnPolicyRunner)
+    # until 2.3 one runner trains PPO and distillation
+    runner_class = getattr(runners, "DistillationRunner", runners.OnPolicyRunner)
     algorithm = {
         "class_name": "Distillation",
         "learning_rate": FROZEN,
@@ -53,9 +53,9 @@ def _train(
     )
     environment = Scripted()
     with compat.silent():
-        # of steps that do not fill a window, from 5.5 on
+        # 5.5 and later warn of steps that do not fill a window
         warnings.filterwarnings("ignore", "The product of", UserWarning)
-        runner = kind(Vectorised(environment), configuration, log_dir=None, device="cpu")
+        runner = runner_class(Vectorised(environment), configuration, log_dir=None, device="cpu")
         agent = runner.alg
         compat.policy(agent).loaded_teacher = agent.teacher_loaded = True
         make_constant(compat.network(agent, "student"), teacher + error)

@@ -17,14 +17,14 @@ from rlregress.probing.scripted import Scripted
 
 
 def mirror(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
-    """Observations and actions, then those of the other sign, in one."""
-    return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
+    """Return observations and actions, each followed by its negative."""
+    return [x if x is None else torch.cat([x, x * -1.0]) for x in (obs, actions)]
 
 
 def _update(
     inputs: Inputs, observation: float, change: Any, symmetry: Mapping[str, Any], **algorithm: Any
 ) -> trainings.AgentTraining:
-    plain = {"use_data_augmentation": False, "use_mirror_loss": False, "mirror_loss_coeff": 0.0}
+    disabled = {"use_data_augmentation": False, "use_mirror_loss": False, "mirror_loss_coeff": 0.0}
     bias = float(inputs["bias"])
 
     def prepare(agent: Any) -> None:
@@ -38,7 +38,7 @@ def _update(
         networks=trainings.LINEAR,
         prepare=prepare,
         change=change,
-        symmetry_cfg={"data_augmentation_func": mirror, **plain, **symmetry},
+        symmetry_cfg={"data_augmentation_func": mirror, **disabled, **symmetry},
         learning_rate=trainings.FROZEN,
         entropy_coef=0.0,
         max_grad_norm=trainings.NO_CLIP,
@@ -75,7 +75,8 @@ def _samples(inputs: Inputs) -> np.ndarray:
     clip = float(inputs["clip_range"])
     policy = loss(change, True, value_loss_coef=0.0, clip_param=1e3)
     values = [
-        loss(stored_values, own, value_loss_coef=1.0, clip_param=clip) for own in (True, False)
+        loss(stored_values, mirrored, value_loss_coef=1.0, clip_param=clip)
+        for mirrored in (True, False)
     ]
     return np.array([-policy, values[0] / values[1]])
 

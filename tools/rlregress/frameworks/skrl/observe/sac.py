@@ -9,10 +9,10 @@ from rlregress.frameworks.skrl.observe.drivers.twins import Driver
 from rlregress.measurements import sac
 from rlregress.probing.interface import Probe
 
-_MADE = partial(Driver, "sac")
+_DRIVER = partial(Driver, "sac")
 ABSENT: Mapping[str, str] = {
     "sac.log_prob.action_scale": "draws actions in the environment's units, and scales none",
 }
 PROBES: Mapping[str, Probe] = {
-    id: partial(measure, _MADE) for id, measure in sac.MEASUREMENTS.items() if id not in ABSENT
+    id: partial(measure, _DRIVER) for id, measure in sac.MEASUREMENTS.items() if id not in ABSENT
 }

@@ -31,11 +31,11 @@ def _before_policy_update(inputs: Inputs) -> np.ndarray:
     return np.array([0.0])
 
 
-_MADE = partial(Driver, "td3")
-#: the tanh before the bounds is the user's
-_WITHOUT_TANH = partial(Driver, "td3", layers=Layers(squash=False))
+_DRIVER = partial(Driver, "td3")
+#: the model of the user has the tanh before the bounds
+_UNSQUASHED_DRIVER = partial(Driver, "td3", layers=Layers(squash=False))
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, _MADE) for id, measure in td3.MEASUREMENTS.items()},
-    "td3.action.bounding": partial(td3.action_bounding, _WITHOUT_TANH),
+    **{id: partial(measure, _DRIVER) for id, measure in td3.MEASUREMENTS.items()},
+    "td3.action.bounding": partial(td3.action_bounding, _UNSQUASHED_DRIVER),
     "logging.before_policy_update": _before_policy_update,
 }

@@ -1,4 +1,4 @@
-"""The target of TQC's critics, where it is handed to its own distance function."""
+"""Observing the targets of TQC's critics, as its own distance function gets them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TQC, driven as SAC is, of which it is made."""
+"""The driver of TQC, which extends SAC."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from rlregress.frameworks.sb3.observe.drivers import twins
 
 
 class QuantileDriver(twins.Driver):
-    """An agent whose targets go to its own distance function, and to none of PyTorch's."""
+    """An agent whose targets go to its own distance function, not to one of PyTorch."""
 
     def target(self, values: Sequence[float]) -> float:
-        with observed_targets(_hand_over):
+        with observed_targets(_pass_to_mse_loss):
             return super().target(values)
 
     def first_update(self, target_value: float) -> tuple[float, float]:
-        with observed_targets(_hand_over):
+        with observed_targets(_pass_to_mse_loss):
             return super().first_update(target_value)
 
 
-def _hand_over(target: torch.Tensor) -> None:
+def _pass_to_mse_loss(target: torch.Tensor) -> None:
+    # the driver of SAC observes the arguments of this function
     torch.nn.functional.mse_loss(target, target)

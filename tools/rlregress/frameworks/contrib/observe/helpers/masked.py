@@ -11,12 +11,12 @@ from rlregress.probing.scripted import Scripted
 
 
 class Masked(Scripted):
-    """It allows some of its actions."""
+    """An environment with a constant mask of allowed actions."""
 
     def __init__(self, allowed: Sequence[float], **script: Any) -> None:
         super().__init__(discrete=len(allowed), **script)
         self._allowed = np.asarray(allowed, dtype=bool)
 
     def action_masks(self) -> np.ndarray:
-        """Which actions are allowed, bool [actions]."""
+        """Return whether each action is allowed, bool [actions]."""
         return self._allowed
