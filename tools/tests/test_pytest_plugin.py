@@ -28,7 +28,9 @@ from tools.tests.nightly import every
 from tools.tests.small_adapters import SmallAdapter
 
 #: a framework with a probe for every detail, in two scopes
-PROBES = {(id, scope): None for id in catalogue.ids() for scope in ("library", "script")}
+PROBES = {
+    (id, scope): (lambda inputs: None) for id in catalogue.ids() for scope in ("library", "script")
+}
 SOME = SmallAdapter(
     {"probes": lambda: PROBES}, version="1.0", algorithms=("ppo", "sac", "td3"),
     behavior_only=("dqn",), expectations=Path(__file__).parent / "nothing-is-documented",

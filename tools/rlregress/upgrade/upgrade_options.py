@@ -44,7 +44,7 @@ class Options:
         accepted: file of reviewed entries; None: there is none.
         prove: how many mutants to make of what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
-        every: trace also what runs no code that differs.
+        trace_all: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
         files: load what the old version saves with the new one.
         both_ways: load what the new version saves with the old one, too.

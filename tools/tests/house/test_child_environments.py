@@ -31,7 +31,7 @@ _OTHERWISE = {
     "upgrade/installer.py:_as_pip": "pip",
     "upgrade/installer.py:_called": "uv",
     "upgrade/installer.py:_environment": "variables of uv",
-    "upgrade/installer.py:listed": "uv",
+    "upgrade/installer.py:list_versions": "uv",
     "upgrade/interpreters.py:_facts": "an interpreter that tells its version",
     "upgrade/interpreters.py:distributions": "an interpreter that lists what is installed",
     "upgrade/revisions.py:_git": "git",

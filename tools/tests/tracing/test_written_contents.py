@@ -24,7 +24,7 @@ def items(name, content):
 
 def part(text):
     """The part of a text, as a reader has it."""
-    digest, norm, values, shadow, shown, _ = written_contents._of_words(text)
+    digest, norm, values, shadow, shown, _ = written_contents._words_part(text)
     shadow_parts = tuple(shadow or ())
     return Part(digest=digest, norm=norm, values=tuple(values), shadow=shadow_parts, text=shown)
 

@@ -11,10 +11,11 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from rlregress.inside import lines
+from rlregress.inside import lines, loading
 from rlregress.inside.events import Places
 from rlregress.model.recorded_traces import Trace
 from rlregress.tracing import recording_processes
@@ -176,7 +177,9 @@ def _train(root: Path, before: str = "") -> tuple[Any, Trace]:
     places = Places([str(root)])
     tracer = sys.gettrace()
     printed = io.StringIO()
-    with _importable(root), contextlib.redirect_stdout(printed):
+    # this process has run other tests, which start processes
+    fresh = mock.patch.object(loading, "_started", set())
+    with _importable(root), contextlib.redirect_stdout(printed), fresh:
         if before:
             importlib.import_module(before)
         try:

@@ -33,7 +33,7 @@ class Optimiser:
         source: the copy.
         samples: of the rollout that is used.
         minibatch: samples of a minibatch; all of them if it is 0.
-        chosen: arguments of the script's command line, the others stay at their defaults.
+        flags: arguments of the script's command line, the others stay at their defaults.
     """
 
     def __init__(
