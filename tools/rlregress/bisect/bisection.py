@@ -1,6 +1,6 @@
 """The searches, without input or output. The check of a version is a function.
 
-``first_new`` searches a history as ``git bisect`` does, ``every_change`` repeats it, and
+``first_new`` searches a history as ``git bisect`` does, ``find_every_change`` repeats it, and
 ``find_smallest_set`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002,
 "Simplifying and isolating failure-inducing input").
 """
@@ -84,8 +84,8 @@ def _numbers(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def every_change(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
-    """All steps of a list of versions, one after the other.
+def find_every_change(count: int, after: Callable[[int], Step | None]) -> Iterator[Step]:
+    """Yield all steps of a list of versions, one after the other.
 
     A change that was taken back before the last version is not found.
 

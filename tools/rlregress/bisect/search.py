@@ -435,7 +435,7 @@ def _shared(
     old_request, new_request = (versions.request_pins(pins, python) for pins in (old, new))
     pair = resolved.with_versions(old_request, new_request, adapters, say)
     rows = [dict(side.versions.rows) if side.versions else {} for side in pair]
-    differing = [set(side.versions.moved) if side.versions else set() for side in pair]
+    differing = [set(side.versions.missing_rows) if side.versions else set() for side in pair]
     if python:
         # nothing of it is installed before
         differing = [set(common_pins.values()) for common_pins in rows]
@@ -456,7 +456,7 @@ def _steps(search: Search, row: Sequence[Candidate], finds_all: bool) -> Iterato
             return None
         return _first(search, row[low:], bisection.chain(len(row) - low)).shift_by(low)
 
-    steps = bisection.every_change(len(row), after)
+    steps = bisection.find_every_change(len(row), after)
     return steps if finds_all else islice(steps, 1)
 
 

@@ -22,8 +22,8 @@ from rlregress.tracing import child_processes
 
 def _interrupted(words: list[str]) -> str:
     names = [" ".join(words[:count]) for count in (1, 2)]
-    kept_note = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
-    return f"interrupted; {kept_note or 'nothing is kept; start it again'}"
+    note = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
+    return f"interrupted; {note or 'nothing is kept; start it again'}"
 
 
 #: set by the shell that asks for completions

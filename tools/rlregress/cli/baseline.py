@@ -66,8 +66,12 @@ def record(
             )
         _print_throughput(split_names("--framework", framework or None), throughput)
         return
-    of_cells = {"--framework": framework, "--algorithm": algorithm, "--environment": environment}
-    for option, value in of_cells.items():
+    cell_options = {
+        "--framework": framework,
+        "--algorithm": algorithm,
+        "--environment": environment,
+    }
+    for option, value in cell_options.items():
         if not value:
             raise UserError(
                 f"{option} is missing; a cell has a framework, an algorithm and an environment"

@@ -134,7 +134,7 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
     elif id not in catalogue.ids() and (
         matches := catalogue.family_details(id) or catalogue.search_details(id)
     ):
-        details_text.several(matches)
+        details_text.show_all(matches)
     else:
         documented_variants = {
             adapter.full_name: {

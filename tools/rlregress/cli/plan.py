@@ -15,13 +15,13 @@ from rlregress.gate_options import GateOptions
 from rlregress.model.planned_session import Gate
 from rlregress.reporting import gate_report, plan_text
 
-_TAKEN = (
+_OPTIONS = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
     "one_look", "fresh_seeds", "replay_seed", "workers", "store",
 )  # fmt: skip
 
 
-@takes_options(GateOptions, _TAKEN, budget="")
+@takes_options(GateOptions, _OPTIONS, budget="")
 def plan(
     options: GateOptions,
     must_detect: Annotated[
@@ -67,12 +67,12 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         return
     plain = replace(options, seeds=0, one_look=False)
     commands = {
-        wanted.what: gate_run.build_repeat_command(
-            _proposed(plain, wanted.gate, planned.begun), name
+        request.what: gate_run.build_repeat_command(
+            _proposed(plain, request.gate, planned.begun), name
         )
         + hint
-        for wanted in planned.wanted
-        if wanted.gate is not None
+        for request in planned.wanted
+        if request.gate is not None
     }
     different = set(commands.values())
     if len(different) == 1 and len(commands) == len(planned.wanted):
@@ -81,7 +81,7 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         output.print_next_steps(f"{goal}: {command}" for goal, command in commands.items())
 
 
-def _proposed(options: GateOptions, gate: Gate, begun: bool) -> GateOptions:
+def _proposed(options: GateOptions, gate: Gate, has_begun: bool) -> GateOptions:
     """The options of a proposed gate, with fresh seeds where another one has begun."""
-    first = gate_report.CONFIRM_SEED if begun and not gate.chosen else options.first_seed
+    first = gate_report.CONFIRM_SEED if has_begun and not gate.chosen else options.first_seed
     return replace(options, seeds=gate.seeds, first_seed=first)

@@ -38,6 +38,6 @@ def test(context: typer.Context) -> None:
     command = [sys.executable, "-m", "pytest", *settings, *paths, *further]
     supervised = process_tree.supervised(command, parent=os.getppid())
     # beside this command's own folder, which goes with it: what failed tests have written is kept
-    kept = {"PYTEST_DEBUG_TEMPROOT": os.path.dirname(tempfile.gettempdir())}
-    environment = {**kept, **worker_launch.worker_environment(), **suite.safe_path()}
+    variables = {"PYTEST_DEBUG_TEMPROOT": os.path.dirname(tempfile.gettempdir())}
+    environment = {**variables, **worker_launch.worker_environment(), **suite.safe_path()}
     os.execve(sys.executable, supervised, environment)

@@ -32,12 +32,12 @@ _CHOICE = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
     "first_seed",
 )  # fmt: skip
-_TAKEN = (*_CHOICE, "alpha", "one_look", "report", "store")
+_OPTIONS = (*_CHOICE, "alpha", "one_look", "report", "store")
 
 #: of a file of lines of shell, in bytes.
 _LARGEST_LINES = 1 << 20
-_OF_SLURM = ("at_once", "sbatch", "before", "dry_run")
-_OF_WAVES = ("wait", "report", "alpha", "one_look", "inconclusive")
+_SLURM_OPTIONS = ("at_once", "sbatch", "before", "dry_run")
+_WAVE_OPTIONS = ("wait", "report", "alpha", "one_look", "inconclusive")
 
 ManifestOption = Annotated[
     str, typer.Option("--manifest", metavar="FILE", help="Runs, as 'runs launch' listed them.")
@@ -63,7 +63,7 @@ def run(
     raise typer.Exit(many_runs.run(Path(manifest), index, store))
 
 
-@takes_options(GateOptions, _TAKEN, budget="")
+@takes_options(GateOptions, _OPTIONS, budget="")
 def launch(
     options: GateOptions,
     context: typer.Context,
@@ -112,11 +112,15 @@ def launch(
     if local and slurm:
         raise UserError("--local and --slurm both do the runs; give one of them")
     if not slurm:
-        reject_options(context, _OF_SLURM, "only --slurm takes", "leave it out, or give --slurm")
+        reject_options(
+            context, _SLURM_OPTIONS, "only --slurm takes", "leave it out, or give --slurm"
+        )
     if not (local or waves):
         reject_options(context, ("workers",), "only --local takes", "leave it out, or give --local")
     if not waves:
-        reject_options(context, _OF_WAVES, "only --waves takes", "leave it out, or give --waves")
+        reject_options(
+            context, _WAVE_OPTIONS, "only --waves takes", "leave it out, or give --waves"
+        )
     site = Site(tuple(sbatch or ()), _read_shell_lines(before), at_once)
     if versions is not None:
         # this command again, there

@@ -1,4 +1,4 @@
-"""Where in a framework's code a detail is decided: file and line of the copy that is asked.
+"""Places in a framework's code that decide a detail: file and line of the probed copy.
 
 An entry of the expectations may name the place (``code = "file: fragment"``). Otherwise the place
 is the line that a known fault of that detail changes: it has been shown to decide it. Of a detail
@@ -21,7 +21,7 @@ from rlregress.model.detail_answers import SourceLine
 from rlregress.model.fault_results import DETAILS, Fault
 
 #: lines of a failure that name one of several places
-_LISTED = 3
+_MOST_LINES = 3
 _TOKEN = re.compile(r"\d+\.\d+|\w+|[^\w\s]")
 
 
@@ -83,8 +83,8 @@ def at_fault(implementation: Implementation, variant: str | None) -> AtFault:
     candidates = sorted(_candidates(implementation), key=lambda fault: fault.finds != variant_name)
     texts = [(fault, text) for fault in candidates if (text := _text(implementation, fault))]
     for fault, text in texts:
-        moved = fault.occurrence or fault.old not in text
-        if moved and fault.new and fault.finds == variant_name and text.count(fault.new) == 1:
+        is_changed = fault.occurrence or fault.old not in text
+        if is_changed and fault.new and fault.finds == variant_name and text.count(fault.new) == 1:
             number = text.partition(fault.new)[0].count("\n") + 1
             return AtFault([_line(fault, text, number)], _first_line(fault.old), known=True)
     for fault, text in texts:
@@ -132,7 +132,7 @@ def sentences(implementation: Implementation, variant: str | None) -> list[str]:
     if not place.recorded:
         return [
             f"decided by {place_line}, as recorded: {place_line.text}"
-            for place_line in place.lines[:_LISTED]
+            for place_line in place.lines[:_MOST_LINES]
         ]
     [line] = place.lines
     probably = "" if place.known else "probably "

@@ -61,100 +61,111 @@ def names(piece: str, texts: Sequence[str]) -> set[str]:
     """
     if not piece.startswith((MODULE, BODY)):
         return set()
-    found = _differing(piece, texts)
+    differing = _differing(piece, texts)
     if piece == MODULE:
         for kind in _classes(texts[0]):
-            found = found | _following(f"{BODY}{kind}", texts, found)
-    return found
+            differing = differing | _following(f"{BODY}{kind}", texts, differing)
+    return differing
 
 
 def _differing(piece: str, texts: Sequence[str]) -> set[str]:
     bodies = [_body(text, piece) for text in texts]
     by_name = [_by_name(body) for body in bodies]
     # not what Python itself reads, such as __all__
-    every = {n for of in by_name for n in of if not (n.startswith("__") and n.endswith("__"))}
-    found = {name for name in every if by_name[0].get(name) != by_name[1].get(name)}
-    return found | _following(piece, texts, found)
+    own_names = {
+        n
+        for statements in by_name
+        for n in statements
+        if not (n.startswith("__") and n.endswith("__"))
+    }
+    differing = {name for name in own_names if by_name[0].get(name) != by_name[1].get(name)}
+    return differing | _following(piece, texts, differing)
 
 
 def _following(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
-    """Names that statements of a piece make of others."""
+    """Return names that statements of a piece make of others."""
     statements = [inner_statement for text in texts for inner_statement in _body(text, piece)]
-    found: set[str] = set()
+    bound: set[str] = set()
     before = -1
-    while len(found) != before:
-        before = len(found)
+    while len(bound) != before:
+        before = len(bound)
         for statement in statements:
-            if _reads(statement) & (names_ | found):
-                found |= _binds(statement)
-    return found
+            if _reads(statement) & (names_ | bound):
+                bound |= _binds(statement)
+    return bound
 
 
 def _classes(text: str) -> list[str]:
     return [statement.name for statement in _tree(text).body if isinstance(statement, ast.ClassDef)]
 
 
-def others(module: types.ModuleType, piece: str, texts: Sequence[str]) -> list[Binding]:
+def find_other_bindings(
+    module: types.ModuleType, piece: str, texts: Sequence[str]
+) -> list[Binding]:
     """Return the values that a module or a class gets in the second text and not in the first.
 
     Raises:
         Misfit: a value cannot be had here, or not reverted.
     """
-    wanted = _differing(piece, texts)
-    found, then = _of_piece(module, piece, texts, wanted, {})
+    differing = _differing(piece, texts)
+    bindings, then = _find_in_piece(module, piece, texts, differing, {})
     for kind in _classes(texts[0]) if piece == MODULE else ():
-        made = _following(f"{BODY}{kind}", texts, wanted)
-        if made:
-            found += _of_piece(module, f"{BODY}{kind}", texts, made, then)[0]
+        following = _following(f"{BODY}{kind}", texts, differing)
+        if following:
+            bindings += _find_in_piece(module, f"{BODY}{kind}", texts, following, then)[0]
     try:
-        with meanwhile(found):
+        with meanwhile(bindings):
             pass
     except Exception as why:  # whatever a metaclass says
         raise Misfit(f"the values of {piece} cannot be reverted: {why}") from None
-    return found
+    return bindings
 
 
-def _of_piece(
-    module: types.ModuleType, piece: str, texts: Sequence[str], wanted: set[str],
-    given: dict[str, Any],
+def _find_in_piece(
+    module: types.ModuleType, piece: str, texts: Sequence[str], differing: set[str],
+    variables: dict[str, Any],
 ) -> tuple[list[Binding], dict[str, Any]]:  # fmt: skip
-    """The bindings of a module or of one class, and all that the second text gives the names.
+    """Return the bindings of a module or of one class, and all values of the second text.
 
     Args:
-        given: what names of the module are where the second text is run.
+        variables: what names of the module are where the second text is run.
     """
     owner = _owner(module, piece)
-    fields = wanted.intersection(getattr(owner, "__dataclass_fields__", ()))
-    for name in sorted(wanted):
+    fields = differing.intersection(getattr(owner, "__dataclass_fields__", ()))
+    for name in sorted(differing):
         why = _unplaceable(owner, name, [_whole_body(text, piece) for text in texts])
         if why:
             raise Misfit(f"{name} of {piece} cannot be reverted: {why}")
     now, then = (
-        _values(module, owner, piece, text, wanted, of)
-        for text, of in zip(texts, ({}, given), strict=False)
+        _values(module, owner, piece, text, differing, before)
+        for text, before in zip(texts, ({}, variables), strict=False)
     )
-    found: list[Binding] = []
+    bindings: list[Binding] = []
     if isinstance(owner, enum.EnumMeta):
-        return list(_member_values(owner, wanted, now, then)), then
+        return list(_member_values(owner, differing, now, then)), then
     if fields:
-        found += _field_defaults(owner, {name: (now.get(name), then.get(name)) for name in fields})
-    for name in sorted(wanted - fields):
-        there = vars(owner).get(name, _ABSENT)
-        if not _matches(there, now.get(name, _ABSENT)):
+        bindings += _field_defaults(
+            owner, {name: (now.get(name), then.get(name)) for name in fields}
+        )
+    for name in sorted(differing - fields):
+        present = vars(owner).get(name, _ABSENT)
+        if not _matches(present, now.get(name, _ABSENT)):
             raise Misfit(f"{name} of {piece} is not what its statements give")
         value = then.get(name, _ABSENT)
         inherited = isinstance(owner, type) and any(name in vars(k) for k in owner.__mro__[1:])
-        if _matches(there, value, same=True) or (value is _ABSENT and not inherited):
+        if _matches(present, value, same=True) or (value is _ABSENT and not inherited):
             # what only the new version has, only changed code reads
             continue
-        found.append(Binding(owner, name, value))
-        if owner is module and there is not _ABSENT:
-            found += [Binding(*importer, value) for importer in _importers(module, name, there)]
-    return found, then
+        bindings.append(Binding(owner, name, value))
+        if owner is module and present is not _ABSENT:
+            bindings += [
+                Binding(*importer, value) for importer in _importers(module, name, present)
+            ]
+    return bindings, then
 
 
 def _member_values(
-    owner: enum.EnumMeta, wanted: set[str], now: Mapping[str, Any], then: Mapping[str, Any]
+    owner: enum.EnumMeta, differing: set[str], now: Mapping[str, Any], then: Mapping[str, Any]
 ) -> Iterator[Binding]:
     """Yield the values of members of an enumeration, and the members by their values.
 
@@ -162,7 +173,7 @@ def _member_values(
         Misfit: a member comes or goes, or is a number or a text by itself.
     """
     members: Mapping[str, Any] = owner.__members__
-    for name in sorted(wanted):
+    for name in sorted(differing):
         if name not in members or name not in then:
             raise Misfit(f"{name} of {owner.__name__} is a member of one version only")
         if vars(owner)["_member_type_"] is not object or not isinstance(
@@ -173,8 +184,8 @@ def _member_values(
             raise Misfit(f"{name} of {owner.__name__} is not what its statements give")
         yield Binding(members[name], "_value_", then[name])
     by_value = {value: member for value, member in owner._value2member_map_.items()
-                if member.name not in wanted}  # fmt: skip
-    by_value |= {then[name]: members[name] for name in wanted}
+                if member.name not in differing}  # fmt: skip
+    by_value |= {then[name]: members[name] for name in differing}
     yield Binding(owner, "_value2member_map_", by_value)
 
 
@@ -224,7 +235,7 @@ def _with_subclasses(owner: type) -> Iterator[type]:
 def _with_defaults(
     init: types.FunctionType, fields: Mapping[str, dataclasses.Field[Any]]
 ) -> types.FunctionType:
-    """Return a constructor that ``dataclasses`` has made, with other defaults."""
+    """Return a constructor that ``dataclasses`` has copied, with other defaults."""
     cells = dict(zip(init.__code__.co_freevars, init.__closure__ or (), strict=True))
     for name, field in fields.items():
         for free in cells:
@@ -233,20 +244,20 @@ def _with_defaults(
                 factory = field.default_factory
                 has_factory = factory is not dataclasses.MISSING
                 cells[free] = types.CellType(factory if has_factory else field.default)
-    made = types.FunctionType(
+    copied = types.FunctionType(
         init.__code__, init.__globals__, init.__name__, None, tuple(cells.values())
     )
-    made.__dict__.update(vars(init))
-    made.__annotations__, made.__qualname__ = dict(init.__annotations__), init.__qualname__
+    copied.__dict__.update(vars(init))
+    copied.__annotations__, copied.__qualname__ = dict(init.__annotations__), init.__qualname__
     parameters = inspect.signature(init).parameters.values()
-    given = {p.name: p.default for p in parameters if p.default is not p.empty}
-    given |= {n: field.default for n, field in fields.items()
-              if n in given and field.default is not dataclasses.MISSING}  # fmt: skip
+    values = {p.name: p.default for p in parameters if p.default is not p.empty}
+    values |= {n: field.default for n, field in fields.items()
+              if n in values and field.default is not dataclasses.MISSING}  # fmt: skip
     by_keyword = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-    made.__defaults__ = tuple(given[p.name] for p in parameters
-                              if p.name in given and p.name not in by_keyword) or None  # fmt: skip
-    made.__kwdefaults__ = {n: value for n, value in given.items() if n in by_keyword} or None
-    return made
+    copied.__defaults__ = tuple(values[p.name] for p in parameters
+                              if p.name in values and p.name not in by_keyword) or None  # fmt: skip
+    copied.__kwdefaults__ = {n: value for n, value in values.items() if n in by_keyword} or None
+    return copied
 
 
 def put(bindings: Sequence[Binding]) -> None:
@@ -276,12 +287,12 @@ def imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
     Args:
         package: the one that the text's own module is in.
     """
-    found: dict[str, list[tuple[str, str]]] = {}
+    names_by_module: dict[str, list[tuple[str, str]]] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
             names_ = [(alias.name, alias.asname or alias.name) for alias in node.names]
-            found.setdefault(imported_module(node, package), []).extend(names_)
-    return found
+            names_by_module.setdefault(imported_module(node, package), []).extend(names_)
+    return names_by_module
 
 
 def imported_module(node: ast.ImportFrom, package: str) -> str:
@@ -377,33 +388,33 @@ def _values(
     return {name: own[name] for name in wanted if name in own}
 
 
-def _matches(there: Any, value: Any, same: bool = False) -> bool:
-    """Return whether a value is what is there, as far as it can be told.
+def _matches(present: Any, value: Any, same: bool = False) -> bool:
+    """Return whether a value is the present one, as far as it can be told.
 
     Args:
         same: of what cannot be told, whether it is the same object; otherwise, of the same kind.
     """
-    if there is value:
+    if present is value:
         return True
-    if type(there) is not type(value) or isinstance(there, type):
+    if type(present) is not type(value) or isinstance(present, type):
         return False
-    if isinstance(there, _PRIMITIVE):
-        return bool(there == value) and repr(there) == repr(value)
-    if isinstance(there, (tuple, list)):
-        both = zip(there, value, strict=False)
-        return len(there) == len(value) and all(_matches(a, b, same) for a, b in both)
-    if isinstance(there, dict):
-        return list(there) == list(value) and all(
-            _matches(there[key], value[key], same) for key in there
+    if isinstance(present, _PRIMITIVE):
+        return bool(present == value) and repr(present) == repr(value)
+    if isinstance(present, (tuple, list)):
+        both = zip(present, value, strict=False)
+        return len(present) == len(value) and all(_matches(a, b, same) for a, b in both)
+    if isinstance(present, dict):
+        return list(present) == list(value) and all(
+            _matches(present[key], value[key], same) for key in present
         )
-    if isinstance(there, (set, frozenset)):
-        return bool(there == value)
-    if hasattr(there, "dtype") and hasattr(there, "shape"):
-        return there.shape == value.shape and bool((there == value).all())
+    if isinstance(present, (set, frozenset)):
+        return bool(present == value)
+    if hasattr(present, "dtype") and hasattr(present, "shape"):
+        return present.shape == value.shape and bool((present == value).all())
     if same:
         # two patterns, devices or loggers that are equal do the same
-        compared = "__eq__" in {n for kind in type(there).__mro__[:-1] for n in vars(kind)}
-        return compared and not callable(there) and bool(there == value)
+        compared = "__eq__" in {n for kind in type(present).__mro__[:-1] for n in vars(kind)}
+        return compared and not callable(present) and bool(present == value)
     return True
 
 

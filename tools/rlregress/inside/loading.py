@@ -108,20 +108,20 @@ def watch() -> None:
         linecache.getlines = noted_getlines  # type: ignore[assignment]
 
 
-def _audit(event: str, given: tuple[Any, ...]) -> None:
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     note = _NOTES.get(event)
     # each step of a tracer reads the code of its frame, which is an event, too
-    if note is not None and (note is not _note_code or given[1] == "__code__"):
-        note(event, given)
+    if note is not None and (note is not _note_code or arguments[1] == "__code__"):
+        note(event, arguments)
 
 
-def _note_execution(_: str, given: tuple[Any, ...]) -> None:
-    if isinstance(given[0], CodeType) and given[0].co_name == "<module>":
-        _run.add(given[0].co_filename)
+def _note_execution(_: str, arguments: tuple[Any, ...]) -> None:
+    if isinstance(arguments[0], CodeType) and arguments[0].co_name == "<module>":
+        _run.add(arguments[0].co_filename)
 
 
-def _note_opening(_: str, given: tuple[Any, ...]) -> None:
-    path, mode, flags = given
+def _note_opening(_: str, arguments: tuple[Any, ...]) -> None:
+    path, mode, flags = arguments
     writes = mode[:1] in ("w", "x", "a") if mode else flags & os.O_WRONLY
     if isinstance(path, (str, bytes)) and not writes:
         name = os.fsdecode(path)
@@ -136,25 +136,25 @@ def _note_opening(_: str, given: tuple[Any, ...]) -> None:
             files.add(os.path.abspath(name))
 
 
-def _note_listing(_: str, given: tuple[Any, ...]) -> None:
-    path = given[0] if given and given[0] is not None else "."
+def _note_listing(_: str, arguments: tuple[Any, ...]) -> None:
+    path = arguments[0] if arguments and arguments[0] is not None else "."
     if isinstance(path, (str, bytes)) and not _file_of(sys._getframe(2)).startswith(_IMPORT):
         with contextlib.suppress(OSError):
             _listed.add(os.path.abspath(os.fsdecode(path)))
 
 
-def _note_code(_: str, given: tuple[Any, ...]) -> None:
-    if type(given[0]) is not FunctionType:
+def _note_code(_: str, arguments: tuple[Any, ...]) -> None:
+    if type(arguments[0]) is not FunctionType:
         return
     frame = sys._getframe(2)
     if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_of_suite(frame):
         # to read the attribute would come here again
-        code = next(x for x in gc.get_referents(given[0]) if type(x) is CodeType)
+        code = next(x for x in gc.get_referents(arguments[0]) if type(x) is CodeType)
         _codes[id(code)] = code
 
 
-def _note_start(event: str, given: tuple[Any, ...]) -> None:
-    command = os.path.basename(os.fsdecode(given[0])) if given and given[0] else ""
+def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
+    command = os.path.basename(os.fsdecode(arguments[0])) if arguments and arguments[0] else ""
     if command not in _PLATFORM_COMMANDS:
         _started.add((os.getpid(), event, _starter(sys._getframe(2))))
 
@@ -234,7 +234,7 @@ def _starter(frame: Any) -> str:
 
 
 def started(places: Places) -> list[str]:
-    """How this process has started others; of what it is a copy of, what the traced code started.
+    """Return how this process has started others, and the traced code in the processes before it.
 
     Other packages ask for the machine when they are imported.
     """

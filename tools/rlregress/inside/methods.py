@@ -78,7 +78,7 @@ def _evaluated(module: types.ModuleType, name: str, definition: Any) -> Defaults
     return function.__defaults__, function.__kwdefaults__
 
 
-def of_a_class(name: str, texts: Sequence[str]) -> bool:
+def is_of_class(name: str, texts: Sequence[str]) -> bool:
     """Return whether it is a method in both texts, and no function within another one."""
     return "." in name and all(_definitions(_tree(text), name) for text in texts)
 

@@ -83,7 +83,7 @@ def _swap(
             defaults.update(dict.fromkeys(fitting, given))
     used: set[_Key] = set()
     looked_at: set[int] = set()
-    for found in (in_memory.of_modules, in_memory.of_file):
+    for found in (in_memory.list_in_modules, in_memory.list_in_objects):
         for function in found(path):
             # the lines of what has been replaced are those of the other text
             if id(function) in looked_at:
@@ -130,7 +130,7 @@ def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> list
     """Return the values that another text of its file gives a module or a class: ``bindings``."""
     path = _path(file, roots)
     _import(path, file)
-    return bindings.others(sys.modules[_module(file)], piece, (text_of(path), text))
+    return bindings.find_other_bindings(sys.modules[_module(file)], piece, (text_of(path), text))
 
 
 def other_code(
@@ -169,7 +169,7 @@ def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
     Or one that is decorated otherwise, or with other setters, or that asks its class for the next
     one, ``super()``, on one side alone.
     """
-    new, old = _codes(text, path, name), _of_file(path, name)
+    new, old = _codes(text, path, name), _read_codes(path, name)
     if "." not in name or not (old or new):
         return False
     if old and new and _fits(old, new, name, (text_of(path), text)):
@@ -190,7 +190,7 @@ def _fits(
     old: Sequence[types.CodeType], new: Sequence[types.CodeType], name: str, texts: Sequence[str]
 ) -> bool:
     """Return whether the other code can replace the function's, or no class holds it."""
-    if not methods.of_a_class(name, texts):
+    if not methods.is_of_class(name, texts):
         return True
     if len(old) != len(new) or methods.decorated_otherwise(name, texts):
         return False
@@ -203,7 +203,7 @@ def _fits(
 
 def _instead(text: str, path: str, file: str, name: str) -> dict[_Key, types.CodeType]:
     """Return the functions of the file under that name, each with its other code."""
-    new, old = _codes(text, path, name), _of_file(path, name)
+    new, old = _codes(text, path, name), _read_codes(path, name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {file}")
     # of one name are a property and its setter
@@ -264,7 +264,7 @@ def _codes(text: str, path: str, name: str) -> list[types.CodeType]:
     return [code for code in codes if code.co_firstlineno in lines.get(name, ())]
 
 
-def _of_file(path: str, name: str) -> list[types.CodeType]:
+def _read_codes(path: str, name: str) -> list[types.CodeType]:
     return _codes(text_of(path), path, name)
 
 
@@ -312,8 +312,8 @@ class _InMemory:
         gc.unfreeze()
         self._by_file: dict[str, list[types.FunctionType]] = {}
 
-    def of_modules(self, path: str) -> list[types.FunctionType]:
-        """Those of the modules that were imported from a file.
+    def list_in_modules(self, path: str) -> list[types.FunctionType]:
+        """Return those of the modules that were imported from a file.
 
         They hold the module's variables. To ask for who does is fast, and touches no other object:
         in a forked process each that is touched has to be copied.
@@ -323,8 +323,8 @@ class _InMemory:
         functions = [module for module in holding if type(module) is types.FunctionType]
         return [function for function in functions if _is_same(function.__code__.co_filename, path)]
 
-    def of_file(self, path: str) -> list[types.FunctionType]:
-        """Those whose code is of a file, whatever has run it: all objects are looked through."""
+    def list_in_objects(self, path: str) -> list[types.FunctionType]:
+        """Return those of all objects whose code is of a file, whatever has run it."""
         if not self._by_file:
             for thing in gc.get_objects():
                 if type(thing) is types.FunctionType:

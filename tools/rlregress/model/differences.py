@@ -401,7 +401,7 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
         return f"{UNCHANGED}: {checked} with the same results"
     counted = [entry for entry in entries if entry.counts]
     parts = [
-        _some(names) if title.lower() == verdict else f"{title}: {_some(names)}"
+        _name_some(names) if title.lower() == verdict else f"{title}: {_name_some(names)}"
         for title, names in _differences(counted)
     ]
     ran = str(checked) if checked.all else ""
@@ -414,7 +414,7 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
         if entry.kind in CODE and entry.state == NEVER:
             never.setdefault(unexecuted_title(entry), []).append(entry.short)
     parts += [
-        f"{title}: {_some(names)}"
+        f"{title}: {_name_some(names)}"
         for title, names in (
             *never.items(),
             ("Ran in part", _describe_count(counted, CODE, (IN_PART,))),
@@ -488,7 +488,7 @@ def _describe_count(
     return [entry.short for entry in entries if entry.kind in kinds and entry.state in states]
 
 
-def _some(names: Sequence[str]) -> str:
+def _name_some(names: Sequence[str]) -> str:
     unique = list(dict.fromkeys(names))
     ending = f" and {len(unique) - _NAMED} more" if len(unique) > _NAMED else ""
     return ", ".join(unique[:_NAMED]) + ending

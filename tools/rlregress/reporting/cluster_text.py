@@ -34,7 +34,7 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
     lines = tables.columns(rows)
     lines += _format_time_left(survey, total)
     lines += _attempts(survey)
-    lines += _some(
+    lines += _show_some(
         [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
     )
     if survey.read < total["failed"]:
@@ -75,13 +75,13 @@ def _attempts(survey: Survey) -> list[str]:
     }
     for attempt in survey.attempts:
         attempts_by_state[attempt.state].append(attempt)
-    lines = _some(
+    lines = _show_some(
         [
             f"stuck: {row.run} at {row.share:.0%} on {row.where}, silent for {duration(row.silent)}"
             for row in attempts_by_state["stuck"]
         ]
     )
-    lines += _some(
+    lines += _show_some(
         [
             f"stopped: {row.run}{f' at {row.share:.0%}' * (row.share > 0)} on {row.where}: "
             f"{row.why}" + f" (attempt {row.restarts + 1})" * (row.restarts > 0)
@@ -94,7 +94,7 @@ def _attempts(survey: Survey) -> list[str]:
             "they were cancelled, or the logs in slurm/ of the store say why"
         )
     running = sorted(attempts_by_state["running"], key=lambda item: item.share)
-    return lines + _some(
+    return lines + _show_some(
         [
             f"running: {row.run} at {row.share:.0%} after {duration(row.wall_seconds)} on "
             f"{row.where}"
@@ -104,7 +104,7 @@ def _attempts(survey: Survey) -> list[str]:
     )
 
 
-def _some(lines: Sequence[str], most: int = _LISTED) -> list[str]:
+def _show_some(lines: Sequence[str], most: int = _LISTED) -> list[str]:
     hidden = len(lines) - most
     return [*lines[:most], *([f"  and {hidden} more"] if hidden > 0 else [])]
 

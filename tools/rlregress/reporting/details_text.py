@@ -57,7 +57,7 @@ def counts(
         terminal_tables.show(table, title, lines=False)
 
 
-def several(details: Sequence[Entry]) -> None:
+def show_all(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
     rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
     terminal_tables.show(Table(("detail", "question", "variants"), rows), lines=False)

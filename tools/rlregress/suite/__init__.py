@@ -1,4 +1,4 @@
-"""Where the suite lies: its tests and its data, at the top of a checkout or in an installed wheel.
+"""Folders of the suite: its tests and its data, in a checkout or in an installed wheel.
 
 A wheel holds in this very folder what a checkout holds at its top: ``pyproject.toml``,
 ``conftest.py``, ``baselines/`` and ``tests_*/``. What is installed is never written to.

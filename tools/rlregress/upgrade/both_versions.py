@@ -132,7 +132,7 @@ class BothVersions:
             {name: trace for name, trace in new.items() if name in names},
             lambda jobs: self.sides.record_once("B", jobs),
             options.prove,
-            lambda jobs: direct_calls.of_mutants(self.sides, jobs, self.folders),
+            lambda jobs: direct_calls.call_mutated(self.sides, jobs, self.folders),
         )
 
     def list_pieces(
@@ -142,8 +142,8 @@ class BothVersions:
         inventory = self.inventory
         unnamed = entries.unnamed((execution.function for execution in executions), self.folders)
         outside = outside_training.load()
-        pieces = entries.of_pieces(executions, ran.checks, unnamed, outside, framework)
-        return entries.of_distributions(
+        pieces = entries.list_pieces(executions, ran.checks, unnamed, outside, framework)
+        return entries.name_distributions(
             entries.without_public(pieces, inventory.public), inventory.parts
         )
 
@@ -163,10 +163,10 @@ class BothVersions:
         packages = ran.headers("distributions_imported")
         return [
             *self.list_pieces(self.find_executions(pieces, ran.traces, {}), ran),
-            *entries.of_distributions(
-                entries.of_files(inventory, ran.checks, used), inventory.parts
+            *entries.name_distributions(
+                entries.list_other_files(inventory, ran.checks, used), inventory.parts
             ),
-            *entries.of_metadata(inventory, unused),
-            *entries.of_packages(inventory, ran.checks, packages),
-            *entries.of_environments(moved),
+            *entries.list_metadata(inventory, unused),
+            *entries.list_packages(inventory, ran.checks, packages),
+            *entries.list_environments(moved),
         ]

@@ -94,7 +94,7 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
         )
     if not adapters and options.script is None:
         distributions = closures.on_path(current("installed"))
-        idle = entries.of_idle(pinned, affected.unrelated(pinned, [distributions]))
+        idle = entries.list_idle_packages(pinned, affected.unrelated(pinned, [distributions]))
         return _make_unjudged(versions, "not made", pinned, idle)
     if options.script is None:
         _check_names(adapters, options)
@@ -321,7 +321,9 @@ def _compare_versions(
         script_result, ran = None, []
         if script is not None:
             # first: it is what was asked for, and says which details matter to it
-            script_result, executed = compare_script(both, script.noting(differences.others(())))
+            script_result, executed = compare_script(
+                both, script.noting(differences.list_other_packages(()))
+            )
             ran.append(executed)
         left_out = [_list_skipped_families(adapter, ran, options) for adapter in pair.adapters]
         prints = _start_probes(both, pair.adapters, left_out)
@@ -336,7 +338,7 @@ def _compare_versions(
             ran.append(executed)
         # last: where time is limited, trainings come first
         framework_results = _load_files(both, framework_results, files_of)
-        moved = _compare_physics(played, options) if played is not None else []
+        shifts = _compare_physics(played, options) if played is not None else []
     unowned = [] if script is not None else find_unowned(pair.adapters, differences)
     unused = _unused_names(differences, script_result, options)
     coverage_ = options.min_coverage
@@ -347,10 +349,10 @@ def _compare_versions(
         a=old.info,
         b=new.info,
         frameworks=tuple(framework_results),
-        physics=tuple(moved),
+        physics=tuple(shifts),
         script=script_result,
         file=options.checkpoint.name if options.checkpoint is not None else "",
-        other_packages=tuple(both.list_others(unowned, join_executed(ran), moved, unused)),
+        other_packages=tuple(both.list_others(unowned, join_executed(ran), shifts, unused)),
         pinned=pair.pinned,
         min_coverage=coverage_,
         fail_on=options.fail_on,
@@ -404,7 +406,8 @@ def _plan(
         _Planned(
             own=own,
             trainings=[
-                t.noting(differences.others(own.adapter.framework.modules)) for t in trainings
+                t.noting(differences.list_other_packages(own.adapter.framework.modules))
+                for t in trainings
             ],
             one_sided=titles,
             left_out=names,
@@ -439,7 +442,7 @@ def _compare_frameworks(
         to_train[number] = framework_result.to_train
         built_in = [name for side in plan.own.prints for name in side.algorithms]
         lacks = not_checked.sentences(plan.own.adapter, options, plan.left_out, built_in)
-        extra = entries.of_one_sided(plan.one_sided, framework_result.name)
+        extra = entries.list_one_sided(plan.one_sided, framework_result.name)
         yield (
             replace(
                 framework_result,
@@ -469,7 +472,7 @@ def _load_files(
     with_files = list(framework_results)
     for number, task in enumerate(tasks):
         framework_result = framework_results[number]
-        files = entries.of_saved(task.result(), framework_result.name)
+        files = entries.list_saved_files(task.result(), framework_result.name)
         if files and not any(file.is_late for file in files):
             unmoved = sum(file.state == model.SAME for file in files)
             options.say(
@@ -552,12 +555,12 @@ def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, F
 def _compare_physics(played: Answers, options: Options) -> list[Moved]:
     """Environments that both versions have played in time."""
     try:
-        moved = side_physics.compare_physics(played[0].result(), played[1].result())
+        shifts = side_physics.compare_physics(played[0].result(), played[1].result())
     except OutOfTime as error:
         note_cut("physics")
-        moved = [Moved(environment="physics", step=None, note=str(error), missing="AB")]
-    options.say(f"physics: {sum(m.moves for m in moved)} of {len(moved)} environments differ")
-    return moved
+        shifts = [Moved(environment="physics", step=None, note=str(error), missing="AB")]
+    options.say(f"physics: {sum(m.moves for m in shifts)} of {len(shifts)} environments differ")
+    return shifts
 
 
 def _user_file(options: Options) -> dict[str, str] | None:
@@ -628,7 +631,9 @@ def _judge_returns(
         note_cut(f"returns of {', '.join(names)}")
         return framework_result
     entry = (
-        entries.of_returns(verdict.verdict, framework_result.name) if verdict is not None else None
+        entries.make_returns(verdict.verdict, framework_result.name)
+        if verdict is not None
+        else None
     )
     return framework_result.with_returns(
         verdict, frozenset(return_gate.map_stored_algorithms(adapter)), entry

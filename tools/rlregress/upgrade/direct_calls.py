@@ -71,7 +71,7 @@ def called(
     functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}
     for function in functions_called:
-        for name in chosen(executing.get(function, ()), traces):
+        for name in choose_trainings(executing.get(function, ()), traces):
             functions.setdefault(name, []).append(list(function))
     if not functions:
         return list(executions)
@@ -170,7 +170,7 @@ def _as_jobs(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def of_mutants(
+def call_mutated(
     sides: Sides, trainings: Sequence[Training], folders: Sequence[str]
 ) -> dict[str, Calls]:
     """Return training -> the result of calls of the function that its ``mutant`` is in."""
@@ -210,7 +210,7 @@ def _callable(function: Changed) -> bool:
     return function.how == CHANGED and not function.at_import and None not in function.paths
 
 
-def chosen(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
+def choose_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
     """Return the shortest trainings, of different algorithms before others of one."""
     ordered = sorted(names, key=lambda name: len(traces[name].events))
     firsts = {name.partition(" ")[0]: name for name in reversed(ordered)}

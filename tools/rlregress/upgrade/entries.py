@@ -32,7 +32,7 @@ from rlregress.upgrade.requirements import RequirementChange
 _SIDES = {"A": "old", "B": "new"}
 
 
-def of_framework(
+def list_framework(
     name: str,
     checks: Sequence[Entry],
     details: Details,
@@ -41,7 +41,7 @@ def of_framework(
     unread: Iterable[str],
     pieces: Iterable[Entry],
 ) -> tuple[Entry, ...]:
-    """Everything that differs in one framework, and everything that was to be compared of it.
+    """Return everything that differs or was to be compared in one framework.
 
     Args:
         name: of the framework.
@@ -52,8 +52,8 @@ def of_framework(
     """
     return (
         *checks,
-        *of_details(details, standing, name),
-        *of_defaults(defaults, unread, name),
+        *list_details(details, standing, name),
+        *list_defaults(defaults, unread, name),
         *pieces,
     )
 
@@ -61,19 +61,19 @@ def of_framework(
 # -- trainings, details, environments: what was planned to be compared -----------------------------
 
 
-def of_trainings(
+def list_trainings(
     held: Iterable[Traced], lost: Iterable[NotTraced], same: Iterable[str], framework: str
 ) -> list[Entry]:
-    """The trainings of a framework: compared, not compared, or without changed code."""
+    """Return the trainings of a framework: compared, not compared, or without changed code."""
     return [
-        *(of_traced(training, framework) for training in held),
-        *(of_not_traced(training, framework) for training in lost),
-        *of_same_code(same, framework),
+        *(make_traced(training, framework) for training in held),
+        *(make_untraced(training, framework) for training in lost),
+        *list_same_code(same, framework),
     ]
 
 
-def of_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Entry:
-    """A training that ran on both sides."""
+def make_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Entry:
+    """Return the entry of a training that ran on both sides."""
     state, reason = _traced_state(traced)
     first = traced.comparison.first
     if first is not None and first.types and first.b is not None and not reason:
@@ -113,8 +113,8 @@ def _crashed(crash: Crash) -> tuple[str, str]:
     return model.NEW_FAILS if crash.side == "B" else model.OLD_FAILED, str(crash)
 
 
-def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:
-    """A training that could not be compared."""
+def make_untraced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:
+    """Return the entry of a training that could not be compared."""
     sentence = "; ".join(dict.fromkeys(lost.sides.values()))
     where = " and the ".join(f"{_SIDES[label]} version" for label in lost.sides)
     state, reason = model.NEVER, f"on the {where}: {sentence}"
@@ -135,7 +135,7 @@ def of_not_traced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -
     )
 
 
-def of_rest(script: str, steps: int) -> list[Entry]:
+def list_untraced_steps(script: str, steps: int) -> list[Entry]:
     """Return the entry of steps of a script that were not compared in time; 0: all were."""
     if not steps:
         return []
@@ -147,8 +147,8 @@ def of_rest(script: str, steps: int) -> list[Entry]:
     ]  # fmt: skip
 
 
-def of_same_code(names: Iterable[str], framework: str) -> list[Entry]:
-    """Trainings that execute nothing that differs."""
+def list_same_code(names: Iterable[str], framework: str) -> list[Entry]:
+    """Return trainings that execute nothing that differs."""
     return [
         Entry(
             kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
@@ -158,8 +158,8 @@ def of_same_code(names: Iterable[str], framework: str) -> list[Entry]:
     ]  # fmt: skip
 
 
-def of_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
-    """Built-in trainings that only one version has: name -> "old" or "new"."""
+def list_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
+    """Return built-in trainings that only one version has: name -> "old" or "new"."""
     return [
         Entry(
             kind=model.TRAINING, name=name, framework=framework,
@@ -174,8 +174,8 @@ def of_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
 _UNRELATED = "it neither requires a framework, or what one stands on, nor is required by one"
 
 
-def of_idle(pinned: Iterable[str], unrelated: Collection[str]) -> tuple[Entry, ...]:
-    """Packages that differ where no framework of this suite is concerned, so that nothing ran."""
+def list_idle_packages(pinned: Iterable[str], unrelated: Collection[str]) -> tuple[Entry, ...]:
+    """Return packages that differ without a framework of this suite, so that nothing ran."""
     return tuple(
         Entry(kind=model.PACKAGE, name=name, state=model.NO_EFFECT, reason=_UNRELATED)
         if name in unrelated
@@ -184,10 +184,10 @@ def of_idle(pinned: Iterable[str], unrelated: Collection[str]) -> tuple[Entry, .
     )
 
 
-def of_details(
+def list_details(
     details: Details, standing: Mapping[tuple[str, str], str], framework: str
 ) -> list[Entry]:
-    """Details that changed, and those that could not be probed on both sides."""
+    """Return details that changed, and those that could not be probed on both sides."""
     changed = [
         Entry(
             kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
@@ -207,10 +207,10 @@ def _not_probed(missing: NotProbed, framework: str) -> Entry:
     )  # fmt: skip
 
 
-def of_defaults(
+def list_defaults(
     defaults: Iterable[ChangedDefault], unread: Iterable[str], framework: str
 ) -> list[Entry]:
-    """Defaults that changed, and those that could not be read."""
+    """Return defaults that changed, and those that could not be read."""
     changed = [
         Entry(
             kind=model.DEFAULT, name=f"{default.owner} {default.name}", framework=framework,
@@ -229,8 +229,8 @@ def of_defaults(
     return changed + lost
 
 
-def of_environments(moved: Iterable[Moved]) -> list[Entry]:
-    """Environments that were played on both sides."""
+def list_environments(moved: Iterable[Moved]) -> list[Entry]:
+    """Return environments that were played on both sides."""
     return [_environment(shift) for shift in moved]
 
 
@@ -255,8 +255,8 @@ _DOES_NOT = {
 }  # fmt: skip
 
 
-def of_saved(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
-    """Kinds of files that one version wrote and the other loaded."""
+def list_saved_files(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
+    """Return kinds of files that one version wrote and the other loaded."""
     return [_saved(file, framework) for file in files]
 
 
@@ -308,7 +308,7 @@ def _saved_state(file: LoadedFile) -> tuple[str, str]:
 def evidence(
     checks: Iterable[Entry], causes: Mapping[str, Cause]
 ) -> Mapping[str, tuple[str, Cause | None]]:
-    """Name of a training or a detail -> its state, and what makes it differ."""
+    """Return name of a training or a detail -> its state, and what makes it differ."""
     return {
         check.name: (check.state, causes.get(check.name))
         for check in checks
@@ -316,14 +316,14 @@ def evidence(
     }
 
 
-def of_pieces(
+def list_pieces(
     executions: Sequence[PieceExecution],
     checks: Mapping[str, tuple[str, Cause | None]],
     unnamed: Collection[str],
     known: Sequence[outside_training.Outside],
     framework: str = "",
 ) -> list[Entry]:
-    """Pieces of code that differ, each in the state that its trainings leave it in.
+    """Return pieces of code that differ, each in the state that its trainings leave it in.
 
     Args:
         checks: see ``evidence``.
@@ -358,10 +358,10 @@ def _name(function: Changed) -> str:
 
 
 def without_public(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
-    """The entries, but pieces that are gone and listed as public names, which count once."""
+    """Return the entries; pieces that are gone and public names count once."""
     gone = [change for change in public if change.kind in ("gone", "moved")]
 
-    def listed(entry: Entry) -> bool:
+    def is_listed_name(entry: Entry) -> bool:
         module = entry.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         return (
             entry.summary == REMOVED
@@ -376,13 +376,15 @@ def without_public(found: Iterable[Entry], public: Iterable[PublicChange]) -> li
 
     reason = "gone, and listed as a public name"
     return [
-        replace(entry, state=model.NO_EFFECT, reason=reason, notes=()) if listed(entry) else entry
+        replace(entry, state=model.NO_EFFECT, reason=reason, notes=())
+        if is_listed_name(entry)
+        else entry
         for entry in found
     ]
 
 
-def of_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
-    """The entries, each with the distribution that its package or stray script belongs to.
+def name_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
+    """Return the entries, each with the distribution that its package or stray script belongs to.
 
     Args:
         parts: see ``Inventory``.
@@ -504,7 +506,7 @@ def _not_executed(
 
 
 def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
-    """Private functions and modules that are gone, and that the new version never mentions.
+    """Return private functions and modules that are gone, and that the new version never mentions.
 
     A public one counts whoever names it, and a method whoever does: a user's code, or a base class
     of another package, may call it.
@@ -521,7 +523,7 @@ def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
 
 
 def _private(piece: Changed) -> str:
-    """The simple name of a private function or class of a module, or of a module; or nothing."""
+    """Return the simple name of a private module, or function or class of a module; or nothing."""
     name = piece.name.removeprefix(f"{BODY} ")
     if piece.name == MODULE:
         path = Path(piece.file)
@@ -532,12 +534,12 @@ def _private(piece: Changed) -> str:
 # -- what no training executes ---------------------------------------------------------------------
 
 
-def of_files(
+def list_other_files(
     inventory: Inventory,
     checks: Mapping[str, tuple[str, Cause | None]],
     used: Mapping[str, Collection[str]],
 ) -> list[Entry]:
-    """Files that are not Python.
+    """Return files that are not Python.
 
     Args:
         used: training -> files that it opened or imported.
@@ -568,7 +570,7 @@ def of_files(
 _UNUSED = "neither your files nor what they import use the name"
 
 
-def of_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
+def list_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
     """Return the entries of public names, warnings and requirements, which need no run to differ.
 
     Args:
@@ -604,12 +606,12 @@ def of_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entr
 
 
 def _users(name: str, inventory: Inventory) -> tuple[str, ...]:
-    """The notes on a distribution that is gone: what uses it."""
+    """Return the notes on a distribution that is gone: what uses it."""
     return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(name, ()))
 
 
 def _harmless(row: RequirementChange, inventory: Inventory) -> str:
-    """Why another declaration has no effect on the environment that was checked; empty: it has."""
+    """Return why another declaration has no effect here; empty: it may have one."""
     if row.extra and row.extra not in inventory.extras:
         return f"extra {row.extra} is not part of this upgrade"
     if row.kind in ("extra", "entry point"):
@@ -631,12 +633,12 @@ def _harmless(row: RequirementChange, inventory: Inventory) -> str:
     )
 
 
-def of_packages(
+def list_packages(
     inventory: Inventory,
     checks: Mapping[str, tuple[str, Cause | None]],
     imported: Mapping[str, Collection[str]],
 ) -> list[Entry]:
-    """Every other distribution that is not the same on both sides.
+    """Return every other distribution that is not the same on both sides.
 
     Args:
         imported: training -> top-level modules that it imported.
@@ -666,8 +668,8 @@ def of_packages(
     return entries
 
 
-def of_returns(verdict: str, framework: str) -> Entry:
-    """Return the entries of returns that the trainings of the new version reached."""
+def make_returns(verdict: str, framework: str) -> Entry:
+    """Return the entry of the returns of trainings with the new version."""
     states = {COULD_NOT_JUDGE: model.CANNOT, HOLDS: model.SAME}
     return Entry(
         kind=model.RETURNS, name=f"returns of {framework}", framework=framework, summary=verdict,

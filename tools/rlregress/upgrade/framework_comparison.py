@@ -158,10 +158,10 @@ def compare_framework(
     )
     recorded = replace(recorded, traced=direct_calls.rounded(recorded.traced, causes, executions))
     costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
-    checks = entries.of_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
+    checks = entries.list_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
-    evident += entries.of_details(own.details, own.standing, own.name)
+    evident += entries.list_details(own.details, own.standing, own.name)
     ran = Executed(traces=recorded.traces, checks=entries.evidence(evident, culprits))
     functions = [
         *attribution.explaining_functions(
@@ -172,7 +172,7 @@ def compare_framework(
     pieces = both.list_pieces(executions, ran, own.name)
     described = replace(
         _describe(own, recorded),
-        entries=entries.of_framework(
+        entries=entries.list_framework(
             own.name, checks, own.details, own.standing, own.defaults, own.unread, pieces
         ),
         executions=tuple(executions),

@@ -124,7 +124,7 @@ class Inventory:
             f"{len(self.versions)} other packages"
         )
 
-    def others(self, modules: Collection[str]) -> list[str]:
+    def list_other_packages(self, modules: Collection[str]) -> list[str]:
         """Return packages that differ, without some modules."""
         return [p.name for p in self.packages if p.name not in modules and p.old != p.new]
 
@@ -151,10 +151,12 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
         for name in pair.pinned
     }
     packages = _packages(pair, old, new, own)
-    moved = [package for package in packages if package.old != package.new]
-    folders = [[str(f) for p in moved if (f := getattr(p, side))] for side in ("old", "new")]
+    differing_packages = [package for package in packages if package.old != package.new]
+    folders = [
+        [str(f) for p in differing_packages if (f := getattr(p, side))] for side in ("old", "new")
+    ]
     pieces = changed_functions.find_changed(*folders)
-    names = _distributions(pair, moved, own)
+    names = _distributions(pair, differing_packages, own)
     files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
     declared = _requirement_changes(versions, distributions, names)
     differing = {
@@ -163,14 +165,14 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
     compared = {
         name
         for name, modules in names.items()
-        if _is_compared(name, modules, distributions, moved, differing)
+        if _is_compared(name, modules, distributions, differing_packages, differing)
     }
     other_versions = _versions(old, new, distributions, compared)
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
         files=tuple(files),
-        public=tuple(_public_changes(moved, pieces, until)),
+        public=tuple(_public_changes(differing_packages, pieces, until)),
         requirements=tuple(declared),
         versions=other_versions,
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
@@ -207,10 +209,10 @@ def _installed_versions(side: Prepared, distributions: Distributions) -> dict[st
 
 
 def _public_changes(
-    moved: Iterable[Package], pieces: Sequence[Changed], until: float | None
+    differing_packages: Iterable[Package], pieces: Sequence[Changed], until: float | None
 ) -> Iterator[PublicChange]:
     """Yield changes of public names of packages that both versions have."""
-    for package in moved:
+    for package in differing_packages:
         # scripts, and packages of one version alone, have no names to compare
         old, new = package.old, package.new
         if old is None or new is None:
@@ -345,7 +347,9 @@ def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
 # -- metadata --------------------------------------------------------------------------------------
 
 
-def _distributions(pair: Pair, moved: Iterable[Package], own: _Own) -> dict[str, set[str]]:
+def _distributions(
+    pair: Pair, differing_packages: Iterable[Package], own: _Own
+) -> dict[str, set[str]]:
     """Return canonical name -> packages, of the distributions whose code is compared."""
     packages = {
         m: p
@@ -353,7 +357,7 @@ def _distributions(pair: Pair, moved: Iterable[Package], own: _Own) -> dict[str,
         for m, p in zip(x.framework.modules, x.framework.packages, strict=False)
     }
     names = {name: {m for side in sides for m in side} for name, sides in own.items()}
-    for row in moved:
+    for row in differing_packages:
         name = str(canonicalize_name(packages.get(row.name, row.name)))
         names.setdefault(name, set()).add(row.name)
     return names
@@ -363,7 +367,7 @@ def _is_compared(
     name: str,
     modules: Collection[str],
     distributions: Sequence[Distributions],
-    moved: Sequence[Package],
+    differing_packages: Sequence[Package],
     differing: Collection[str],
 ) -> bool:
     """Return whether the code of a distribution was found in both versions, and its files differ.
@@ -373,8 +377,8 @@ def _is_compared(
     Args:
         differing: folders and files of packages in which something differs.
     """
-    named = Counter(path.name for row in moved if (path := row.new or row.old))
-    places = [(row.old, row.new) for row in moved if row.name in modules]
+    named = Counter(path.name for row in differing_packages if (path := row.new or row.old))
+    places = [(row.old, row.new) for row in differing_packages if row.name in modules]
     folders = [{place.name for place in side if place} for side in zip(*places, strict=True)]
     return len(folders) == 2 and all(
         # of two packages of one name the files cannot be told apart

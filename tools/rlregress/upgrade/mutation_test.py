@@ -35,7 +35,7 @@ PATIENCE = 120
 _MISFIT = "Misfit"
 
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
-#: calls the functions of the trainings' mutants directly; see ``direct_calls.of_mutants``.
+#: calls the functions of the trainings' mutants directly; see ``direct_calls.call_mutated``.
 Call = Callable[[Sequence[Training]], Mapping[str, Calls]]
 
 
@@ -131,7 +131,7 @@ def called(
     capturing = []
     for n, result in enumerate(seeded):
         if not (result.detected_by or result.misfit):
-            for name in direct_calls.chosen(result.trainings, traces):
+            for name in direct_calls.choose_trainings(result.trainings, traces):
                 training = _job(trainings[name], result.fault, n, "mutant")
                 jobs[training.name] = n
                 capturing.append(training)
@@ -169,7 +169,7 @@ def seed_installed(
         seeded = seed(faults, trainings, traces, record, say, most)
         if not by_calls:
             return seeded
-        call = partial(direct_calls.of_mutants, sides, folders=adapter.code.folders())
+        call = partial(direct_calls.call_mutated, sides, folders=adapter.code.folders())
         return called(seeded, trainings, traces, call)
 
 

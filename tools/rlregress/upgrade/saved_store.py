@@ -281,7 +281,7 @@ def kinds(framework: str) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def known(framework: str) -> Known:
+def read_known(framework: str) -> Known:
     """Return the known differences of the files of a framework.
 
     Raises:
@@ -314,16 +314,16 @@ def check(
     Args:
         answers: ``inside.saved_files_worker.answers``: it imports the framework.
     """
-    of_framework = known(adapter.name)
+    known_differences = read_known(adapter.name)
     for record in records(adapter.name):
         for kind in record.kind:
             if kind.name == name:
-                yield _checked(adapter, of_framework, record, kind, answers)
+                yield _checked(adapter, known_differences, record, kind, answers)
 
 
 def _checked(
     adapter: Adapter,
-    of_framework: Known,
+    known_differences: Known,
     record: Record,
     kind: StoredKind,
     answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
@@ -332,10 +332,10 @@ def _checked(
     installed = adapter.code.version()
     differing = [
         entry
-        for entry in of_framework.expected
+        for entry in known_differences.expected
         if entry.concerns(kind.name, record.release, installed)
     ]
-    if Version(installed) < Version(since := of_framework.compared_since):
+    if Version(installed) < Version(since := known_differences.compared_since):
         reason = f"what {installed} makes of it is not recorded, but from {since} on"
         return replace(file_row, skipped=reason)
     if reason := _why_not_here(record, kind, installed, differing):

@@ -51,7 +51,7 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
         held=compared_script,
         entries=(
             check,
-            *entries.of_rest(script.name, steps),
+            *entries.list_untraced_steps(script.name, steps),
             *both.list_pieces(executions, ran),
         ),
         executions=tuple(executions),
@@ -102,7 +102,7 @@ def _compare(
     name, options = script.name, both.options
     a, b = traces
 
-    def again(comparison: Comparison) -> tuple[Trace, Trace] | None:
+    def record_again(comparison: Comparison) -> tuple[Trace, Trace] | None:
         expect(True)
         options.say("recording the script again, to see whether it repeats itself")
         progress.begin(expected_stages.REPETITION, 2)
@@ -116,7 +116,7 @@ def _compare(
     compared_script: Traced | NotTraced
     if name in a and name in b:
         expect(False)
-        compared_script = compared_trainings.compare_training(name, a[name], b[name], again)
+        compared_script = compared_trainings.compare_training(name, a[name], b[name], record_again)
     else:
         note_cut(f"{name}; --steps records fewer environment steps")
         compared_script = compared_trainings.report_too_late(script, options.minutes)
@@ -133,8 +133,8 @@ def _explain(
 ) -> tuple[Entry, dict[str, Cause]]:
     """Return the entry of the script, and its culprits."""
     if isinstance(compared_script, NotTraced):
-        return entries.of_not_traced(compared_script, "", model.SCRIPT), {}
-    check = entries.of_traced(compared_script, "", model.SCRIPT)
+        return entries.make_untraced(compared_script, "", model.SCRIPT), {}
+    check = entries.make_traced(compared_script, "", model.SCRIPT)
     return check, both.find_culprits([compared_script], [script], differing)
 
 

@@ -188,8 +188,8 @@ def prepared(
             folder, _ = environment(resolved, say, own, requested.python)
             own_paths = tuple(path for path in run.paths if path not in current_paths())
             run = replace(run, paths=own_paths, python=str(folder / "bin" / "python"))
-        elif resolved is not None and resolved.moved:
-            folder, _ = overlay(resolved.moved, resolved.tools, say, own)
+        elif resolved is not None and resolved.missing_rows:
+            folder, _ = overlay(resolved.missing_rows, resolved.tools, say, own)
             run = replace(run, paths=(run.paths[0], str(folder), *run.paths[1:]))
         return Prepared(requested, run, "tree", not_checked=unknown)
     if resolved is not None and side.own_environment:
@@ -200,7 +200,7 @@ def prepared(
             because = f"an overlay cannot hold another Python, {requested.python}"
         notes = tuple(resolved.notes)
         return Prepared(requested, run, "environment", cached, (because,), notes=notes)
-    rows = resolved.moved if resolved is not None else []
+    rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
         return Prepared(requested, Side(label, paths=current_paths()), "installed")
     folder, cached = overlay(rows, resolved.tools, say, own)
@@ -225,7 +225,7 @@ def _on_environment(
         paths = tuple(path for path in run.paths if path not in current_paths())
         run = replace(run, python=python, paths=paths)
         return Prepared(requested, run, "tree on your environment", not_checked=unknown)
-    rows = resolved.moved if resolved is not None else []
+    rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
         return Prepared(requested, Side(side.label, python=python), "your environment")
     folder, cached = overlay(rows, resolved.tools, say, own, python)

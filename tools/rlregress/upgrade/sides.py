@@ -349,7 +349,7 @@ def _batch(
 
     tried = set()
 
-    def ended(line: str) -> None:
+    def note_end(line: str) -> None:
         name, _, _ = line.partition("\t")
         tried.add(name)
         part = Path(f"{paths[name]}.part")
@@ -361,7 +361,7 @@ def _batch(
         path = Path(folder_name) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
         command = recording_processes.start("batch", side, path)
-        process = child_processes.follow(command, side.environment(), folder_name, ended, until)
+        process = child_processes.follow(command, side.environment(), folder_name, note_end, until)
     late = child_processes.is_over(until)
     for name, output in paths.items():
         error_file = Path(f"{output}.part.error")

@@ -56,7 +56,7 @@ class Resolved:
     base: Mapping[str, str] | None = None
 
     @property
-    def moved(self) -> list[str]:
+    def missing_rows(self) -> list[str]:
         """Return the packages that are not installed in the resolved version."""
         if self.base is not None:
             base_rows = {f"{name}=={version}" for name, version in self.base.items()}

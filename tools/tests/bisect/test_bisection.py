@@ -83,7 +83,7 @@ def test_every_change_joins_the_two_ends(values):
             bisection.chain(len(further)), lambda n: NEW if further[n] != further[0] else OLD
         ).shift_by(low)
 
-    steps_found = list(bisection.every_change(count, after))
+    steps_found = list(bisection.find_every_change(count, after))
     assert all(values[step.old] != values[step.new] for step in steps_found)
     assert all(step.old + 1 == step.new for step in steps_found)
     ends = [
@@ -106,7 +106,7 @@ def test_every_change_that_is_not_taken_back_is_found(cuts):
             bisection.chain(40 - low), lambda n: NEW if low + n >= later[0] else OLD
         ).shift_by(low)
 
-    assert list(bisection.every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]
+    assert list(bisection.find_every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]
 
 
 @given(needed=st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=3))

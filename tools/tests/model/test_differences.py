@@ -57,7 +57,7 @@ def list_entries(trainings, pieces):
         )
         for function, by, one_way in pieces
     ]  # fmt: skip
-    return [*checks, *entries.of_pieces(executions, entries.evidence(checks, {}), (), ())]
+    return [*checks, *entries.list_pieces(executions, entries.evidence(checks, {}), (), ())]
 
 
 def better(one, further):
@@ -360,7 +360,7 @@ def test_repetitions_that_change_nothing_of_what_differs_are_no_evidence(calls, 
     """A function is the same only if repeated calls changed what its differing lines read."""
     checks = [Entry(kind=model.TRAINING, name="sac", state=model.SAME)]
     execution = PieceExecution(function=piece("f", "framework"), trainings=("sac",), calls=calls)
-    (entry,) = entries.of_pieces([execution], entries.evidence(checks, {}), (), ())
+    (entry,) = entries.list_pieces([execution], entries.evidence(checks, {}), (), ())
     assert entry.state == state
     if calls is not None and calls.captured and not calls.arguments:
         assert f"{calls.touched or 'none'} of 40 changed" in entry.reason

@@ -83,7 +83,7 @@ def test_the_old_values_hold_for_a_while(module):
         importlib.import_module(module.__name__.replace(".code", f".{name}"))
         for name in ("user", "other")
     )
-    old_bindings = bindings.others(module, MODULE, (NEW, OLD))
+    old_bindings = bindings.find_other_bindings(module, MODULE, (NEW, OLD))
     assert {binding.name for binding in old_bindings} == {
         "_HIGH",
         "_MOST",
@@ -101,7 +101,7 @@ def test_the_old_values_hold_for_a_while(module):
 
 def test_attributes_of_classes_hold_for_a_while_too(module):
     """They are reverted when the call has ended in an error."""
-    old_bindings = bindings.others(module, f"{BODY}Actor", (NEW, OLD))
+    old_bindings = bindings.find_other_bindings(module, f"{BODY}Actor", (NEW, OLD))
 
     def fail():
         with bindings.meanwhile(old_bindings):
@@ -184,9 +184,9 @@ def test_a_value_that_is_reverted_restores_the_old_behaviour(case, tmp_path, mon
     expected, observed = (repr(module.use()) for module in modules)
     assert expected != observed
     piece = next(piece for piece in (MODULE, f"{BODY}A") if bindings.names(piece, (new, old)))
-    with bindings.meanwhile(bindings.others(modules[1], piece, (new, old))):
+    with bindings.meanwhile(bindings.find_other_bindings(modules[1], piece, (new, old))):
         assert repr(modules[1].use()) == expected
-    with bindings.meanwhile(bindings.others(modules[1], piece, (new, new))):
+    with bindings.meanwhile(bindings.find_other_bindings(modules[1], piece, (new, new))):
         assert repr(modules[1].use()) == observed
     assert repr(modules[1].use()) == observed
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_put_back_says_so(case, tmp_path, monkeypatch):
     pieces = [MODULE, f"{BODY}A", f"{BODY}B"]
     piece = next(changed_piece for changed_piece in pieces if bindings.names(changed_piece, texts))
     with pytest.raises(Misfit, match=why):
-        bindings.others(imported, piece, texts)
+        bindings.find_other_bindings(imported, piece, texts)
     assert vars(imported) == before
 
 
@@ -214,7 +214,9 @@ def test_an_attribute_that_only_the_new_version_sets_hides_an_inherited_one(tmp_
     (tmp_path / "inheriting.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     imported = importlib.import_module("inheriting")
-    old_bindings = bindings.others(imported, f"{BODY}C", (text, text.replace("clip = 0.2", "pass")))
+    old_bindings = bindings.find_other_bindings(
+        imported, f"{BODY}C", (text, text.replace("clip = 0.2", "pass"))
+    )
     with bindings.meanwhile(old_bindings):
         assert imported.C().clip == 0.1
     assert imported.C().clip == 0.2
@@ -224,7 +226,7 @@ def test_a_value_that_cannot_be_had_is_no_evidence(module):
     """What the other version made of something that is not there."""
     other = OLD.replace("_HIGH = 2", "_HIGH = absent()")
     with pytest.raises(Misfit, match="cannot be had: name 'absent' is not defined"):
-        bindings.others(module, MODULE, (NEW, other))
+        bindings.find_other_bindings(module, MODULE, (NEW, other))
 
 
 def test_the_other_version_brings_what_its_values_are_made_of(module):
@@ -232,7 +234,8 @@ def test_the_other_version_brings_what_its_values_are_made_of(module):
     other = OLD.replace("_HIGH = 2", "import cmath\ndef two():\n    return cmath.sqrt(4)\n"
                         "_HIGH = two().real")  # fmt: skip
     old_bindings = {
-        binding.name: binding.value for binding in bindings.others(module, MODULE, (NEW, other))
+        binding.name: binding.value
+        for binding in bindings.find_other_bindings(module, MODULE, (NEW, other))
     }
     assert old_bindings["_HIGH"] == 2.0
     assert not hasattr(module, "two")

@@ -72,8 +72,8 @@ def only(*trainings, of=None, probed=()):
 def state(*trainings, of=None, probed=(), known=()):
     """The state of the entry of one function."""
     found = only(*trainings, of=of, probed=probed)
-    checks = entries.evidence(entries.of_trainings(trainings, (), (), ""), {})
-    (entry,) = entries.of_pieces([found], checks, (), known)
+    checks = entries.evidence(entries.list_trainings(trainings, (), (), ""), {})
+    (entry,) = entries.list_pieces([found], checks, (), known)
     return entry.state
 
 
@@ -252,10 +252,10 @@ def states_of(folder, old, new, **header):
     """State and reason of each entry, where one equal training has this header."""
     pieces, folders = package_of(folder, old, new)
     one = traced("sac", Trace(header={"failure": "", **header}, events=()))
-    checks = entries.evidence(entries.of_trainings([one], (), (), ""), {})
+    checks = entries.evidence(entries.list_trainings([one], (), (), ""), {})
     found = reached(pieces, [one], folders=folders)
     return {e.name.partition(" ")[2]: (e.state, e.reason)
-            for e in entries.of_pieces(found, checks, (), ())}  # fmt: skip
+            for e in entries.list_pieces(found, checks, (), ())}  # fmt: skip
 
 
 TRAIN = (
@@ -330,7 +330,7 @@ def failing(piece, culprit=False):
     """The state of a piece that a training of the new version executes before it fails."""
     [found] = reached([piece], [traced("sac", side("Agent.train"), verdict="diverged")])
     checks = {"sac": (NEW_FAILS, Cause(alone=piece) if culprit else None)}
-    [of_it] = entries.of_pieces([found], checks, (), ())
+    [of_it] = entries.list_pieces([found], checks, (), ())
     return of_it
 
 
@@ -351,8 +351,8 @@ def test_a_file_and_a_package_of_a_failing_training_do_not_fail():
     )
     checks = {"sac": (NEW_FAILS, None)}
     found = [
-        *entries.of_files(pair, checks, {"sac": ["p/a.so"]}),
-        *entries.of_packages(pair, checks, {"sac": ["gymnasium"]}),
+        *entries.list_other_files(pair, checks, {"sac": ["p/a.so"]}),
+        *entries.list_packages(pair, checks, {"sac": ["gymnasium"]}),
     ]
     assert [(of_it.state, of_it.by) for of_it in found] == [(NOT_COMPARED, ("sac",))] * 2
 
@@ -364,7 +364,7 @@ def test_the_only_change_below_a_detail_that_differs_differs():
 
     def of_it(pieces, trained=()):
         found = reached(pieces, trained, {each.key: ["x [library]"] for each in pieces})
-        return [(each.state, each.by) for each in entries.of_pieces(found, checks, (), ())]
+        return [(each.state, each.by) for each in entries.list_pieces(found, checks, (), ())]
 
     trained = [traced("sac", side("Agent.train"))]
     assert of_it([one]) == [(DIFFERS, ("x [library]",))] == of_it([one], trained)
@@ -431,7 +431,7 @@ def test_what_can_have_no_effect_does_not_make_others_few(how):
     """However many messages and new functions there are, a real change is not hidden by them."""
     changed = only(traced("sac", side()))
     every = [changed, *(replace(changed, function=function(f"f{n}", how)) for n in range(40))]
-    made = entries.of_pieces(every, {}, (), OUTSIDE_TRAINING)
+    made = entries.list_pieces(every, {}, (), OUTSIDE_TRAINING)
     assert [e.state for e in made if e.name.endswith("Agent.train")] == [NEVER]
 
 
@@ -589,7 +589,7 @@ def test_callers_are_named_of_functions_that_nothing_enters(package):
 
 def test_a_stray_script_belongs_to_its_distribution():
     """What a wheel lays beside its packages is no package that nothing executed."""
-    (entry,) = entries.of_distributions(
+    (entry,) = entries.name_distributions(
         [Entry(kind=FUNCTION, name="bench.py f", file="bench.py", package="bench")],
         {"bench.py": "torchrl"},
     )

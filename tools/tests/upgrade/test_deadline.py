@@ -55,7 +55,7 @@ def test_names_that_were_not_compared_are_no_equal_names(packages):
     with pytest.raises(OutOfTime):
         public_names.changes(*packages, until=time.time())
     change = public_names.not_compared("large", "--minutes 3 were over")
-    (entry,) = entries.of_metadata(Inventory(public=(change,)))
+    (entry,) = entries.list_metadata(Inventory(public=(change,)))
     assert (entry.state, entry.counts, entry.is_late) == (model.CANNOT, True, True)
     assert entry.summary == "the public names of large were not compared: --minutes 3 were over"
 

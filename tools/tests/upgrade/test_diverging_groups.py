@@ -65,7 +65,7 @@ def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
 def test_what_was_not_recorded_in_time_was_never_executed():
     """It is listed with the reason."""
     lost = compared_trainings.report_too_late(Training("stable-baselines3", "ppo", {}), 5.0)
-    entry = entries.of_not_traced(lost, "stable-baselines3")
+    entry = entries.make_untraced(lost, "stable-baselines3")
     assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
 
 

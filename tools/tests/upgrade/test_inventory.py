@@ -121,10 +121,10 @@ def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, message):
     found = sides({"a-package": MADE_UP["a-package"]})
     (other,) = found.files
     assert (other.file, other.without_effect) == (f"a_package/{file}", message)
-    (entry,) = entries.of_files(found, {}, {})
+    (entry,) = entries.list_other_files(found, {}, {})
     assert entry.state == (model.NO_EFFECT if message else model.NEVER)
     opened = {"sac": {other.file}}
-    (entry,) = entries.of_files(found, {"sac": (model.DIFFERS, None)}, opened)
+    (entry,) = entries.list_other_files(found, {"sac": (model.DIFFERS, None)}, opened)
     assert entry.state == (model.NO_EFFECT if message else model.DIFFERS)
 
 

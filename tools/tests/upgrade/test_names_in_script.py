@@ -257,7 +257,7 @@ def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
     """The release notes are long; exit code 3 is for what a user has to change."""
     change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
     found = Inventory(public=(change, replace(change, name=MODULE)))
-    states = {e.name: e.state for e in entries.of_metadata(found, frozenset([READ]))}
+    states = {e.name: e.state for e in entries.list_metadata(found, frozenset([READ]))}
     assert states == {READ: model.NO_EFFECT, MODULE: model.DIFFERS}
 
 

@@ -340,6 +340,6 @@ def test_a_requirement_is_harmless_only_if_what_is_here_satisfies_it(case):
     found = Inventory(
         requirements=tuple(changes(old, new)), installed=HERE, extras=frozenset({"mine"})
     )
-    listed = entries.of_metadata(found)
+    listed = entries.list_metadata(found)
     assert [each.state == model.NO_EFFECT for each in listed] == expected
     assert [bool(each.reason) for each in listed] == expected

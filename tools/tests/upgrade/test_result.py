@@ -115,15 +115,15 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
     gone = tuple(t for t in trainings if isinstance(t, NotTraced))
     details = Details(same=by_group, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
-    checks = entries.of_trainings(held, gone, (), SB3.name)
+    checks = entries.list_trainings(held, gone, (), SB3.name)
     evidence = entries.evidence(checks, given.get("causes", {}))
-    pieces = entries.of_pieces(given.get("executions", ()), evidence, (), (), SB3.name)
+    pieces = entries.list_pieces(given.get("executions", ()), evidence, (), (), SB3.name)
     made = OfFramework(
         name=SB3.name,
         title=SB3.framework.title,
         module=SB3.framework.modules[0],
         versions=({"package": "1"}, {"package": "2"}),
-        entries=entries.of_framework(
+        entries=entries.list_framework(
             SB3.name, checks, details, stands, given.get("defaults", ()), given.get("unread", ()),
             pieces,
         ),
@@ -136,7 +136,7 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
     )  # fmt: skip
     if returned is None:
         return replace(made, stored=frozenset({"sac"}))
-    entry = entries.of_returns(returned, SB3.name)
+    entry = entries.make_returns(returned, SB3.name)
     return made.with_returns(judged(returned), frozenset({"sac"}), entry)
 
 
@@ -146,7 +146,7 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
         Prepared(requested.parse("a==1"), Side("A"), "environment", why=("a 1 needs b<2",)),
         Prepared(requested.parse("installed"), Side("B"), "installed"),
     ]
-    beside = (*entries.of_environments(physics), *given.pop("other_packages", ()))
+    beside = (*entries.list_environments(physics), *given.pop("other_packages", ()))
     return Upgrade(
         a=sides[0].info, b=sides[1].info, frameworks=tuple(frameworks_), physics=tuple(physics),
         script=script, other_packages=beside, **given,
@@ -247,8 +247,8 @@ def test_another_divergence_or_error_is_another_entry():
     crash = Crash(side="B", error="E: no", at="f:1 g", by="", executed=None)
     failed = [replace(traced(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
     gone = [replace(lost(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
-    made = [entries.of_traced(each, "") for each in (parted, far, *failed)]
-    made += [entries.of_not_traced(each, "") for each in gone]
+    made = [entries.make_traced(each, "") for each in (parted, far, *failed)]
+    made += [entries.make_untraced(each, "") for each in gone]
     assert len({each.key for each in made[:4]}) == 4
     assert made[4].key != made[5].key
 
@@ -295,7 +295,9 @@ def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
     played = "mean return of episodes 1 to 20: 21.5 -> 20.5"
     loaded = LoadedFile(name="mine.zip", compared=9, differing=1, item="x", played=played)
     other = LoadedFile(name="ppo model", compared=9, played=played)
-    made = upgrade(of(), other_packages=entries.of_saved([loaded, other], "sb3"), file="mine.zip")
+    made = upgrade(
+        of(), other_packages=entries.list_saved_files([loaded, other], "sb3"), file="mine.zip"
+    )
     _, line, _ = upgrade_text.last_lines(made, tmp_path)
     assert line.startswith("your file mine.zip: differs")
     assert line.endswith(played)
@@ -308,7 +310,7 @@ def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path)
     sides, user = (Side("A"), Side("B")), {"file": "/mine/mine.zip"}
     with limited(Deadline(1.0, time.time() - 90)):
         lost = side_files.compare_files(sides, (tmp_path, tmp_path), SB3, ["ppo"], False, user)
-    made = upgrade(of(), other_packages=entries.of_saved(lost, "sb3"), file="mine.zip")
+    made = upgrade(of(), other_packages=entries.list_saved_files(lost, "sb3"), file="mine.zip")
     _, line, _ = upgrade_text.last_lines(made, tmp_path)
     assert line.startswith("your file mine.zip: cannot run here: ")
     assert line.endswith("--minutes 1 were over; it played no episodes")

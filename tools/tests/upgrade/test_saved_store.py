@@ -56,7 +56,7 @@ def failure(change, record, output):
     (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
     adapter = frameworks.get(change["framework"])
     found = saved_store._checked(
-        adapter, saved_store.known(adapter.name), record, kind, saved_files_worker.answers
+        adapter, saved_store.read_known(adapter.name), record, kind, saved_files_worker.answers
     )
     output.write_text(found.failure)
 
@@ -155,7 +155,7 @@ def unloaded(record, kind):
         raise AssertionError("it was loaded")
 
     sb3 = frameworks.get("sb3")
-    return saved_store._checked(sb3, saved_store.known("sb3"), record, kind, load)
+    return saved_store._checked(sb3, saved_store.read_known("sb3"), record, kind, load)
 
 
 def damaged(content, mark):
@@ -430,7 +430,7 @@ def test_what_is_known_of_no_stored_file_is_refused(tables):
     path = saved_store.folder("sb3") / "expected.toml"
     path.write_text(path.read_text().replace('"ppo normaliser"', '"ppo normalizer"'))
     with pytest.raises(UserError, match=r"at line \d+: no release in .* 'ppo normalizer'"):
-        saved_store.known("sb3")
+        saved_store.read_known("sb3")
 
 
 def test_damage_of_the_store_is_no_failure_of_the_framework(store):

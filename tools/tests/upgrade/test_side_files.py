@@ -71,7 +71,7 @@ def entry(written, tmp_path):
         output = tmp_path / "answers.json"
         in_a_fork(loaded, change, folder, output)
         files = side_files.judge_kinds(own, json.loads(output.read_text()), newer=False)
-        (found,) = entries.of_saved(files, change["framework"])
+        (found,) = entries.list_saved_files(files, change["framework"])
         return found
 
     return made
@@ -117,7 +117,7 @@ DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer":
 )
 def test_what_became_of_a_file_is_one_state(found, state, part):
     """What could not be loaded is never the same; what the old version cannot do is its own."""
-    (listed,) = entries.of_saved([LoadedFile(name="sac model", **found)], "sb3")
+    (listed,) = entries.list_saved_files([LoadedFile(name="sac model", **found)], "sb3")
     assert listed.state == state
     assert part in listed.reason
 
@@ -131,7 +131,7 @@ def test_the_verdict_names_files_that_do_not_load():
         LoadedFile(name="sac model", newer=True, error=ERROR),
         LoadedFile(name="dqn model", **{**DIFFERING, "item": "next update['w']"}),
     ]
-    judged = model.judge(entries.of_saved(files, "sb3"))
+    judged = model.judge(entries.list_saved_files(files, "sb3"))
     assert judged.verdict == model.CHANGED
     assert judged.headline == (
         "changed: Old files do not load: sac model. New files do not load with the old version: "
@@ -157,7 +157,7 @@ def test_two_versions_load_each_others_files(tmp_path):
     for folder in folders:
         folder.mkdir()
     found = side_files.compare_files((old, new), folders, adapter, ["a2c"], both_ways=True)
-    states = {listed.name: listed.state for listed in entries.of_saved(found, "sb3")}
+    states = {listed.name: listed.state for listed in entries.list_saved_files(found, "sb3")}
     differing = {name for name, state in states.items() if state == model.DIFFERS}
     assert differing == {"a2c policy", "a2c policy of the new version"}
     assert set(states) - differing == {

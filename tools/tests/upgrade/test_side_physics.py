@@ -13,7 +13,7 @@ from rlregress import suite
 from rlregress.inside import physics_worker
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import side_physics
-from rlregress.upgrade.entries import of_environments
+from rlregress.upgrade.entries import list_environments
 
 POLICIES = {path.stem: path for path in side_physics.policies()}
 
@@ -70,7 +70,7 @@ def test_another_physics_is_the_step_at_which_episodes_part(
     assert moved.moves
     assert moved.at_first > 0
     assert moved.returns.startswith("episode 1 of 5; mean returns ")
-    (entry,) = of_environments([moved])
+    (entry,) = list_environments([moved])
     assert entry.state == "differs"
     assert moved.returns in entry.reason
 
@@ -125,6 +125,6 @@ def test_observations_and_rewards_of_another_type_differ(monkeypatch, given, wor
     (moved,) = side_physics.compare_physics({"x": old}, {"x": new})
     assert moved.types.startswith(words)
     assert moved.moves == bool(words)
-    (entry,) = of_environments([moved])
+    (entry,) = list_environments([moved])
     assert (entry.state == "differs") == bool(words)
     assert words in entry.reason

@@ -265,7 +265,7 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
         prints = cascade._wait_for_probes(ended, SB3)
         chosen, one_sided = cascade._choose_trainings([SB3], [prints], options)
     assert [side.found for side in prints] == [{}, {}]
-    (entry, _) = entries.of_defaults([], side_fingerprints.unread(*prints), "sb3")
+    (entry, _) = entries.list_defaults([], side_fingerprints.unread(*prints), "sb3")
     assert (entry.state, entry.is_late) == (model.CANNOT, True)
     assert (chosen, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 

@@ -67,7 +67,7 @@ def answers(path, loader="", observations="", environment=""):
 
 def entry(own, other):
     """The one entry of what two versions loaded."""
-    (found,) = entries.of_saved(side_files.judge_kinds(own, other, newer=False), "sb3")
+    (found,) = entries.list_saved_files(side_files.judge_kinds(own, other, newer=False), "sb3")
     return found
 
 

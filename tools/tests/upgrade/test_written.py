@@ -101,7 +101,7 @@ def test_what_is_written_decides_the_entry_of_its_training(old, new, again, stat
     held = compared_trainings.compare_training(
         "x", trace(**old), trace(**new), lambda _: repetitions
     )
-    entry = entries.of_traced(held, "sb3")
+    entry = entries.make_traced(held, "sb3")
     assert entry.state == state
     assert reason in entry.reason
     assert held.repeats

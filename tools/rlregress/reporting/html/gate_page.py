@@ -138,14 +138,14 @@ def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
         named = ", ".join(name.upper() for name in other_algorithms)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
     for group in _unprobed(_deviations(result, outcome)):
-        named = _some([deviation.id for deviation in group])
+        named = _name_some([deviation.id for deviation in group])
         lines.append(f"{named} could not be probed: {grouped_failures.reason(group[0].found[0])}.")
     if outcome.not_asked:
         lines.append(f"{words.details_probed(outcome.details, outcome.not_asked)}.")
     lines += [f"No test of {tier} has passed." for tier in outcome.untested]
     missing = [name for name in result.unjudged if name.startswith(_prefix(outcome))]
     if missing:
-        lines.append(f"No verdict was reached on {_some(missing)}.")
+        lines.append(f"No verdict was reached on {_name_some(missing)}.")
     lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
     unchecked = dict.fromkeys(
         replay.not_checked for replay in outcome.replays.values() if replay.not_checked
@@ -154,7 +154,7 @@ def _not_judged(result: GateResult, outcome: FrameworkOutcome) -> list[str]:
     return lines
 
 
-def _some(names: list[str]) -> str:
+def _name_some(names: list[str]) -> str:
     hidden = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {hidden} more" if hidden > 0 else "")
 
@@ -231,9 +231,9 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
     }
     fallen = [name for name, verdict in judged.items() if verdict["verdict"] == REGRESSED]
     if fallen:
-        yield f"Agents learn less: returns fell in {_some(fallen)}."
+        yield f"Agents learn less: returns fell in {_name_some(fallen)}."
     elif outcome.regressed_critics:
-        names = _some(list(outcome.regressed_critics))
+        names = _name_some(list(outcome.regressed_critics))
         yield f"What got worse is the critic; no return fell: {names}."
     elif judged and outcome.verdict == HOLDS:
         detectable = sorted(
@@ -319,7 +319,9 @@ def _suite(result: GateResult) -> Card:
         "The suite itself",
         Badge(COULD_NOT_JUDGE),
         "Not every check has a result.",
-        [f"No verdict was reached on {_some(list(result.unjudged))}."] if result.unjudged else [],
+        [f"No verdict was reached on {_name_some(list(result.unjudged))}."]
+        if result.unjudged
+        else [],
         lines,
         [],
         [Step("Repair what is named here, and judge again:", result.report_data.command)],
