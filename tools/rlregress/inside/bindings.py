@@ -35,6 +35,8 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PRIMITIVE = (bool, int, float, complex, str, bytes, type(None))
 #: in place of the value of what has none of its own.
 _ABSENT = object()
+#: what a dataclass makes its methods by, beside the defaults of its fields.
+_FIELD_OPTIONS = ("repr", "hash", "init", "compare", "metadata", "kw_only")
 
 
 class Binding(NamedTuple):
@@ -182,6 +184,9 @@ def _member_values(
             raise Misfit(f"{name} of {owner.__name__} is more than a member with a value")
         if not _matches(members[name]._value_, now.get(name, _ABSENT)):
             raise Misfit(f"{name} of {owner.__name__} is not what its statements give")
+        others = [then.get(n, m._value_) for n, m in members.items() if n != name]
+        if name != members[name].name or then[name] in others:
+            raise Misfit(f"{name} of {owner.__name__} is another name of a member")
         yield Binding(members[name], "_value_", then[name])
     by_value = {value: member for value, member in owner._value2member_map_.items()
                 if member.name not in differing}  # fmt: skip
@@ -209,10 +214,14 @@ def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Ite
             for value in (then, now)
         )
         is_made = [field.default is dataclasses.MISSING for field in (old, new)]
-        if is_made[0] != is_made[1] or not _matches(fields[name].default, new.default):
+        is_otherwise = any(getattr(old, key) != getattr(new, key) for key in _FIELD_OPTIONS)
+        is_otherwise |= is_made[0] != is_made[1]
+        if is_otherwise or not _matches(fields[name].default, new.default):
             raise Misfit(f"the default of {name} of {owner.__name__} is made in another way")
         changed[name].default, changed[name].default_factory = old.default, old.default_factory
-        if name in vars(owner) and not is_made[0]:
+        # with slots, the attribute of the class is where an instance holds its value
+        is_slot = isinstance(vars(owner).get(name), types.MemberDescriptorType)
+        if name in vars(owner) and not is_made[0] and not is_slot:
             yield Binding(owner, name, old.default)
     for kind in _with_subclasses(owner):
         own = vars(kind).get("__dataclass_fields__", {})

@@ -122,6 +122,16 @@ MISFITS = {
         "from dataclasses import dataclass\n@dataclass\nclass A:\n    rate: float = 2.0\n"
         "A.__dataclass_fields__['rate'].default = 3.0\n",
         ("= 2.0", "= 1.0"), "is made in another way"),
+    "a field that is compared": (
+        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
+        "    rate: float = field(default=2.0, compare=False)\n",
+        ("compare=False", "compare=True"), "is made in another way"),
+    "a member that was another name": (
+        "import enum\nclass A(enum.Enum):\n    LOW = 1\n    HIGH = 2\n", ("= 2", "= 1"),
+        "another name of a member"),
+    "a member that becomes another name": (
+        "import enum\nclass A(enum.Enum):\n    LOW = 1\n    HIGH = 1\n", ("H = 1", "H = 2"),
+        "another name of a member"),
     "a field of a named tuple": (
         "import typing\nclass A(typing.NamedTuple):\n    rate: int = 64\n", ("64", "8 * 8"),
         "not what its statements give"),
@@ -163,6 +173,9 @@ CULPRITS = {
         "    rate: float = 0.5\n    clip: float = 0.2\n@dataclass\nclass B(A):\n    more: int = 1\n"
         "def use():\n    return A(), B(), A(1), B(rate=2.0, more=3), A.rate\n",
         ("epochs: int = 3\n    rate: float = 0.5", "epochs: int = 4\n    rate: float = 0.25")),
+    "a field with a slot": (
+        "from dataclasses import dataclass\n@dataclass(slots=True)\nclass A:\n    rate: int = 3\n"
+        "def use():\n    return A(), A(rate=2).rate\n", ("= 3", "= 4")),
     "a field that a factory makes": (
         "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    name: str = 'a'\n"
         "    sizes: list = field(default_factory=lambda: [64, 64])\n    last: int = 5\n"
