@@ -118,6 +118,7 @@ class _Monitoring:
         for event, callback in (
             (events.PY_START, self._begin),
             (events.PY_RESUME, self._begin),
+            (events.PY_THROW, self._resume),
             (events.LINE, self._step),
             (events.PY_RETURN, self._end),
             (events.PY_YIELD, self._end),
@@ -127,7 +128,8 @@ class _Monitoring:
             self._monitoring.register_callback(self._tool, event, callback)
         self._local = events.LINE | events.PY_RETURN | events.PY_YIELD
         # errors are reported of all code or of none
-        self._global = events.PY_START | events.PY_RESUME | events.RAISE | events.PY_UNWIND
+        self._global = events.PY_START | events.PY_RESUME | events.PY_THROW
+        self._global |= events.RAISE | events.PY_UNWIND
         self._monitoring.set_events(self._tool, self._global)
         # places that were switched off before are news again
         self._monitoring.restart_events()
@@ -146,7 +148,13 @@ class _Monitoring:
         return bool(is_whole)
 
     def _begin(self, code: CodeType, _: int) -> Any:
-        frame = sys._getframe(1)
+        return self._follow(sys._getframe(1), code)
+
+    def _resume(self, code: CodeType, _: int, error: BaseException) -> None:
+        # an error that is thrown into a generator; this event cannot be switched off for a place
+        self._follow(sys._getframe(1), code)
+
+    def _follow(self, frame: Any, code: CodeType) -> Any:
         tracer = self._tracer(frame, "call", None)
         if tracer is None:
             if self._codes.pop(id(code), None) is not None:

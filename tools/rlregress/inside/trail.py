@@ -16,6 +16,7 @@ import gymnasium
 import numpy as np
 import torch
 
+from rlregress import source
 from rlregress.inside.events import Places
 from rlregress.inside.lines import own_lines
 from rlregress.inside.optimizers import hook_steps
@@ -194,8 +195,7 @@ def _trace_lines(roots: Sequence[str]) -> Any:
 
 def _executable_lines(path: str, is_script: bool) -> set[int]:
     """Return the lines of all functions of a file; of a script also those of its body."""
-    with open(path, encoding="utf-8") as stream:
-        codes = [compile(stream.read(), path, "exec")]
+    codes = [compile(source.read_text(path), path, "exec")]
     lines: set[int] = set()
     while codes:
         code = codes.pop()

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from rlregress import source
 from rlregress.errors import UserError
 from rlregress.probing.interface import Unsupported
 
@@ -126,7 +127,7 @@ class _LenientModule:
 def _guarded(file: str | None) -> frozenset[int]:
     """Return the lines of a file within ``try``."""
     lines: list[int] = []
-    text = Path(file).read_text(encoding="utf-8") if file else ""
+    text = source.read_text(file) if file else ""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Try) and node.handlers:
             lines += range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1)

@@ -191,7 +191,7 @@ def _faults(execution: PieceExecution) -> list[Mutant]:
     path, own = function.paths[1], function.b
     if function.how == REMOVED or function.at_import or path is None or own is None:
         return []
-    text = path.read_text(encoding="utf-8")
+    text = source.read_text(path)
     return mutation.faults(function.file, function.name, own.first, own.last, text)
 
 

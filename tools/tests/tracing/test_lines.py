@@ -91,6 +91,25 @@ def test_functions_have_qualified_names(record):
     }
 
 
+def test_lines_behind_an_error_that_is_thrown_into_a_generator_count(record):
+    """A context manager goes on with its handler when its block fails."""
+    text = """
+def guarded():
+    try:
+        yield
+    except ValueError:
+        reached = 1
+        yield reached
+"""
+
+    def call(names):
+        generator = names["guarded"]()
+        next(generator)
+        generator.throw(ValueError())
+
+    assert record(text, call).executed() == {"module.py": ([3, 4, 5, 6, 7], [3, 4, 5, 6, 7])}
+
+
 def test_functions_of_other_files_do_not_count(record):
     """A file whose path only begins like that of the traced code is another one."""
     call = lambda names: names["Some"]().reach()  # noqa: E731

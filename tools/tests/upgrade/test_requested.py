@@ -246,8 +246,8 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
     assert installed.holds(pin)
     assert not installed.is_release(pin)
     assert installed.why_no_release("gymnasium") == "gymnasium/core.py is not as it was installed"
-    assert Resolved({"gymnasium": pin}, pinned=["gymnasium"]).moved == [pin]
-    assert Resolved({"gymnasium": pin}).moved == []
+    assert Resolved({"gymnasium": pin}, pinned=["gymnasium"]).missing_rows == [pin]
+    assert Resolved({"gymnasium": pin}).missing_rows == []
     numpy = f"numpy=={importlib.metadata.version('numpy')}"
     both = requested.parse(f"{pin} {numpy}"), requested.parse("numpy==1.0")
     assert affected.packages(*both) == {"gymnasium", "numpy"}

@@ -214,11 +214,13 @@ def test_what_cannot_be_loaded_here_is_skipped(store, monkeypatch):
     )
     files = {file.release: file for file in check("sb3", "ppo policy", None)}
     assert files[record.release].skipped.endswith("wrote it, and 0.9 is installed")
-    monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known(compared_since="50"))
+    monkeypatch.setattr(
+        saved_store, "read_known", lambda name: saved_store.Known(compared_since="50")
+    )
     assert "from 50 on" in check("sb3", "ppo policy", None)[-1].skipped
     path = store / "sb3" / "releases" / f"{record.release}.toml"
     edited(path.rename(path.with_stem("99.0")), f'"{record.release}"', '"99.0"')
-    monkeypatch.setattr(saved_store, "known", lambda name: saved_store.Known())
+    monkeypatch.setattr(saved_store, "read_known", lambda name: saved_store.Known())
     (newer,) = [file for file in check("sb3", "ppo model", None) if file.release == "99.0"]
     assert "a newer release wrote it" in newer.skipped
     assert not newer.failure

@@ -112,7 +112,7 @@ def resolved(a, b, adapters=()):
     sides = with_versions(
         requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
     )
-    rows = [side.versions.moved if side.versions else [] for side in sides]
+    rows = [side.versions.missing_rows if side.versions else [] for side in sides]
     return sides, [dict(row.split("==") for row in side) for side in rows]
 
 
