@@ -306,9 +306,6 @@ def _steps(result: GateResult, outcome: FrameworkOutcome) -> list[Step]:
         text = "Train more seeds. What checks cost, and what they would detect:"
         command = f"rlregress plan --must-detect 50% --framework {outcome.framework}"
         steps.append(Step(text, command))
-    if outcome.verdict == FORMULAS_HOLD:
-        command = f"rlregress plan --cells all --framework {outcome.framework}"
-        steps.append(Step("See which returns could be judged:", command))
     return steps or [Step("Nothing: go on.")]
 
 
