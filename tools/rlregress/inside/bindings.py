@@ -145,6 +145,8 @@ def _find_in_piece(
     bindings: list[Binding] = []
     if isinstance(owner, enum.EnumMeta):
         return list(_member_values(owner, differing, now, then)), then
+    if fields and _is_called_at_import(texts[0], owner.__name__):
+        raise Misfit(f"the import makes instances of {owner.__name__}, which hold its defaults")
     if fields:
         bindings += _field_defaults(
             owner, {name: (now.get(name), then.get(name)) for name in fields}
@@ -232,6 +234,21 @@ def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Ite
             # one that the class defines itself has defaults of its own
             if init is not None and init.__code__.co_filename == "<string>":
                 yield Binding(kind, "__init__", _with_defaults(init, inherited))
+
+
+def _is_called_at_import(text: str, name: str) -> bool:
+    """Return whether statements outside of functions call a class of a module."""
+    nodes: list[ast.AST] = [*_tree(text).body]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            # the body runs later
+            nodes += [node.args, *getattr(node, "decorator_list", ())]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == name:
+            return True
+        else:
+            nodes += ast.iter_child_nodes(node)
+    return False
 
 
 def _with_subclasses(owner: type) -> Iterator[type]:

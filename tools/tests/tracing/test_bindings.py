@@ -132,6 +132,10 @@ MISFITS = {
     "a member that becomes another name": (
         "import enum\nclass A(enum.Enum):\n    LOW = 1\n    HIGH = 1\n", ("H = 1", "H = 2"),
         "another name of a member"),
+    "a field of what the import makes": (
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    rate: float = 2.0\n"
+        "class B:\n    def use(self, a=A()):\n        return a.rate\n", ("= 2.0", "= 1.0"),
+        "the import makes instances of A"),
     "a field of a named tuple": (
         "import typing\nclass A(typing.NamedTuple):\n    rate: int = 64\n", ("64", "8 * 8"),
         "not what its statements give"),
