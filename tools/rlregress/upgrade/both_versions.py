@@ -79,7 +79,7 @@ class BothVersions:
 
     def find_executions(
         self,
-        pieces: Iterable[Changed],
+        pieces: Sequence[Changed],
         traces: Traces,
         probed: Mapping[tuple[str, str], Sequence[str]],
     ) -> list[PieceExecution]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rlregress import progress
 from rlregress.inside import bindings
 from rlregress.inside.lines import WAYS
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
@@ -22,6 +24,8 @@ from rlregress.source import UNREADABLE
 from rlregress.tracing.child_processes import is_over
 from rlregress.upgrade import changed_functions, changed_statements
 
+#: the stage of a command; a part of it is a piece of code.
+STAGE = "finding what ran of the code that differs"
 #: what a statement at import may do one way or another.
 _CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
 #: the same within a function, where it is not measured line by line.
@@ -31,6 +35,8 @@ _WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
 class Users:
     """Finds the functions of the new version that use names.
 
+    What it reads of a file is read once: thousands of names are looked up in hundreds of files.
+
     Args:
         folders: of its packages.
     """
@@ -38,6 +44,17 @@ class Users:
     def __init__(self, folders: Sequence[str]) -> None:
         self._paths = changed_functions.map_sources(folders)
         self._texts: dict[str, bytes] = {}
+        #: file -> name -> functions of the file that use it.
+        self._used: dict[str, Mapping[str, set[str]]] = {}
+        #: word -> files that have it; last word of a module -> files that may import from it.
+        self._files_by_word: dict[bytes, list[str]] = {}
+        self._files_by_module: dict[bytes, list[str]] = {}
+        for file in self._paths:
+            text = self._text(file)
+            for word in set(_WORD.findall(text)):
+                self._files_by_word.setdefault(word, []).append(file)
+            for word in set(_IMPORTED_FROM.findall(text)):
+                self._files_by_module.setdefault(word, []).append(file)
         #: file -> module -> what it imports from there.
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
@@ -48,25 +65,24 @@ class Users:
         they may have the name from there: by an attribute, or by an import from a package.
         """
         own = self._pieces(piece.file)
+        imported: Mapping[str, Sequence[tuple[str, str]]] = {}
         if piece.name == MODULE:
             names = _following(own.get(MODULE), names)
+            imported = self._imported(piece.file)
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
         users_by_name: dict[str, set[tuple[str, str]]] = {}
         for name in names:
             names_by_file = {piece.file: {name}}
-            if piece.name == MODULE:
-                for file, imported in self._imported(piece.file).items():
-                    names_by_file[file] = {own for theirs, own in imported if theirs == name}
+            for file, pairs in imported.items():
+                names_by_file[file] = {own for theirs, own in pairs if theirs == name}
             if wide or name.isupper() or name.startswith("_"):
-                for file in self._paths:
-                    if name.encode() in self._text(file):
-                        names_by_file.setdefault(file, set()).add(name)
+                for file in self._files_by_word.get(name.encode(), ()):
+                    names_by_file.setdefault(file, set()).add(name)
             users_by_name[name] = {
-                (file, changed_piece.name)
+                (file, function)
                 for file, names_ in names_by_file.items()
-                for changed_piece in self._pieces(file).values()
-                if not changed_piece.name.startswith("<")
-                and any(_uses(changed_piece.code, n) for n in names_)
+                for n in names_
+                for function in self._users_in(file).get(n, ())
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in users_by_name:
@@ -78,14 +94,11 @@ class Users:
     def _imported(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
         """File -> names that it imports from a module, each with what it calls it."""
         module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        # most files do not import it, and need not be parsed
-        mentioned = re.compile(rf"\b{module.rpartition('.')[2]}\s+import\b".encode())
         importers = {}
-        for path in self._paths:
-            if mentioned.search(self._text(path)):
-                if path not in self._imports:
-                    self._imports[path] = self._imports_of(path)
-                importers[path] = self._imports[path].get(module, ())
+        for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ()):
+            if path not in self._imports:
+                self._imports[path] = self._imports_of(path)
+            importers[path] = self._imports[path].get(module, ())
         return importers
 
     def _imports_of(self, path: str) -> Mapping[str, Sequence[tuple[str, str]]]:
@@ -94,6 +107,17 @@ class Users:
             return bindings.imports(self._text(path).decode("utf-8"), package)
         except UNREADABLE:
             return {}
+
+    def _users_in(self, file: str) -> Mapping[str, set[str]]:
+        """Name -> functions of a file that use it."""
+        if file not in self._used:
+            used: dict[str, set[str]] = {}
+            for piece in self._pieces(file).values():
+                if not piece.name.startswith("<"):
+                    for name in _USED.findall(piece.code):
+                        used.setdefault(name, set()).add(piece.name)
+            self._used[file] = used
+        return self._used[file]
 
     def _text(self, file: str) -> bytes:
         if file not in self._texts:
@@ -105,25 +129,34 @@ class Users:
         return changed_functions.read_pieces(self._text(file))
 
 
-def _uses(code: str, name: str) -> bool:
-    return f"id='{name}'" in code or f"attr='{name}'" in code
+@cache
+def read_users(folders: tuple[str, ...]) -> Users:
+    """Return what finds the users of names in packages; read once in a process."""
+    return Users(folders)
 
 
 def _following(module: Function | None, names: Collection[str]) -> set[str]:
     """Names of a module, and those that its statements make of them."""
     following = set(names)
     rows = module.code.splitlines() if module is not None else []
+    assignments = [
+        (set(_USED.findall(row)), _TARGET.findall(row))
+        for row in rows
+        if row.startswith(("Assign(", "AnnAssign("))
+    ]
     before = -1
     while len(following) != before:
         before = len(following)
-        for row in rows:
-            if row.startswith(("Assign(", "AnnAssign(")) and any(_uses(row, n) for n in following):
-                following |= set(_TARGET.findall(row))
+        for used, targets in assignments:
+            if not following.isdisjoint(used):
+                following.update(targets)
     return following
 
 
-#: names that an assignment gives a value to, in the way that statements are compared.
-_TARGET = re.compile(r"id='(\w+)', ctx=Store")
+#: words of a source; the last word of a module that names are imported from.
+_WORD, _IMPORTED_FROM = re.compile(rb"[\w\x80-\xff]+"), re.compile(rb"\b(\w+)\s+import\b")
+#: names that code uses, and that an assignment gives a value to, in the way that it is compared.
+_USED, _TARGET = re.compile(r"(?:id|attr)='(\w+)'"), re.compile(r"id='(\w+)', ctx=Store")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +329,7 @@ class ExecutedCode:
 
 
 def piece_executions(
-    pieces: Iterable[Changed],
+    pieces: Sequence[Changed],
     executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     probed: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
@@ -311,9 +344,10 @@ def piece_executions(
     from rlregress.upgrade.callers import callers
 
     old, new = (ExecutedCode(traces) for traces in executed)
-    users = Users(folders)
+    users = read_users(tuple(folders))
     starters = _starters(new_trace for new_trace in executed[1].values())
     executions = []
+    progress.begin(STAGE, len(pieces))
     for function in pieces:
         gone = function.how == REMOVED
         side, own = (old, function.a) if gone else (new, function.b)
@@ -339,6 +373,7 @@ def piece_executions(
                 share=missed.share,
             )
         )
+        progress.done()
     return executions
 
 

@@ -22,7 +22,7 @@ from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
 from rlregress.tracing import child_processes, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.coverage import Users
+from rlregress.upgrade.coverage import Users, read_users
 from rlregress.upgrade.delta_debugging import find_rebound_names, list_old_code
 from rlregress.upgrade.sides import Sides
 
@@ -66,7 +66,7 @@ def called(
     ]
     by_name = {training.name: training for training in trainings if training.name in traces}
     executing = _executing({name: traces[name] for name in by_name})
-    uses = _uses(executed, Users(folders), executing)
+    uses = _uses(executed, read_users(tuple(folders)), executing)
     functions_of = _functions_to_call(executed, uses)
     functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}

@@ -9,7 +9,7 @@ from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.progress import CommandStage, stored_durations
-from rlregress.upgrade import culprit_search, direct_calls, return_gate
+from rlregress.upgrade import coverage, culprit_search, direct_calls, return_gate
 from rlregress.upgrade.upgrade_options import Options
 
 #: stages with stored seconds; see ``baselines/durations.toml``.
@@ -76,6 +76,7 @@ def list_training_stages(
             CommandStage(RECORDING, trainings + recorded, at_once, both),
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
             CommandStage(culprit_search.STAGE, reverted, at_once, starts=turns),
+            CommandStage(coverage.STAGE, differing, starts=0),
             # functions that make trainings differ need no further evidence
             make_call_stage(recorded, differing - stand),
             CommandStage(COSTS, bool(recorded), seconds=_TIMED),
@@ -96,6 +97,7 @@ def list_script_stages(
     return [
         CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
         CommandStage(culprit_search.STAGE, differs * reverted, at_once, seconds=_AGAIN * seconds),
+        CommandStage(coverage.STAGE, differing, starts=0),
         make_call_stage(1, differing - differs),
         CommandStage(COSTS, bool(differing), seconds=max(_TIMED, _TURNS_OF_SCRIPT * seconds)),
         *list_detail_stages([catalogue.all_details()], options),
