@@ -69,6 +69,7 @@ class CommandStage:
         starts: number of processes that import a framework, one after the other.
         size: duration of a part, in stored durations.
         seconds: of a part, if it was measured here; None: as stored.
+        is_measure: whether the time that it takes says how fast the machine is.
     """
 
     name: str
@@ -77,6 +78,7 @@ class CommandStage:
     starts: float = 1.0
     size: float = 1.0
     seconds: float | None = None
+    is_measure: bool = True
 
     @property
     def stored(self) -> float | None:
@@ -216,7 +218,8 @@ class Estimate:
         """Return measured and stored seconds until ``now``, the present stage included."""
         seconds, stored = self._measured
         stage_seconds, pace = self._stage.stored, self._own_pace()
-        if stage_seconds is None or self._stage.seconds is not None:
+        measured_here = self._stage.seconds is not None
+        if stage_seconds is None or measured_here or not self._stage.is_measure:
             return self._measured
         if pace is not None:
             parts = self._done - self._at_first

@@ -74,7 +74,9 @@ def measure_costs(
     late = [Cost(name=t.name, why=too_long) for t in by_name.values() if t.name not in fitting]
     timed = [training for training in trainings if training.name in fitting]
     if timed:
-        progress.begin(expected_stages.COSTS)
+        # turns end with the time; the processes have to start before
+        whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
+        progress.begin(expected_stages.COSTS, size=whole + progress.stored_durations().start)
     measurements = sides.between(_timed, timed, seconds).result() if timed else []
     return (*measurements, *late, *one_sided)
 

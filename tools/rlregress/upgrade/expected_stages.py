@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rlregress.details import catalogue
 from rlregress.details.catalogue import Detail
 from rlregress.frameworks.base import Adapter
-from rlregress.progress import CommandStage, stored_durations
+from rlregress.progress import CommandStage
 from rlregress.upgrade import coverage, culprit_search, direct_calls, return_gate
 from rlregress.upgrade.upgrade_options import Options
 
@@ -79,7 +79,7 @@ def list_training_stages(
             CommandStage(coverage.STAGE, differing, starts=0),
             # functions that make trainings differ need no further evidence
             make_call_stage(recorded, differing - stand),
-            CommandStage(COSTS, bool(recorded), seconds=_TIMED),
+            CommandStage(COSTS, bool(recorded), size=_TIMED, seconds=1.0),
         ]
     return stages
 
@@ -99,7 +99,9 @@ def list_script_stages(
         CommandStage(culprit_search.STAGE, differs * reverted, at_once, seconds=_AGAIN * seconds),
         CommandStage(coverage.STAGE, differing, starts=0),
         make_call_stage(1, differing - differs),
-        CommandStage(COSTS, bool(differing), seconds=max(_TIMED, _TURNS_OF_SCRIPT * seconds)),
+        CommandStage(
+            COSTS, bool(differing), size=max(_TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
+        ),
         *list_detail_stages([catalogue.all_details()], options),
     ]
 
@@ -114,9 +116,8 @@ def make_call_stage(trainings: float, differing: float) -> CommandStage:
     parts = min(trainings, direct_calls.TRAININGS * functions)
     work = functions * direct_calls.seconds_of_first(max(functions, 1))
     size = work * min(direct_calls.TRAININGS / parts, 1) if parts else 0
-    # limited by time: how fast the machine is does not matter, and is not measured by it
-    seconds = stored_durations().stages[direct_calls.STAGE]
-    return CommandStage(direct_calls.STAGE, parts, size=size, seconds=seconds)
+    # they are limited by time: how long they take says little of the machine
+    return CommandStage(direct_calls.STAGE, parts, starts=0, size=size, is_measure=False)
 
 
 def list_file_stages(adapters: Iterable[Adapter], options: Options) -> list[CommandStage]:
