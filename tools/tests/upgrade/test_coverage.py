@@ -23,7 +23,7 @@ from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Cause
 from rlregress.upgrade import changed_functions, entries, outside_training
 from rlregress.upgrade.callers import callers
-from rlregress.upgrade.coverage import piece_executions
+from rlregress.upgrade.coverage import Users, piece_executions
 from rlregress.upgrade.inventory import Inventory, OtherFile
 from tools.tests.upgrade import small_traces
 
@@ -594,3 +594,26 @@ def test_a_stray_script_belongs_to_its_distribution():
         {"bench.py": "torchrl"},
     )
     assert entry.package == "torchrl"
+
+
+def test_a_text_is_searched_once_however_many_names_are_looked_up(tmp_path, monkeypatch):
+    """TorchRL has thousands of pieces with hundreds of names, in hundreds of files."""
+    constants = [f"K{number}" for number in range(20)]
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "a.py").write_text("\n".join(f"{name} = 1" for name in constants))
+    for name in constants:
+        code = f"from package.a import {name}\n\ndef read_{name}():\n    return {name}\n"
+        (package / f"{name.lower()}.py").write_text(code)
+    reads = []
+    read_text = Users._text
+    monkeypatch.setattr(Users, "_text", lambda *args: reads.append(args) or read_text(*args))
+    reads_by_names = []
+    for count in (10, 20):
+        reads.clear()
+        piece = replace(function("<module>"), file="package/a.py")
+        found = Users([str(package)]).find_users(piece, constants[:count])
+        assert found["K1"] == {("package/k1.py", "read_K1")}
+        # of a file that uses a name, what it imports is read
+        reads_by_names.append(len(reads) - count)
+    assert reads_by_names[0] == reads_by_names[1]
