@@ -168,8 +168,8 @@ class Estimate:
         with self._lock:
             self._measured = self._measured_until(time.monotonic())
             names = [stage.name for stage in self._following]
-            # a stage that was not expected starts no process that measures a framework
-            stage = CommandStage(name, starts=0)
+            # a stage that was not expected runs as many parts at once as the one before it
+            stage = CommandStage(name, at_once=self._stage.at_once)
             if name in names:
                 number = names.index(name)
                 stage, self._following = self._following[number], self._following[number + 1 :]
